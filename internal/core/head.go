@@ -1,0 +1,262 @@
+package core
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SchemaVersion is the newest form of a stored head that this program reads and writes.
+const SchemaVersion = 1
+
+// Head is the one small record of a thread: what is true now. Nothing in it grows with the age of the run.
+//
+// Epoch, Rev, Seq, Ev and Sigs never go back, not even when a new run starts. Inbox, Sigs and Due are written by anyone;
+// everything else by the holder of the claim alone, on condition of Epoch and Rev.
+type Head struct {
+	Tenant  string `json:"tenant"`
+	Thread  string `json:"thread"`
+	Run     string `json:"run"`
+	Agent   string `json:"agent"`
+	Version string `json:"av"` // digest of the definition the run is pinned to
+	Schema  int    `json:"v"`
+	Idem    string `json:"idem,omitempty"` // digest of the start that created the thread
+
+	Epoch int64 `json:"epoch"` // raised by each claim
+	Rev   int64 `json:"rev"`   // raised by each write of the owner
+	CID   Stamp `json:"cid"`   // stamp of the owner's last write
+	Seq   int64 `json:"seq"`   // the last segment
+	Seg   Stamp `json:"seg"`   // and its stamp
+	Ev    int64 `json:"ev"`    // the last event number given out
+	Sigs  int64 `json:"sigs"`  // how many signals were ever stored
+
+	Lease int64  `json:"lease,omitempty"` // when the claim ends; 0 means nobody holds one
+	Claim string `json:"claim,omitempty"` // who claimed last; stays after a release
+	Tries int    `json:"tries,omitempty"` // claims since the last commit
+
+	Status    RunStatus       `json:"st"`
+	Calls     map[string]Call `json:"calls,omitempty"` // of the current round
+	Round     int64           `json:"round,omitempty"` // the segment of the last assistant turn
+	Pending   int             `json:"nsus,omitempty"`  // suspended calls that a message does not answer
+	Oldest    string          `json:"as,omitempty"`    // key in the list of approvals; empty: nothing is suspended
+	Timed     map[string]int  `json:"timed,omitempty"`
+	Held      []int64         `json:"held,omitempty"`
+	Out       map[string]Out  `json:"out,omitempty"` // what must still be sent
+	Deadline  int64           `json:"dl,omitempty"`
+	NotBefore int64           `json:"not_before,omitempty"`
+	Interrupt string          `json:"int,omitempty"`
+	End       *Reason         `json:"end,omitempty"` // set once nothing is accepted any more
+	Response  ResponseState   `json:"rs,omitempty"`
+
+	Counters
+	StepOpen bool `json:"so,omitempty"`
+	TurnOpen bool `json:"to,omitempty"`
+
+	RetryOf  string          `json:"retry_of,omitempty"`
+	Metadata json.RawMessage `json:"meta,omitempty"`
+	Born     int64           `json:"born"`
+	At       int64           `json:"at"` // of the last write of the owner
+	Seq0     int64           `json:"seq0"`
+	Ev0      int64           `json:"ev0"`
+
+	Inbox map[string]Signal `json:"inbox,omitempty"`
+	Due   int64             `json:"due,omitempty"` // when the sweep shall wake the thread; 0: never. For the sweep's eyes only
+}
+
+// Counters are counted from the start of the run.
+type Counters struct {
+	Step         int   `json:"step,omitempty"`
+	Turn         int   `json:"turn,omitempty"`
+	Activations  int   `json:"acts,omitempty"`
+	Resumes      int   `json:"res,omitempty"`
+	InputTokens  int64 `json:"tin,omitempty"`
+	OutputTokens int64 `json:"tout,omitempty"`
+	ModelTries   int   `json:"mt,omitempty"` // failed model calls in a row
+}
+
+// ResponseState is what the end of a run means to its caller.
+type ResponseState string
+
+const (
+	ResponseDone          ResponseState = "done"
+	ResponseNoOp          ResponseState = "no_op"
+	ResponseAwaitingInput ResponseState = "awaiting_input"
+)
+
+// Call is what the head knows of one call of the current round. Arguments and results are in the journal.
+type Call struct {
+	Status   CallStatus `json:"st"`
+	Kind     Kind       `json:"kind,omitempty"`
+	Mode     ResumeMode `json:"mode,omitempty"`
+	Sus      string     `json:"sus,omitempty"`  // the suspension it waits on, or waited on last
+	Deadline int64      `json:"dl,omitempty"`   //
+	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
+	Times    int        `json:"n,omitempty"`    // how often it was suspended
+	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash
+	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
+	Hold     string     `json:"hold,omitempty"` // the call it is held behind
+	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
+}
+
+// Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too large for the head is
+// stored beside it under its digest first, and Ref names it.
+type Signal struct {
+	Kind   SignalKind `json:"k"`
+	Call   string     `json:"c,omitempty"`   // of a decision
+	ID     string     `json:"id,omitempty"`  // decision id, or message key
+	Digest string     `json:"dig,omitempty"` // of a decision's content
+	// Value is a message's parts, or a decision's [Resume].
+	Value json.RawMessage `json:"v,omitempty"`
+	Ref   string          `json:"ref,omitempty"`
+	By    string          `json:"by,omitempty"`
+	At    int64           `json:"t"`
+}
+
+// SignalKind says what a signal asks for.
+type SignalKind string
+
+const (
+	SignalStart    SignalKind = "start"
+	SignalMessage  SignalKind = "message"
+	SignalDecision SignalKind = "decision"
+	SignalCancel   SignalKind = "cancel"
+)
+
+// Inbox keys. A decision's key is the id of the suspension it answers.
+const (
+	KeyStart  = "m:start"
+	KeyCancel = "cancel"
+)
+
+// MessageKey is the inbox key of a message.
+func MessageKey(id string) string { return "m:" + id }
+
+// Out is something that must be sent after the commit that names it, at least once.
+type Out struct {
+	Kind OutKind `json:"k"`
+	Call string  `json:"c,omitempty"`
+	Sus  string  `json:"sus,omitempty"`
+}
+
+// OutKind says what an outbox entry sends.
+type OutKind string
+
+// OutNotify tells people that a call waits for them.
+const OutNotify OutKind = "notify"
+
+// Open says whether the run may still change.
+func (h Head) Open() bool { return h.Status != RunDone }
+
+// Clone returns a head that shares no map with h.
+func (h Head) Clone() Head {
+	h.Calls = cloneMap(h.Calls)
+	h.Timed = cloneMap(h.Timed)
+	h.Out = cloneMap(h.Out)
+	h.Inbox = cloneMap(h.Inbox)
+	h.Held = slices.Clone(h.Held)
+	if h.End != nil {
+		end := *h.End
+		h.End = &end
+	}
+	return h
+}
+
+func cloneMap[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
+}
+
+// Visible is the status that readers are shown: a run with something in its inbox is on its way, and a run that
+// has ended but still owes somebody a message is running until that is sent.
+func (h Head) Visible() RunStatus {
+	if h.Status == RunWaiting && len(h.Inbox) > 0 {
+		return RunRunning
+	}
+	return h.Status
+}
+
+// Claimable says whether a claim at now would be granted: the condition that every store enforces.
+func (h Head) Claimable(now int64, claim string) bool {
+	if h.Lease != 0 && h.Lease >= now || h.Claim == claim {
+		return false
+	}
+	switch h.Status {
+	case RunCreated, RunRunning:
+		return h.NotBefore <= now || len(h.Inbox) > 0
+	case RunWaiting:
+		return len(h.Inbox) > 0 || h.Deadline != 0 && h.Deadline <= now
+	}
+	return false
+}
+
+// SuspensionID makes the id of a suspension that is committed in segment seq; random must be fresh for each.
+func SuspensionID(seq int64, random string) string {
+	return "sus_" + strconv.FormatInt(seq, 36) + "_" + random
+}
+
+// SuspensionSeq is the segment a suspension was committed in, or false if id is not a suspension's.
+func SuspensionSeq(id string) (int64, bool) {
+	rest, ok := strings.CutPrefix(id, "sus_")
+	if !ok {
+		return 0, false
+	}
+	digits, _, ok := strings.Cut(rest, "_")
+	if !ok {
+		return 0, false
+	}
+	seq, err := strconv.ParseInt(digits, 36, 64)
+	return seq, err == nil && seq > 0
+}
+
+// ThreadID and RunID: a run's id carries its thread's id, so that finding it needs no index. number is unique within the thread.
+func ThreadID(base string) string { return "thr_" + base }
+
+// RunID is the id of the run of a thread that was started when the head's revision was number.
+func RunID(thread string, number int64) string {
+	return "run_" + strings.TrimPrefix(thread, "thr_") + "_" + strconv.FormatInt(number, 36)
+}
+
+// ThreadOf is the thread of a run, or false if run is not the id of one.
+func ThreadOf(run string) (string, bool) {
+	rest, ok := strings.CutPrefix(run, "run_")
+	if !ok {
+		return "", false
+	}
+	i := strings.LastIndexByte(rest, '_')
+	if i <= 0 {
+		return "", false
+	}
+	return ThreadID(rest[:i]), true
+}
+
+// Record is what remains of a run when the next one takes its place in the head, and what lists show.
+type Record struct {
+	Run      string          `json:"run"`
+	Thread   string          `json:"thread"`
+	Agent    string          `json:"agent"`
+	Version  string          `json:"av"`
+	Status   RunStatus       `json:"st"`
+	End      *Reason         `json:"end,omitempty"`
+	Response ResponseState   `json:"rs,omitempty"`
+	RetryOf  string          `json:"retry_of,omitempty"`
+	Metadata json.RawMessage `json:"meta,omitempty"`
+	Counters
+	Round int64 `json:"round"`
+	Born  int64 `json:"born"`
+	At    int64 `json:"at"`
+	Seq0  int64 `json:"seq0"` // the run's segments are Seq0+1 to Seq
+	Seq   int64 `json:"seq"`
+	Ev0   int64 `json:"ev0"`
+	Ev    int64 `json:"ev"`
+}
+
+// Record is the run that the head holds now.
+func (h Head) Record() Record {
+	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Counters: h.Counters, Round: h.Round,
+		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
+}

@@ -1,0 +1,185 @@
+package core
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Stamp orders the writes of one thread: epoch first, then the number of the put within the activation. It is never reused.
+type Stamp int64
+
+// NewStamp is the stamp of the n-th put of the activation that holds epoch.
+func NewStamp(epoch int64, n int) Stamp { return Stamp(epoch<<20 + int64(n)) }
+
+// Role says whose message it is.
+type Role string
+
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Part is one piece of a message's content.
+type Part struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// ToolCall is one call as the model asked for it. Arguments are JSON exactly as the model wrote it; text that is not
+// JSON is carried as a JSON string, so that it is refused against a schema and not lost.
+type ToolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Message is one entry of the conversation, never changed once committed.
+type Message struct {
+	Role  Role       `json:"role"`
+	Parts []Part     `json:"parts,omitempty"`
+	Calls []ToolCall `json:"tool_calls,omitempty"`
+
+	CallID  string `json:"call_id,omitempty"` // of a tool message: the call it answers
+	Tool    string `json:"tool,omitempty"`
+	Error   bool   `json:"error,omitempty"`   // the result tells of a failure
+	Pending bool   `json:"pending,omitempty"` // stands where a result will be; left out of the model's view once one is there
+
+	RunID string `json:"run_id"`
+	At    int64  `json:"at"`
+}
+
+// Text is the message's content as one string.
+func (m Message) Text() string {
+	if len(m.Parts) == 1 {
+		return m.Parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range m.Parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// TextParts is text as a message's content; empty text is no part at all.
+func TextParts(text string) []Part {
+	if text == "" {
+		return nil
+	}
+	return []Part{{Type: "text", Text: text}}
+}
+
+// EventType names what happened. The strings are a contract with readers.
+type EventType string
+
+const (
+	TurnStarted      EventType = "turn.started"
+	TurnEnded        EventType = "turn.ended"
+	StepStarted      EventType = "step.started"
+	StepEnded        EventType = "step.ended"
+	TextEnded        EventType = "text.ended"
+	CallReady        EventType = "call.ready"
+	CallInvalid      EventType = "call.invalid"
+	CallStarted      EventType = "call.started"
+	CallSuspendedAt  EventType = "call.suspended"
+	CallResumed      EventType = "call.resuming"
+	CallSucceededAt  EventType = "call.succeeded"
+	CallFailedAt     EventType = "call.failed"
+	CallCancelledAt  EventType = "call.cancelled"
+	DecisionRecorded EventType = "decision.recorded"
+	ActivationEnded  EventType = "activation.ended"
+	RunStatusChanged EventType = "run.status"
+)
+
+// Event is one thing that happened, numbered without gaps per thread.
+type Event struct {
+	Seq      int64           `json:"seq"`
+	RunID    string          `json:"run_id"`
+	ThreadID string          `json:"thread_id"`
+	Turn     int             `json:"turn"`
+	Step     int             `json:"step,omitempty"`
+	At       int64           `json:"at"`
+	Type     EventType       `json:"type"`
+	Data     json.RawMessage `json:"data,omitempty"`
+
+	// Message points at the message of the same segment (counted from 1) whose content belongs to this event. It is stored
+	// once and joined by [Segment.Expand].
+	Message int `json:"m,omitempty"`
+}
+
+// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was accepted but
+// overtaken, by a cancel drained with it.
+type DecisionRecord struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Digest     string `json:"digest"`
+	By         string `json:"by,omitempty"`
+	Applied    bool   `json:"applied"`
+	Resume
+}
+
+// MarshalJSON keeps the members of the embedded decision beside its own.
+func (d DecisionRecord) MarshalJSON() ([]byte, error) {
+	type plain struct {
+		CallID     string          `json:"call_id"`
+		Suspension string          `json:"suspension"`
+		Digest     string          `json:"digest"`
+		By         string          `json:"by,omitempty"`
+		Applied    bool            `json:"applied"`
+		DecisionID string          `json:"decision_id"`
+		Action     ResumeAction    `json:"action"`
+		Result     json.RawMessage `json:"result,omitempty"`
+		Error      string          `json:"error,omitempty"`
+		Reason     string          `json:"reason,omitempty"`
+		UpdatedAt  int64           `json:"updated_at"`
+	}
+	return json.Marshal(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Applied,
+		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.UpdatedAt})
+}
+
+// Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is the stamp of the one before,
+// so that a reader notices a segment that was never named by the head.
+type Segment struct {
+	Seq      int64     `json:"seq"`
+	W        Stamp     `json:"w"`
+	Prev     Stamp     `json:"prev"`
+	Messages []Message `json:"messages,omitempty"`
+	Events   []Event   `json:"events,omitempty"`
+}
+
+// Expand returns the segment's events with the content of their messages joined in.
+func (s Segment) Expand() []Event {
+	out := make([]Event, len(s.Events))
+	for i, e := range s.Events {
+		out[i] = s.expand(e)
+	}
+	return out
+}
+
+func (s Segment) expand(e Event) Event {
+	if e.Message < 1 || e.Message > len(s.Messages) {
+		return e
+	}
+	m := s.Messages[e.Message-1]
+	e.Message = 0
+	data := map[string]any{}
+	if len(e.Data) > 0 {
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			return e
+		}
+	}
+	switch e.Type {
+	case TextEnded:
+		data["text"] = m.Text()
+	case CallReady:
+		for _, c := range m.Calls {
+			if c.ID == data["call_id"] {
+				data["tool_name"], data["arguments"] = c.Name, c.Arguments
+			}
+		}
+	default:
+		data["result"] = m.Text()
+	}
+	e.Data = Encode(data)
+	return e
+}

@@ -1,0 +1,158 @@
+package core
+
+import "encoding/json"
+
+// ResumeMode says how a decision becomes a result. The zero value is ReplayToolCall.
+type ResumeMode uint8
+
+const (
+	ReplayToolCall          ResumeMode = iota // run the body again, with the arguments it was shown with
+	UseDecisionAsToolResult                   // the decision's result is the call's result; no body runs
+	PassDecisionToTool                        // run the body again, the decision handed to it beside its arguments
+)
+
+var modeNames = []string{"replay_tool_call", "use_decision_as_tool_result", "pass_decision_to_tool"}
+
+func (m ResumeMode) String() string { return name(modeNames, uint8(m)) }
+func (m ResumeMode) MarshalText() ([]byte, error) {
+	return marshalName("resume mode", modeNames, uint8(m))
+}
+func (m *ResumeMode) UnmarshalText(b []byte) error {
+	return unmarshalName("resume mode", modeNames, b, m)
+}
+
+// Kind says who is expected to answer a suspension, and what an answer means.
+type Kind uint8
+
+const (
+	KindNone           Kind = iota
+	KindApproval            // a person says whether the call may run
+	KindClient              // whoever calls the API runs the tool and sends its result
+	KindInput               // the tool asked for something
+	KindUnknownOutcome      // the process was lost in an at-most-once body: a person says what happened
+)
+
+var kindNames = []string{"", "approval", "client", "input", "unknown_outcome"}
+
+func (k Kind) String() string                { return name(kindNames, uint8(k)) }
+func (k Kind) MarshalText() ([]byte, error)  { return marshalName("kind", kindNames, uint8(k)) }
+func (k *Kind) UnmarshalText(b []byte) error { return unmarshalName("kind", kindNames, b, k) }
+
+// Suspension is why a call waits. Its id is random for each suspension and carries the number of the journal segment
+// it was committed in, so that a late answer can be explained without a search ([SuspensionSeq]).
+type Suspension struct {
+	ID             string          `json:"id"`
+	Action         string          `json:"action"`
+	Message        string          `json:"message,omitempty"`
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// PendingCall is what is shown of a waiting call.
+type PendingCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// SuspendTicket is how a call suspends: why, what to show, and how an answer becomes a result.
+type SuspendTicket struct {
+	Suspension Suspension  `json:"suspension"`
+	Pending    PendingCall `json:"pending"`
+	ResumeMode ResumeMode  `json:"resume_mode"`
+}
+
+// SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its ticket, flattened.
+type SuspendedCall struct {
+	CallID    string          `json:"call_id"`
+	ToolName  string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments"`
+	SuspendTicket
+	Kind Kind `json:"kind,omitempty"`
+}
+
+// NewSuspendedCall binds a ticket to the call it holds back.
+func NewSuspendedCall(call ToolCall, kind Kind, ticket SuspendTicket) SuspendedCall {
+	return SuspendedCall{CallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, SuspendTicket: ticket, Kind: kind}
+}
+
+// SuspendedCalls is a set of waiting calls by call id. The zero value is empty and ready to read.
+type SuspendedCalls struct {
+	Calls map[string]SuspendedCall `json:"calls"`
+}
+
+// ResumeAction is what a decision says. There is no zero action: a decision that says nothing is refused on reading.
+type ResumeAction uint8
+
+const (
+	ActionResume ResumeAction = iota + 1
+	ActionCancel
+)
+
+var actionNames = []string{"", "resume", "cancel"}
+
+func (a ResumeAction) String() string { return name(actionNames, uint8(a)) }
+func (a ResumeAction) MarshalText() ([]byte, error) {
+	return marshalName("action", actionNames, uint8(a))
+}
+func (a *ResumeAction) UnmarshalText(b []byte) error {
+	return unmarshalName("action", actionNames, b, a)
+}
+
+// Resume is a decision as it is journaled and handed to a replayed tool.
+type Resume struct {
+	DecisionID string          `json:"decision_id"`
+	Action     ResumeAction    `json:"action"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	UpdatedAt  int64           `json:"updated_at"`
+}
+
+// MarshalJSON leaves out a null result as well as an absent one.
+func (r Resume) MarshalJSON() ([]byte, error) {
+	type plain Resume
+	if IsNull(r.Result) {
+		r.Result = nil
+	}
+	return json.Marshal(plain(r))
+}
+
+// CallState is the record of one call that events carry.
+type CallState struct {
+	CallID      string          `json:"call_id,omitempty"`
+	ToolName    string          `json:"tool_name,omitempty"`
+	Arguments   json.RawMessage `json:"arguments,omitempty"`
+	Status      CallStatus      `json:"status"`
+	ResumeToken string          `json:"resume_token,omitempty"`
+	Resume      *Resume         `json:"resume,omitempty"`
+	Scratch     json.RawMessage `json:"scratch,omitempty"`
+	UpdatedAt   int64           `json:"updated_at"`
+}
+
+// Move changes the status by the table and stamps the change. On an illegal move the record stays as it was, the time
+// included, and the error says so.
+func (c *CallState) Move(next CallStatus, at int64) error {
+	to, err := c.Status.To(next)
+	if err != nil {
+		return err
+	}
+	c.Status, c.UpdatedAt = to, at
+	return nil
+}
+
+// CallStates is a set of call records by call id. The zero value is empty and ready to read.
+type CallStates struct {
+	Calls map[string]CallState `json:"calls"`
+}
+
+// IsNull says whether raw holds nothing: absent, blank or the JSON null.
+func IsNull(raw json.RawMessage) bool {
+	for _, b := range raw {
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		}
+		return string(raw) == "null" || string(jsonTrim(raw)) == "null"
+	}
+	return true
+}

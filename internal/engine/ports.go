@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// What a store or a queue may answer. Adapters translate every failure of their technology to one of these, or wrap
+// [ErrUnavailable] around what they cannot name.
+var (
+	// ErrUnavailable: it may or may not have happened. The same request may be sent again.
+	ErrUnavailable = errors.New("engine: the store did not answer")
+
+	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes with it.
+	ErrRefused = errors.New("engine: refused by a condition")
+
+	// ErrFenced: somebody else owns the run now. Stop and touch nothing.
+	ErrFenced = errors.New("engine: another owner has the run")
+
+	// ErrSignals: the commit closes a door and a signal is there that it has not seen. Nothing was written; the head with
+	// the signal comes with it.
+	ErrSignals = errors.New("engine: unseen signals")
+
+	// ErrNewerSchema: the head was written by a newer program. Nothing was written; give the message back.
+	ErrNewerSchema = errors.New("engine: the run was written by a newer version")
+
+	// ErrNotFound: there is no such thing.
+	ErrNotFound = errors.New("engine: not found")
+)
+
+// Store is what a worker needs of a store. Every method is safe for concurrent use, by several processes too. Each
+// write is atomic, and sending the same request again after [ErrUnavailable] has the effect of sending it once.
+type Store interface {
+	// Claim makes the caller the owner of the thread's run if [core.Head.Claimable] holds: it raises epoch, rev and
+	// tries, sets lease, claim and due, and the status to running, and returns the head as it is then. A repeat of a claim
+	// that was granted returns the head as it is, epoch not raised again. [ErrRefused] if the condition does not hold
+	// or there is no such thread, [ErrNewerSchema] if the head's schema is above req.Schema.
+	Claim(ctx context.Context, req ClaimRequest) (core.Head, error)
+
+	// Commit writes a segment, if there is one, and the owner's attributes of the head, removes the drained signals, and returns
+	// the head as it is then, with the signals that came meanwhile. Both or neither become visible. A repeat of a commit
+	// that landed, known by its stamp, is a success. [ErrFenced] if epoch or rev differ; [ErrSignals] (with the head) if only
+	// the demanded sigs differ.
+	Commit(ctx context.Context, req CommitRequest) (Written, error)
+
+	// Load reads the head, consistently. [ErrNotFound] if there is none.
+	Load(ctx context.Context, tenant, thread string) (core.Head, error)
+
+	// Segments reads the segments from..to, in order, consistently. Those that no head ever named may be among
+	// them only above the head's seq.
+	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
+
+	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
+	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
+}
+
+// ClaimRequest asks for a thread's run. Claim is random for each claim; only its own retries share it, never two
+// deliveries of one message.
+type ClaimRequest struct {
+	Tenant, Thread string
+	Claim          string
+	Now            int64 // the caller's clock
+	LeaseEnd       int64
+	Due            int64 // when the sweep shall look, should the owner die
+	Schema         int
+}
+
+// CommitRequest is one write of the owner.
+type CommitRequest struct {
+	// Next is the head after the write. The store takes the owner's attributes from it; Inbox, Sigs and Due are not among
+	// them. Next.Epoch and Next.Rev-1 are the condition. Next.CID is the write's stamp. Next.Lease 0 gives the
+	// claim up.
+	Next core.Head
+
+	// Segment is what the write adds to the journal, nil for nothing. Its number is Next.Seq, its stamp Next.CID.
+	Segment *core.Segment
+
+	// Drained are the inbox keys whose signals the segment contains.
+	Drained []string
+
+	// AllSeen demands that Sigs is still Seen.
+	AllSeen bool
+	Seen    int64
+
+	// Due is what the index shall say; nil leaves it as it is, 0 removes the entry.
+	Due *int64
+
+	// Wake asks for a wake-up after the write. A store that is also the queue may send it in the same transaction and say so in
+	// [Written.Woken].
+	Wake *Delay
+}
+
+// Delay is how much later a message shall be visible.
+type Delay struct{ For time.Duration }
+
+// Written is what a write leaves behind.
+type Written struct {
+	Head  core.Head
+	Woken bool // the wake-up was sent in the same transaction
+}
+
+// Wakeup is a hint that a thread may have work. It may be lost, doubled, late or out of order, and carries nothing else.
+type Wakeup struct {
+	Tenant string `json:"tenant"`
+	Thread string `json:"thread"`
+}
+
+// Waker sends wake-ups. At least once; [ErrUnavailable] if it may not have been sent.
+type Waker interface {
+	Send(ctx context.Context, w Wakeup, delay time.Duration) error
+}
+
+// Receiver hands out wake-ups. A delivery that is neither acknowledged nor given back becomes visible again when its
+// visibility ends, and goes to the dead letters after too many attempts.
+type Receiver interface {
+	// Receive returns up to max deliveries without waiting; none if nothing is visible.
+	Receive(ctx context.Context, max int) ([]Delivery, error)
+
+	// Ack removes a delivery. [ErrRefused] if its visibility ended and somebody else has it.
+	Ack(ctx context.Context, d Delivery) error
+
+	// Nack gives it back, visible after delay; cause is kept for the dead letters. [ErrRefused] as for Ack.
+	Nack(ctx context.Context, d Delivery, delay time.Duration, cause string) error
+}
+
+// Delivery is one hand-over of a message.
+type Delivery struct {
+	ID       string
+	Receipt  string // of this hand-over only
+	Attempts int
+	Wakeup
+}
+
+// Overdue is what the sweep needs of a store.
+type Overdue interface {
+	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns their threads. It moves first,
+	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next.
+	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
+}
+
+// Clock tells the time and wakes later. Real or virtual.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f once, d from now, in a goroutine of its own unless stop is called before.
+	AfterFunc(d time.Duration, f func()) (stop func())
+}
+
+// Random gives fresh unguessable text, the source of ids.
+type Random interface {
+	// Text returns n characters of a-z2-7.
+	Text(n int) string
+}
+
+// Agents finds pinned definitions.
+type Agents interface {
+	// Load returns the version of the agent that a run is pinned to, narrowed by what the version deployed now denies.
+	// [ErrNotFound] if that version is not stored; [ErrUnavailable] if it cannot be told now.
+	Load(ctx context.Context, tenant, name, version string) (Agent, error)
+}
+
+// Agent is a pinned definition with everything behind it.
+type Agent struct {
+	Instructions string
+	Rules        core.Rules
+	Offered      []core.ToolSpec // what the model is told of, in a fixed order
+	Model        Model
+	Tools        map[string]Tool // the bodies; a client tool has none
+}
+
+// Model answers with the next turn. The same prompt may be asked again after a crash.
+type Model interface {
+	// Ask returns the next assistant turn. A [*StopError] ends the run as stopped; an error that wraps [ErrTryAgain] is
+	// tried again later; any other ends the run with error.
+	Ask(ctx context.Context, p Prompt) (core.Turn, error)
+}
+
+// Prompt is what a model is asked.
+type Prompt struct {
+	Tenant, Thread, Run string
+	Step                int
+	Instructions        string
+	Messages            []core.Message // well formed: one result for each call, none without
+	Tools               []core.ToolSpec
+}
+
+// StopError is a model's word that it has nothing to say any more.
+type StopError struct{ Code, Detail string }
+
+func (e *StopError) Error() string { return "engine: the model stopped: " + e.Code }
+
+// ErrTryAgain marks a failure that may pass.
+var ErrTryAgain = errors.New("engine: try again later")
+
+// Tool runs a call's body.
+type Tool interface {
+	// Run executes the body. For an at-least-once tool it may run again after a crash, with the same key. When ctx ends it must
+	// return soon. An error is a failure that the model is told of; to suspend, return an outcome with a ticket.
+	Run(ctx context.Context, req ToolRequest) (core.Outcome, error)
+}
+
+// ToolRequest is one execution of a call.
+type ToolRequest struct {
+	Tenant, Thread, Run string
+	Call                core.ToolCall
+	Key                 string       // idempotency key: run, call and attempt
+	Epoch               int64        // fencing token: a larger one is newer
+	Resume              *core.Resume // the decision, in the mode that passes it on
+}
+
+// Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.
+type Notifier interface {
+	Notify(ctx context.Context, n Notice) error
+}
+
+// Notice is what a notifier is told.
+type Notice struct {
+	Tenant, Thread, Run string
+	Call                core.SuspendedCall
+}
+
+// What callers' side of a store is asked for; see package frontend, which owns the interface.
+
+// StartRequest creates a run.
+type StartRequest struct {
+	// Head is the head to create, or, with Prior, the head that takes its place.
+	Head core.Head
+
+	// Prior is the finished head this run follows, as it was read: the condition is its Rev and that it is done. It is kept as a
+	// [core.Record]. Nil creates the thread, on condition that there is none.
+	Prior *core.Head
+
+	// Key makes the start idempotent; nil for a start without a key, or one that creates its thread.
+	Key *Key
+
+	Due  int64
+	Wake *Delay
+}
+
+// Key is a record that something was done once.
+type Key struct {
+	Tenant  string
+	Key     string
+	Run     string
+	Digest  string // of the request: the same key with another digest is a mistake of the caller
+	Expires int64
+}
+
+// KeyTakenError: the key was used before, by the request it carries. Nothing was written.
+type KeyTakenError struct{ Key Key }
+
+func (e *KeyTakenError) Error() string { return "engine: the key was used before" }
+
+// SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head still holds Run, that its
+// end is not set, that InboxKey is not there, and on those below.
+type SignalRequest struct {
+	Tenant, Thread, Run string
+	InboxKey            string
+	Signal              core.Signal
+
+	// Call and Suspension: this call is suspended on exactly this suspension.
+	Call, Suspension string
+
+	// MaxMessages: fewer than this many signals are in the inbox; 0 for no limit.
+	MaxMessages int
+
+	// NobodyWaits: no call is suspended that a message does not answer.
+	NobodyWaits bool
+
+	// Key, if set, is put in the same transaction; [*KeyTakenError] if it is there.
+	Key *Key
+
+	Due  int64
+	Wake *Delay
+}
+
+// Definition is a stored version of an agent.
+type Definition struct {
+	Tenant, Name, Digest string
+	Body                 json.RawMessage
+}
