@@ -1,0 +1,47 @@
+package frontend
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Store is what callers' requests need of a store. It never claims and never commits. Errors are those of package engine.
+type Store interface {
+	// Load reads a thread's head, consistently. [engine.ErrNotFound] if there is none.
+	Load(ctx context.Context, tenant, thread string) (core.Head, error)
+
+	// Start creates a run. [*engine.KeyTakenError] if req.Key is there; [engine.ErrRefused], with the head that is in the way, if
+	// the thread exists (no Prior), or if it is not at Prior's revision or not done. Checked in this order. All or nothing.
+	Start(ctx context.Context, req engine.StartRequest) (engine.Written, error)
+
+	// Signal stores a signal. [*engine.KeyTakenError], then [engine.ErrRefused] with the head that refused (a zero head if there is
+	// none). All or nothing.
+	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
+
+	// Segments reads from..to of the journal, in order, consistently.
+	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
+
+	// PutPayload stores body under its digest, beside the thread. Storing it again changes nothing.
+	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
+	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
+
+	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if there is none.
+	Archived(ctx context.Context, tenant, run string) (core.Record, error)
+
+	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The cursor of the last page is "".
+	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
+
+	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
+	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
+}
+
+// Catalog is what can be run.
+type Catalog interface {
+	// Current is the deployed version of an agent. [engine.ErrNotFound] if there is no such agent.
+	Current(ctx context.Context, tenant, name string) (engine.Definition, error)
+
+	// Deployed are all deployed versions, by name.
+	Deployed(ctx context.Context, tenant string) ([]engine.Definition, error)
+}

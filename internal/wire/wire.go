@@ -1,0 +1,242 @@
+// Package wire holds the JSON shapes of the HTTP API, version 1, shared by the server and its client. It does not decide
+// anything and knows no HTTP.
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Time is a moment in RFC 3339, UTC, with milliseconds.
+type Time struct{ time.Time }
+
+// TimeFormat is how every time is written.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// Millis makes a Time of milliseconds since the Unix epoch.
+func Millis(ms int64) Time { return Time{time.UnixMilli(ms).UTC()} }
+
+func (t Time) MarshalText() ([]byte, error) { return []byte(t.UTC().Format(TimeFormat)), nil }
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.UTC().Format(TimeFormat) + `"`), nil
+}
+
+// StartRequest is the body of POST /v1/runs. Input is text or a list of content parts.
+type StartRequest struct {
+	Agent     string          `json:"agent"`
+	Input     json.RawMessage `json:"input"`
+	ThreadID  string          `json:"thread_id,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	OnPending string          `json:"on_pending,omitempty"`
+}
+
+// MessageRequest is the body of POST /v1/threads/{id}/messages.
+type MessageRequest struct {
+	Input     json.RawMessage `json:"input"`
+	OnPending string          `json:"on_pending,omitempty"`
+}
+
+// Run is a run as callers see it.
+type Run struct {
+	ID            string          `json:"id"`
+	ThreadID      string          `json:"thread_id"`
+	Agent         string          `json:"agent"`
+	AgentVersion  string          `json:"agent_version"`
+	Status        string          `json:"status"`
+	Reason        *string         `json:"reason"`
+	Code          string          `json:"code,omitempty"`
+	Detail        string          `json:"detail,omitempty"`
+	Steps         int             `json:"steps"`
+	Activations   int             `json:"activations"`
+	Resumes       int             `json:"resumes"`
+	Usage         Usage           `json:"usage"`
+	Output        *string         `json:"output"`
+	ResponseState *string         `json:"response_state"`
+	Error         *RunError       `json:"error"`
+	RetryOf       *string         `json:"retry_of"`
+	Metadata      json.RawMessage `json:"metadata,omitempty"`
+	Pending       []Pending       `json:"pending"`
+	CreatedAt     Time            `json:"created_at"`
+	UpdatedAt     Time            `json:"updated_at"`
+}
+
+// Usage counts what the model took in and gave out.
+type Usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// RunError is why a run ended in error.
+type RunError struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Pending is a call that waits for an answer.
+type Pending struct {
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Kind       string          `json:"kind"`
+	Suspension Suspension      `json:"suspension"`
+	ResumeMode string          `json:"resume_mode"`
+	Deadline   *Time           `json:"deadline,omitempty"`
+}
+
+// Suspension is what a decision names as its target.
+type Suspension struct {
+	ID             string          `json:"id"`
+	Action         string          `json:"action"`
+	Message        string          `json:"message,omitempty"`
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// Approval is one entry of the inbox of people and bots: a pending call and the run it belongs to.
+type Approval struct {
+	RunID    string `json:"run_id"`
+	ThreadID string `json:"thread_id"`
+	Agent    string `json:"agent"`
+	Since    Time   `json:"since"`
+	Pending
+}
+
+// Decision answers a suspension.
+type Decision struct {
+	DecisionID string          `json:"decision_id,omitempty"`
+	Target     string          `json:"target"`
+	Action     string          `json:"action,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+}
+
+// Decisions is the body that carries several at once.
+type Decisions struct {
+	Decisions []Decision `json:"decisions"`
+}
+
+// DecisionAnswer is what became of one decision. Status is the HTTP status it would have had alone.
+type DecisionAnswer struct {
+	Status     int    `json:"status"`
+	Code       string `json:"code"` // accepted, already_decided, or an error code
+	Detail     string `json:"detail,omitempty"`
+	Target     string `json:"target"`
+	CallID     string `json:"call_id,omitempty"`
+	DecisionID string `json:"decision_id,omitempty"`
+	// Same: with already_decided, whether it was this decision. Applied: whether it took effect; absent while that is open.
+	Same    *bool `json:"same,omitempty"`
+	Applied *bool `json:"applied,omitempty"`
+	// Winner is the decision that was first, when it was another.
+	Winner *Winner `json:"winner,omitempty"`
+}
+
+// Winner is the decision that was first.
+type Winner struct {
+	DecisionID string          `json:"decision_id"`
+	Action     string          `json:"action,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+}
+
+// DecisionAnswers is the answer to [Decisions], in the same order.
+type DecisionAnswers struct {
+	Answers []DecisionAnswer `json:"answers"`
+}
+
+// Message is one entry of a thread's conversation.
+type Message struct {
+	RunID     string     `json:"run_id"`
+	Role      string     `json:"role"`
+	Text      string     `json:"text"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	CallID    string     `json:"call_id,omitempty"`
+	Tool      string     `json:"tool,omitempty"`
+	Error     bool       `json:"error,omitempty"`
+	Pending   bool       `json:"pending,omitempty"`
+	At        Time       `json:"at"`
+}
+
+// ToolCall is a call in an assistant message.
+type ToolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Thread is a conversation.
+type Thread struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent"`
+	RunID  string `json:"run_id"` // the newest
+	Status string `json:"status"`
+}
+
+// Event is one entry of a thread's log. Cursor is where to go on after it.
+type Event struct {
+	Seq      int64           `json:"seq"`
+	RunID    string          `json:"run_id"`
+	ThreadID string          `json:"thread_id"`
+	Turn     int             `json:"turn"`
+	Step     int             `json:"step,omitempty"`
+	At       Time            `json:"at"`
+	Type     string          `json:"type"`
+	Data     json.RawMessage `json:"data,omitempty"`
+}
+
+// Agent is something that can be run.
+type Agent struct {
+	Name         string `json:"name"`
+	Version      string `json:"version"`
+	Description  string `json:"description,omitempty"`
+	Model        string `json:"model"`
+	Instructions string `json:"instructions,omitempty"`
+	Tools        []Tool `json:"tools"`
+}
+
+// Tool is a tool of an agent.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Delivery    string          `json:"delivery,omitempty"`
+	Client      bool            `json:"client,omitempty"`
+	Permission  string          `json:"permission"`
+}
+
+// Page is one page of a list. Next is empty on the last one. A page may be short, even empty, with more to come.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// EventPage is one page of events. Next always says where to go on; Done says that the run is over and all of it was shown.
+type EventPage struct {
+	Items []Event `json:"items"`
+	Next  string  `json:"next"`
+	Done  bool    `json:"done"`
+}
+
+// Problem is an error answer, RFC 9457. Code is stable; Detail is safe to show.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail,omitempty"`
+	// RunID names the run that is in the way, with run_open.
+	RunID string `json:"run_id,omitempty"`
+	*DecisionExtra
+}
+
+// DecisionExtra are the members that a refused decision adds to its problem.
+type DecisionExtra struct {
+	Same   *bool   `json:"same,omitempty"`
+	Winner *Winner `json:"winner,omitempty"`
+}
+
+// Health is the answer of GET /healthz.
+type Health struct {
+	Status  string `json:"status"`
+	Version string `json:"version"`
+}
