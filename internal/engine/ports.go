@@ -192,6 +192,11 @@ type StopError struct{ Code, Detail string }
 
 func (e *StopError) Error() string { return "engine: the model stopped: " + e.Code }
 
+// ModelError is a failure whose detail is safe to show to callers and useful to them.
+type ModelError struct{ Detail string }
+
+func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
+
 // ErrTryAgain marks a failure that may pass.
 var ErrTryAgain = errors.New("engine: try again later")
 

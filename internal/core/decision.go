@@ -1,0 +1,297 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Codes of a [DecisionError]. They are a contract with callers.
+const (
+	CodeBadAction            = "bad_action"            // an action other than resume and cancel
+	CodeUnclearDecision      = "unclear_decision"      // neither a yes, nor a no, nor a result
+	CodeWrongKind            = "wrong_kind"            // an answer of another kind than the call waits for
+	CodeContradiction        = "contradictory"         // a result and an error together
+	CodeArgumentsUnsupported = "arguments_unsupported" // edited arguments
+)
+
+// DecisionError says why a decision was refused on reading. Nothing may be stored for it.
+type DecisionError struct {
+	Code   string // one of the codes above
+	Detail string // a sentence for the caller
+}
+
+func (e *DecisionError) Error() string { return "core: " + e.Code + ": " + e.Detail }
+
+// DecisionInput is a decision as a caller wrote it, loosely. Absent members are empty; a Result of null is a result.
+type DecisionInput struct {
+	ID         string // the caller's key; empty: the decision names itself by its content
+	Suspension string // the suspension its target was resolved to
+	Action     string
+	Result     json.RawMessage
+	Error      string
+	Arguments  json.RawMessage
+	Reason     string
+	At         int64
+}
+
+// Check refuses what is wrong for every kind of call, so that it can be said before any call is looked for. The error is
+// a [*DecisionError].
+func (in DecisionInput) Check() error {
+	switch {
+	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
+		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
+	case in.Arguments != nil:
+		return &DecisionError{CodeArgumentsUnsupported, "edited arguments are not supported yet: a call runs with the arguments it was shown with"}
+	case in.Result != nil && in.Error != "":
+		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
+	}
+	return nil
+}
+
+// Digest is of what the decision says: the suspension, the action, the result, the error and the reason. It does not depend
+// on how the target was named, nor on how the JSON was written.
+func (in DecisionInput) Digest() string {
+	return Digest(Encode(map[string]any{
+		"target": in.Suspension, "action": in.Action, "result": canonicalOrRaw(in.Result), "error": in.Error, "reason": in.Reason,
+	}))
+}
+
+func canonicalOrRaw(raw json.RawMessage) any {
+	if raw == nil {
+		return "" // apart from null, which is a result; no result encodes to the bare empty text
+	}
+	if c, err := Canonical(raw); err == nil {
+		return map[string]any{"json": c}
+	}
+	return map[string]any{"text": string(raw)}
+}
+
+// ReadDecision reads a loose decision on a call that waits for an answer of the given kind. It is strict where an answer
+// could run something: what is not clearly a yes is no yes. Without an ID the decision gets one from its digest, so
+// that a repeat is the same decision and a different answer never is. The error is a [*DecisionError].
+func ReadDecision(kind Kind, in DecisionInput) (Resume, error) {
+	if err := in.Check(); err != nil {
+		return Resume{}, err
+	}
+	action, err := readAction(kind, in)
+	if err != nil {
+		return Resume{}, err
+	}
+	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, UpdatedAt: in.At}
+	if r.DecisionID == "" {
+		r.DecisionID = "dec_" + in.Digest()[:24]
+	}
+	if r.Reason == "" && action == ActionCancel {
+		r.Reason = reasonOf(in)
+	}
+	return r, nil
+}
+
+func readAction(kind Kind, in DecisionInput) (ResumeAction, error) {
+	if in.Action == ActionCancel.String() {
+		return ActionCancel, nil
+	}
+	switch kind {
+	case KindClient, KindInput:
+		return readAnswer(kind, in)
+	case KindUnknownOutcome:
+		return readOutcome(in)
+	}
+	return readApproval(in)
+}
+
+// readApproval: anything that says no is a no, even beside the action resume.
+func readApproval(in DecisionInput) (ResumeAction, error) {
+	if in.Error != "" {
+		return ActionCancel, nil
+	}
+	verdict := verdictOf(in.Result, in.Action == "")
+	switch {
+	case verdict == saysNo:
+		return ActionCancel, nil
+	case verdict == saysMuddled:
+		return 0, &DecisionError{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
+	case in.Action == ActionResume.String(), verdict == saysYes:
+		return ActionResume, nil
+	}
+	return 0, &DecisionError{CodeUnclearDecision, "say yes or no: action resume or cancel, or a result of true or false"}
+}
+
+// readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as it is.
+func readAnswer(kind Kind, in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Error != "":
+		return ActionResume, nil
+	case in.Result == nil && in.Action != "":
+		return 0, &DecisionError{CodeWrongKind, fmt.Sprintf("a call of kind %s waits for a result or an error; an approval is neither", kind)}
+	case in.Result == nil:
+		return 0, &DecisionError{CodeUnclearDecision, "a result, an error or action cancel is needed"}
+	case kind == KindClient && in.Action == "" && approvalShaped(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "a call of kind client waits for a result; an approval is none"}
+	}
+	return ActionResume, nil
+}
+
+// readOutcome: resume with neither result nor error runs the call, so a null result, which reads the same once it
+// is stored, is refused.
+func readOutcome(in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Error != "":
+		return ActionResume, nil
+	case in.Result != nil && IsNull(in.Result):
+		return 0, &DecisionError{CodeUnclearDecision, "null does not say whether the call happened; send its result, an error, or action resume alone to run it"}
+	case in.Action == "" && approvalShaped(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "an approval does not say what happened; send the call's result, an error, or action resume to run it"}
+	case in.Result != nil, in.Action != "":
+		return ActionResume, nil
+	}
+	return 0, &DecisionError{CodeUnclearDecision, "say what happened: a result, an error, action resume to run it, or action cancel to leave it"}
+}
+
+// saying is what a value says to the question whether a call may run.
+type saying uint8
+
+const (
+	saysNothing saying = iota
+	saysYes
+	saysNo
+	saysMuddled // it means to say something, and cannot be read
+)
+
+var wordSays = map[string]saying{}
+
+func init() {
+	for _, w := range strings.Fields("true yes y ok approve approved allow allowed accept accepted confirm confirmed resume") {
+		wordSays[w] = saysYes
+	}
+	for _, w := range strings.Fields("false no denied deny reject rejected cancel canceled cancelled abort aborted") {
+		wordSays[w] = saysNo
+	}
+}
+
+// flagSays is what a member of that name says when it is true; when it is false a yes becomes a no, and a no says nothing.
+var flagSays = map[string]saying{
+	"approved": saysYes, "approve": saysYes, "allowed": saysYes, "accepted": saysYes, "confirmed": saysYes,
+	"denied": saysNo, "deny": saysNo, "rejected": saysNo, "cancelled": saysNo, "canceled": saysNo, "aborted": saysNo,
+}
+
+// verdictOf reads a result as an answer to an approval. Bare words count only if words is set: beside an explicit action
+// a text is a remark.
+func verdictOf(result json.RawMessage, words bool) saying {
+	var v any
+	if result == nil || json.Unmarshal(result, &v) != nil {
+		return saysNothing
+	}
+	switch v := v.(type) {
+	case bool:
+		return sayBool(v)
+	case map[string]any:
+		return sayObject(v)
+	case string:
+		var inner map[string]any
+		if json.Unmarshal([]byte(v), &inner) == nil {
+			return sayObject(inner)
+		}
+		if words {
+			return sayWord(v)
+		}
+	}
+	return saysNothing
+}
+
+func sayBool(yes bool) saying {
+	if yes {
+		return saysYes
+	}
+	return saysNo
+}
+
+func sayWord(text string) saying { return wordSays[strings.ToLower(strings.TrimSpace(text))] }
+
+// sayObject: one no outweighs every yes.
+func sayObject(members map[string]any) saying {
+	said := saysNothing
+	for name, value := range members {
+		switch s := sayMember(strings.ToLower(name), value); {
+		case s == saysNo:
+			return saysNo
+		case s > said:
+			said = s
+		}
+	}
+	return said
+}
+
+func sayMember(name string, value any) saying {
+	if name == "status" || name == "decision" {
+		text, _ := value.(string)
+		return sayWord(text)
+	}
+	meaning := flagSays[name]
+	if meaning == saysNothing {
+		return saysNothing
+	}
+	truth := saysMuddled
+	switch v := value.(type) {
+	case bool:
+		truth = sayBool(v)
+	case string:
+		if truth = sayWord(v); truth == saysNothing {
+			truth = saysMuddled
+		}
+	}
+	switch {
+	case truth == saysMuddled:
+		return saysMuddled
+	case meaning == saysYes:
+		return truth
+	case truth == saysYes:
+		return saysNo
+	}
+	return saysNothing
+}
+
+// approvalShaped says whether a value is an object that holds a yes or a no, perhaps with a reason, and nothing else.
+func approvalShaped(result json.RawMessage) bool {
+	var members map[string]any
+	if json.Unmarshal(result, &members) != nil {
+		return false
+	}
+	flags := 0
+	for name, value := range members {
+		switch name {
+		case "approved", "denied":
+			if _, ok := value.(bool); !ok {
+				return false
+			}
+			flags++
+		case "reason":
+		default:
+			return false
+		}
+	}
+	return flags > 0
+}
+
+// reasonOf finds why somebody said no: the error, the text that was sent as the result, or its member reason. A text that is just
+// a word for no is no reason.
+func reasonOf(in DecisionInput) string {
+	if in.Error != "" {
+		return in.Error
+	}
+	var v any
+	if in.Result == nil || json.Unmarshal(in.Result, &v) != nil {
+		return ""
+	}
+	switch v := v.(type) {
+	case string:
+		if sayWord(v) == saysNothing {
+			return v
+		}
+	case map[string]any:
+		reason, _ := v["reason"].(string)
+		return reason
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+)
+
+func rawJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+func TestReadDecision(t *testing.T) {
+	tests := []struct {
+		name   string
+		kind   Kind
+		action string
+		result string
+		error  string
+		want   string // an action, or a code
+		reason string
+	}{
+		{"C118 true on an approval resumes", KindApproval, "", `true`, "", "resume", ""},
+		{"C118 false on an approval cancels", KindApproval, "", `false`, "", "cancel", ""},
+		{"C119 a denial word cancels", KindApproval, "", `"rejected"`, "", "cancel", ""},
+		{"C119 case and spaces do not matter", KindApproval, "", `" Denied "`, "", "cancel", ""},
+		{"C119 the text false cancels", KindApproval, "", `"false"`, "", "cancel", ""},
+		{"C119 a denial word beside an action is a remark", KindApproval, "resume", `"no"`, "", "resume", ""},
+		{"C120 an approval word resumes", KindApproval, "", `"Y"`, "", "resume", ""},
+		{"C120 allowed resumes", KindApproval, "", `" Allowed"`, "", "resume", ""},
+		{"C120 nope is unclear", KindApproval, "", `"nope"`, "", CodeUnclearDecision, ""},
+		{"C120 not yet is unclear", KindApproval, "", `"not yet"`, "", CodeUnclearDecision, ""},
+		{"C120 an empty text is unclear", KindApproval, "", `""`, "", CodeUnclearDecision, ""},
+		{"C120 no is a result for a client call", KindClient, "", `"no"`, "", "resume", ""},
+		{"C120 any text is a result for an input call", KindInput, "", `"not yet"`, "", "resume", ""},
+		{"C120 a boolean is a result for a client call", KindClient, "", `false`, "", "resume", ""},
+		{"C122 approved false", KindApproval, "", `{"approved":false}`, "", "cancel", ""},
+		{"C122 denied true", KindApproval, "", `{"denied":true}`, "", "cancel", ""},
+		{"C122 rejected true", KindApproval, "", `{"rejected":true}`, "", "cancel", ""},
+		{"C122 status cancelled", KindApproval, "", `{"status":"cancelled"}`, "", "cancel", ""},
+		{"C122 one no outweighs a yes", KindApproval, "", `{"approved":true,"status":"cancelled"}`, "", "cancel", ""},
+		{"C122 approved true resumes", KindApproval, "", `{"approved":true,"step":2}`, "", "resume", ""},
+		{"denied false alone is no yes", KindApproval, "", `{"denied":false}`, "", CodeUnclearDecision, ""},
+		{"an approval that cannot be read is unclear", KindApproval, "resume", `{"approved":0}`, "", CodeUnclearDecision, ""},
+		{"a number is unclear", KindApproval, "", `1`, "", CodeUnclearDecision, ""},
+		{"null without an action is unclear", KindApproval, "", `null`, "", CodeUnclearDecision, ""},
+		{"nothing at all is unclear", KindApproval, "", "", "", CodeUnclearDecision, ""},
+		{"C117 approved false beside resume never executes", KindApproval, "resume", `{"approved":false}`, "", "cancel", ""},
+		{"C117 in capitals", KindApproval, "resume", `{"Approved":false}`, "", "cancel", ""},
+		{"C117 as a word", KindApproval, "resume", `{"approved":"no"}`, "", "cancel", ""},
+		{"C117 as text", KindApproval, "resume", `"{\"approved\": false}"`, "", "cancel", ""},
+		{"C117 false beside resume", KindApproval, "resume", `false`, "", "cancel", ""},
+		{"C117 without an action", KindApproval, "", `{"approved":false,"reason":"too much"}`, "", "cancel", "too much"},
+		{"C123 the text is the reason", KindApproval, "cancel", `"not allowed"`, "", "cancel", "not allowed"},
+		{"C123 the member is the reason", KindApproval, "cancel", `{"reason":"policy violation"}`, "", "cancel", "policy violation"},
+		{"C123 null is no reason", KindApproval, "cancel", `null`, "", "cancel", ""},
+		{"C125 another action", KindApproval, "invalid_action", `true`, "", CodeBadAction, ""},
+		{"C74 an object beside resume", KindApproval, "resume", `{"overridden":"args"}`, "", "resume", ""},
+		{"C75 the decision is the result", KindInput, "", `{"color":"red"}`, "", "resume", ""},
+		{"C99 resume with null", KindApproval, "resume", `null`, "", "resume", ""},
+		{"C99 resume with an empty object", KindApproval, "resume", `{}`, "", "resume", ""},
+		{"C99 resume with nothing", KindApproval, "resume", "", "", "resume", ""},
+		{"HB7 an error for a client call is a result", KindClient, "", "", "no camera", "resume", ""},
+		{"HB12 an error for an approval counts as cancel", KindApproval, "", "", "no", "cancel", "no"},
+		{"HB12 even beside resume", KindApproval, "resume", "", "broken", "cancel", "broken"},
+		{"HB13 an approval for a client call", KindClient, "", `{"approved":true}`, "", CodeWrongKind, ""},
+		{"HB13 with a reason", KindClient, "", `{"approved":true,"reason":"fine"}`, "", CodeWrongKind, ""},
+		{"HB13 a bare resume for a client call", KindClient, "resume", "", "", CodeWrongKind, ""},
+		{"HB13 a bare resume for an input call", KindInput, "resume", "", "", CodeWrongKind, ""},
+		{"an approval-shaped result with an action is a result", KindClient, "resume", `{"approved":true}`, "", "resume", ""},
+		{"more than an approval is a result", KindClient, "", `{"approved":true,"by":"x"}`, "", "resume", ""},
+		{"nothing for a client call", KindClient, "", "", "", CodeUnclearDecision, ""},
+		{"a client call is declined", KindClient, "cancel", "", "", "cancel", ""},
+		{"unknown outcome: it happened", KindUnknownOutcome, "", `{"id":7}`, "", "resume", ""},
+		{"unknown outcome: it failed", KindUnknownOutcome, "", "", "timeout", "resume", ""},
+		{"unknown outcome: run it", KindUnknownOutcome, "resume", "", "", "resume", ""},
+		{"unknown outcome: leave it", KindUnknownOutcome, "cancel", "", "", "cancel", ""},
+		{"unknown outcome: nothing said", KindUnknownOutcome, "", "", "", CodeUnclearDecision, ""},
+		{"unknown outcome: null is not a word to run it", KindUnknownOutcome, "resume", `null`, "", CodeUnclearDecision, ""},
+		{"unknown outcome: an approval does not say", KindUnknownOutcome, "", `{"approved":true}`, "", CodeWrongKind, ""},
+		{"a result and an error", KindClient, "", `1`, "x", CodeContradiction, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := DecisionInput{ID: "d1", Suspension: "sus_1_a", Action: tt.action, Result: rawJSON(tt.result), Error: tt.error, At: 7}
+			r, err := ReadDecision(tt.kind, in)
+			got := r.Action.String()
+			var refused *DecisionError
+			if errors.As(err, &refused) {
+				got = refused.Code
+			}
+			if got != tt.want || r.Reason != tt.reason {
+				t.Fatalf("got %s, reason %q (%v); want %s, reason %q", got, r.Reason, err, tt.want, tt.reason)
+			}
+			if err == nil && (r.DecisionID != "d1" || r.UpdatedAt != 7) {
+				t.Fatalf("id %q, time %d", r.DecisionID, r.UpdatedAt)
+			}
+		})
+	}
+}
+
+func TestEveryWordOfAnApproval(t *testing.T) {
+	want := map[ResumeAction][]string{
+		ActionCancel: {"false", "no", "denied", "deny", "reject", "rejected", "cancel", "canceled", "cancelled", "abort", "aborted"},
+		ActionResume: {"true", "yes", "y", "ok", "approve", "approved", "allow", "allowed", "accept", "accepted", "confirm", "confirmed", "resume"},
+	}
+	for action, words := range want {
+		for _, w := range words {
+			t.Run("C119 C120 "+w, func(t *testing.T) {
+				r, err := ReadDecision(KindApproval, DecisionInput{Result: Encode(w)})
+				if err != nil || r.Action != action {
+					t.Fatalf("got %v, %v; want %v", r.Action, err, action)
+				}
+			})
+		}
+	}
+}
+
+func TestAnExplicitReasonStands(t *testing.T) {
+	r, err := ReadDecision(KindApproval, DecisionInput{Action: "cancel", Result: rawJSON(`"not allowed"`), Reason: "budget"})
+	if err != nil || r.Reason != "budget" {
+		t.Fatalf("got %q, %v", r.Reason, err)
+	}
+}
+
+func TestEditedArgumentsAreRefused(t *testing.T) {
+	_, err := ReadDecision(KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(`{}`)})
+	var refused *DecisionError
+	if !errors.As(err, &refused) || refused.Code != CodeArgumentsUnsupported {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestADecisionWithoutIDNamesItself(t *testing.T) {
+	base := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{"a":1,"b":2}`)}
+	same := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{ "b": 2, "a": 1 }`), At: 99}
+	id := func(in DecisionInput) string {
+		r, err := ReadDecision(KindApproval, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.DecisionID
+	}
+	if id(base) != id(same) {
+		t.Error("C124 the same decision got two ids")
+	}
+	for name, change := range map[string]func(*DecisionInput){
+		"suspension": func(in *DecisionInput) { in.Suspension = "sus_2_b" },
+		"result":     func(in *DecisionInput) { in.Result = rawJSON(`{"a":1}`) },
+		"no result":  func(in *DecisionInput) { in.Result = nil },
+		"null":       func(in *DecisionInput) { in.Result = rawJSON(`null`) },
+		"reason":     func(in *DecisionInput) { in.Reason = "x" },
+		"action":     func(in *DecisionInput) { in.Action = "cancel" },
+	} {
+		other := base
+		change(&other)
+		if id(other) == id(base) {
+			t.Errorf("C124 another %s got the same id", name)
+		}
+	}
+	null, none := base, base
+	null.Result, none.Result = rawJSON(`null`), nil
+	if null.Digest() == none.Digest() {
+		t.Error("null and no result are one decision")
+	}
+}

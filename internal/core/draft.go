@@ -1,0 +1,214 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// draft is the next commit while it is being put together: a copy of the head and the segment that goes with it.
+type draft struct {
+	v     View
+	h     Head
+	round Round
+	seg   Segment
+
+	drained   []string
+	must      bool // must be durable before any body runs
+	finalTurn bool // the turn folded in asks for no tool
+	userSpoke bool // a user message was drained
+}
+
+func newDraft(v View) *draft {
+	d := &draft{v: v, h: v.Head.Clone(), round: Round{Calls: v.Round.Calls, Decisions: cloneMap(v.Round.Decisions)}}
+	return d
+}
+
+func (d *draft) dirty() bool {
+	return d.must || len(d.seg.Messages) > 0 || len(d.seg.Events) > 0 || len(d.drained) > 0
+}
+
+// seq is the number that the segment of this commit will have.
+func (d *draft) seq() int64 { return d.v.Head.Seq + 1 }
+
+// commit closes the draft as a write that keeps the claim.
+func (d *draft) commit() Plan {
+	return Plan{Commit: d.write(Commit{})}
+}
+
+// write stamps the draft.
+func (d *draft) write(c Commit) *Commit {
+	w := NewStamp(d.h.Epoch, d.v.Put)
+	if len(d.seg.Messages) > 0 || len(d.seg.Events) > 0 {
+		d.seg.Seq, d.seg.W, d.seg.Prev = d.seq(), w, d.h.Seg
+		d.h.Seq, d.h.Seg = d.seg.Seq, w
+		c.Segment = &d.seg
+	}
+	d.h.Rev++
+	d.h.CID = w
+	d.h.Tries = 0
+	d.h.At = d.v.Now
+	d.h.Pending, d.h.Oldest = d.waiting()
+	c.Head, c.Drained = d.h, d.drained
+	return &c
+}
+
+// waiting counts the suspended calls a message does not answer, and keeps the key under which the run is listed for approval.
+func (d *draft) waiting() (count int, key string) {
+	suspended := false
+	for _, c := range d.h.Calls {
+		if c.Status != CallSuspended {
+			continue
+		}
+		suspended = true
+		if c.Kind != KindInput {
+			count++
+		}
+	}
+	switch {
+	case !suspended:
+		return 0, ""
+	case d.h.Oldest != "":
+		return count, d.h.Oldest
+	}
+	return count, fmt.Sprintf("%013d#%s", d.v.Now, d.h.Run)
+}
+
+// event adds an event; message is the index from 1 of the message whose content belongs to it, 0 for none.
+func (d *draft) event(t EventType, data any, message int) {
+	d.h.Ev++
+	e := Event{Seq: d.h.Ev, RunID: d.h.Run, ThreadID: d.h.Thread, Turn: d.h.Turn, Step: d.h.Step, At: d.v.Now, Type: t, Message: message}
+	if data != nil {
+		e.Data = Encode(data)
+	}
+	d.seg.Events = append(d.seg.Events, e)
+}
+
+// message adds a message and returns its index from 1.
+func (d *draft) message(m Message) int {
+	m.RunID, m.At = d.h.Run, d.v.Now
+	d.seg.Messages = append(d.seg.Messages, m)
+	return len(d.seg.Messages)
+}
+
+// move changes a call's status by the table, and lets go of what was held behind it once it is settled.
+func (d *draft) move(id string, next CallStatus) error {
+	c, ok := d.h.Calls[id]
+	if !ok {
+		return fmt.Errorf("core: call %q is not in this round", id)
+	}
+	to, err := c.Status.To(next)
+	if err != nil {
+		return err
+	}
+	c.Status = to
+	if to.Terminal() {
+		c.Intent = 0
+		c.Hold = ""
+	}
+	d.h.Calls[id] = c
+	if !to.Terminal() {
+		return nil
+	}
+	for other, o := range d.h.Calls {
+		if o.Hold == id {
+			o.Hold = ""
+			d.h.Calls[other] = o
+		}
+	}
+	return nil
+}
+
+// state is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
+func (d *draft) state(call ToolCall) CallState {
+	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
+}
+
+// begin marks a call as running.
+func (d *draft) begin(call ToolCall) error {
+	if d.h.Calls[call.ID].Status == CallRunning {
+		return nil
+	}
+	if err := d.move(call.ID, CallRunning); err != nil {
+		return err
+	}
+	d.event(CallStarted, d.state(call), 0)
+	return nil
+}
+
+// setIntent notes that this owner is about to run the body.
+func (d *draft) setIntent(id string) {
+	c := d.h.Calls[id]
+	c.Intent = d.h.Epoch
+	d.h.Calls[id] = c
+}
+
+// settleCall closes a call with the result that the model will see.
+func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
+	if err := d.move(call.ID, status); err != nil {
+		return err
+	}
+	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
+	types := map[CallStatus]EventType{CallSucceeded: CallSucceededAt, CallFailed: CallFailedAt, CallCancelled: CallCancelledAt}
+	d.event(types[status], d.state(call), m)
+	return nil
+}
+
+// PlaceholderText stands in the log where a result will be.
+const PlaceholderText = "This call waits for an answer; its result will follow."
+
+// suspend makes a call wait, under a fresh id.
+func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
+	if err := d.move(call.ID, CallSuspended); err != nil {
+		return err
+	}
+	t.Suspension.ID = SuspensionID(d.seq(), d.v.Fresh())
+	t.Pending = PendingCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments}
+	c := d.h.Calls[call.ID]
+	c.Kind, c.Mode, c.Sus, c.Intent = kind, t.ResumeMode, t.Suspension.ID, 0
+	c.Times++
+	d.h.Calls[call.ID] = c
+	if c.Times == 1 {
+		d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
+	}
+	d.event(CallSuspendedAt, NewSuspendedCall(call, kind, t), 0)
+	if d.v.Notify {
+		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
+	}
+	d.must = true
+	return nil
+}
+
+// openTurn notes that the run is on its way again.
+func (d *draft) openTurn() {
+	if d.h.TurnOpen {
+		return
+	}
+	if d.h.Turn > 0 {
+		d.h.Resumes++
+	}
+	d.h.Turn++
+	d.h.TurnOpen = true
+	d.event(RunStatusChanged, d.runState(RunRunning, nil), 0)
+	d.event(TurnStarted, nil, 0)
+}
+
+func (d *draft) runState(s RunStatus, r *Reason) RunState {
+	state := RunState{ID: d.h.Run, Status: s, UpdatedAt: d.v.Now}
+	if r != nil {
+		word := r.Kind.String()
+		state.DoneReason = &word
+	}
+	return state
+}
+
+// resultText is a JSON value as a tool result: a string is its own text, anything else its JSON.
+func resultText(raw json.RawMessage) string {
+	if IsNull(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(jsonTrim(raw))
+}

@@ -1,0 +1,85 @@
+package core
+
+import (
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write generated documents anew")
+
+// forbidden are standard packages that would give the core a clock, randomness, I/O, a context or a logger.
+var forbidden = []string{"time", "os", "io/fs", "net", "net/http", "context", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync", "database/sql"}
+
+func TestCoreImportsTheStandardLibraryOnly(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files (%v)", err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range f.Imports {
+			path := strings.Trim(imp.Path.Value, `"`)
+			if strings.Contains(path, ".") || slices.Contains(forbidden, path) {
+				t.Errorf("%s imports %s", file, path)
+			}
+		}
+	}
+}
+
+const stateMachineDoc = "../../docs/state-machine.md"
+
+func TestStateMachineDocument(t *testing.T) {
+	want := stateMachine()
+	for _, s := range allCalls {
+		if !strings.Contains(want, s.String()) {
+			t.Errorf("the diagram lacks %s", s)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(stateMachineDoc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(stateMachineDoc)
+	if err != nil || string(got) != want {
+		t.Errorf("docs/state-machine.md is not what the tables say (%v): go test ./internal/core -run StateMachine -update", err)
+	}
+}
+
+func stateMachine() string {
+	var b strings.Builder
+	b.WriteString("# State machines\n\nGenerated from `internal/core/transitions.go` by its test; do not edit. Staying put is always legal and not drawn.\n")
+	b.WriteString("\n## Runs\n\n```mermaid\nstateDiagram-v2\n    [*] --> created\n")
+	diagram(&b, allRuns, runTransitions)
+	b.WriteString("```\n\n## Tool calls\n\n```mermaid\nstateDiagram-v2\n    [*] --> new\n")
+	diagram(&b, allCalls, callTransitions)
+	b.WriteString("```\n")
+	return b.String()
+}
+
+func diagram[S interface {
+	comparable
+	fmt.Stringer
+}](b *strings.Builder, states []S, table map[S][]S) {
+	for _, from := range states {
+		for _, to := range table[from] {
+			fmt.Fprintf(b, "    %s --> %s\n", from, to)
+		}
+		if len(table[from]) == 0 {
+			fmt.Fprintf(b, "    %s --> [*]\n", from)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Round is what the journal knows of the calls that the head tracks: what they are, in the order the model gave them, and the
+// decisions that were applied, by suspension.
+type Round struct {
+	Calls     []ToolCall
+	Decisions map[string]DecisionRecord
+}
+
+// ReadRound reads the current round from the segments of the last assistant turn onwards. A head without a turn has an empty
+// round.
+func ReadRound(h Head, segments []Segment) Round {
+	r := Round{Decisions: map[string]DecisionRecord{}}
+	for _, s := range segments {
+		if s.Seq < h.Round || h.Round == 0 {
+			continue
+		}
+		if s.Seq == h.Round {
+			for _, m := range s.Messages {
+				if m.Role == RoleAssistant {
+					r.Calls = m.Calls
+				}
+			}
+		}
+		for _, e := range s.Events {
+			if e.Type != DecisionRecorded {
+				continue
+			}
+			var d DecisionRecord
+			if json.Unmarshal(e.Data, &d) == nil && d.Applied {
+				r.Decisions[d.Suspension] = d
+			}
+		}
+	}
+	return r
+}
+
+// FindSuspended finds the call that was suspended under an id, in the segment the id names.
+func FindSuspended(segment Segment, suspension string) (call SuspendedCall, at int64, ok bool) {
+	for _, e := range segment.Events {
+		if e.Type != CallSuspendedAt {
+			continue
+		}
+		var s SuspendedCall
+		if json.Unmarshal(e.Data, &s) == nil && s.Suspension.ID == suspension {
+			return s, e.At, true
+		}
+	}
+	return SuspendedCall{}, 0, false
+}
+
+// CheckChain holds segments from..h.Seq against the head: none missing, each naming the one before, the last the one that the
+// head names. A segment that no head ever named breaks the chain.
+func CheckChain(h Head, from int64, segments []Segment) error {
+	if want := max(0, h.Seq-from+1); int64(len(segments)) != want {
+		return fmt.Errorf("core: the journal of %s has %d segments from %d, the head says %d", h.Thread, len(segments), from, want)
+	}
+	for i, s := range segments {
+		if s.Seq != from+int64(i) || i > 0 && s.Prev != segments[i-1].W {
+			return fmt.Errorf("core: segment %d of %s does not follow the one before", s.Seq, h.Thread)
+		}
+	}
+	if n := len(segments); n > 0 && segments[n-1].W != h.Seg {
+		return fmt.Errorf("core: the last segment of %s is not the one its head names", h.Thread)
+	}
+	return nil
+}

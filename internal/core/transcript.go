@@ -1,0 +1,70 @@
+package core
+
+import "strconv"
+
+// NoResult is what the model sees for a call that has no result although the conversation went on.
+const NoResult = "No result was recorded for this call."
+
+// Transcript is what a model is sent of a conversation: in the order of the log, but each call's one result directly behind the
+// turn that asked for it, in call order. A placeholder is left out once the result is there. Messages that came while calls
+// were open follow the results.
+func Transcript(log []Message) []Message {
+	results := make(map[string]Message)
+	for _, m := range log {
+		if m.Role != RoleTool {
+			continue
+		}
+		if old, ok := results[m.CallID]; !ok || old.Pending {
+			results[m.CallID] = m
+		}
+	}
+	out := make([]Message, 0, len(log))
+	for _, m := range log {
+		if m.Role == RoleTool {
+			continue
+		}
+		out = append(out, m)
+		for _, c := range m.Calls {
+			r, ok := results[c.ID]
+			if !ok {
+				r = Message{Role: RoleTool, CallID: c.ID, Tool: c.Name, Error: true, Parts: TextParts(NoResult), RunID: m.RunID, At: m.At}
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// UniqueCallID returns id, or, if it is used, id with the next free suffix _2, _3, ..., and marks what it returns as used. Models
+// repeat ids; inside a thread every call has its own.
+func UniqueCallID(used map[string]bool, id string) string {
+	if id == "" {
+		id = "call"
+	}
+	unique := id
+	for n := 2; used[unique]; n++ {
+		unique = id + "_" + strconv.Itoa(n)
+	}
+	used[unique] = true
+	return unique
+}
+
+// UsedCallIDs are the ids of all calls in a conversation.
+func UsedCallIDs(log []Message) map[string]bool {
+	used := make(map[string]bool)
+	for _, m := range log {
+		for _, c := range m.Calls {
+			used[c.ID] = true
+		}
+	}
+	return used
+}
+
+// Messages are the messages of consecutive segments, in order.
+func Messages(segments []Segment) []Message {
+	var out []Message
+	for _, s := range segments {
+		out = append(out, s.Messages...)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Options are an engine's surroundings. Store, Waker, Agents, Clock and Random are required.
+type Options struct {
+	Store    Store
+	Waker    Waker
+	Agents   Agents
+	Clock    Clock
+	Random   Random
+	Notifier Notifier // nil: nobody is told of suspensions
+	Logger   *slog.Logger
+
+	// Lease is how long one activation may take; Margin of it is kept for writing down what was done: bodies and model
+	// calls are stopped when it begins.
+	Lease, Margin time.Duration
+
+	// Grain is what the due time of a claimed run is rounded up to, so that the index changes seldom. Recovery after a
+	// crash takes up to Lease + Grain.
+	Grain time.Duration
+
+	// Watch is how often a cancel is looked for while a body or the model runs.
+	Watch time.Duration
+
+	Limits core.Limits
+}
+
+// Engine does steps. Safe for concurrent use.
+type Engine struct{ o Options }
+
+// New fills in what o leaves open: a lease of 2 minutes, a margin of 10 s, a grain of 5 s, a watch of 1 s, the default limits.
+func New(o Options) *Engine {
+	o.Lease = orDefault(o.Lease, 2*time.Minute)
+	o.Margin = orDefault(o.Margin, 10*time.Second)
+	o.Grain = orDefault(o.Grain, 5*time.Second)
+	o.Watch = orDefault(o.Watch, time.Second)
+	o.Limits = orDefault(o.Limits, core.DefaultLimits)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{o}
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Outcome says how a step ended.
+type Outcome string
+
+const (
+	Dropped  Outcome = "dropped"  // there was nothing to claim: the wake-up was stale, or somebody else has the run
+	Released Outcome = "released" // the step was done and the claim given up
+	Fenced   Outcome = "fenced"   // another owner took over; nothing of what was not committed counts
+)
+
+// Report is what a step did.
+type Report struct {
+	Outcome Outcome
+	Run     string
+	Epoch   int64
+	Status  core.RunStatus // after the release
+	Commits int
+	Asked   bool // the model was called
+	Bodies  int  // tool bodies run
+}
+
+// Step works on the thread a wake-up names: claim, one step, release. A nil error means that the message can be deleted,
+// whatever the outcome. An error means that it should be delivered again later; nothing is lost if it is not, since the sweep
+// finds what is due.
+func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
+	head, err := e.claim(ctx, w)
+	switch {
+	case errors.Is(err, ErrRefused):
+		return Report{Outcome: Dropped}, nil
+	case err != nil:
+		return Report{}, fmt.Errorf("claiming %s: %w", w.Thread, err)
+	}
+	a := newActivation(e, head)
+	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "epoch", head.Epoch)
+	err = a.work(ctx)
+	a.report.Run, a.report.Epoch, a.report.Status = head.Run, head.Epoch, a.view.Head.Status
+	switch {
+	case errors.Is(err, ErrFenced):
+		log.Info("another owner took the run over")
+		a.report.Outcome = Fenced
+		return a.report, nil
+	case err != nil:
+		log.Warn("step given up", "error", err)
+		return a.report, err
+	}
+	a.report.Outcome = Released
+	log.Debug("step done", "status", a.report.Status, "commits", a.report.Commits, "bodies", a.report.Bodies)
+	return a.report, nil
+}
+
+// claim makes one claim. Its id is fresh for each call: two deliveries of one message must never count as one claim, or both
+// workers would own the run under one epoch.
+func (e *Engine) claim(ctx context.Context, w Wakeup) (core.Head, error) {
+	now := e.o.Clock.Now().UnixMilli()
+	end := now + e.o.Lease.Milliseconds()
+	grain := e.o.Grain.Milliseconds()
+	req := ClaimRequest{Tenant: w.Tenant, Thread: w.Thread, Claim: e.o.Random.Text(20), Now: now, LeaseEnd: end,
+		Due: (end + grain - 1) / grain * grain, Schema: core.SchemaVersion}
+	var head core.Head
+	err := e.retry(ctx, func() (err error) {
+		head, err = e.o.Store.Claim(ctx, req)
+		return err
+	})
+	return head, err
+}
+
+// retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.
+var retries = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
+
+// retry repeats f while it answers [ErrUnavailable], a few times.
+func (e *Engine) retry(ctx context.Context, f func() error) error {
+	for _, pause := range retries {
+		err := f()
+		if !errors.Is(err, ErrUnavailable) {
+			return err
+		}
+		if err := Sleep(ctx, e.o.Clock, pause); err != nil {
+			return err
+		}
+	}
+	return f()
+}
+
+// Sleep waits for d on c, or until ctx ends, whose error it then returns. A clock that has its own way to sleep (a virtual one, which
+// must know who sleeps) is asked to.
+func Sleep(ctx context.Context, c Clock, d time.Duration) error {
+	if own, ok := c.(interface {
+		Sleep(context.Context, time.Duration) error
+	}); ok {
+		return own.Sleep(ctx, d)
+	}
+	woken := make(chan struct{})
+	stop := c.AfterFunc(d, func() { close(woken) })
+	defer stop()
+	select {
+	case <-woken:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,29 @@
+package local
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"strings"
+	"time"
+)
+
+// Clock is the machine's.
+type Clock struct{}
+
+func (Clock) Now() time.Time { return time.Now() }
+
+func (Clock) AfterFunc(d time.Duration, f func()) (stop func()) {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
+
+// Random is the machine's source of unguessable text.
+type Random struct{}
+
+var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func (Random) Text(n int) string {
+	b := make([]byte, (n*5+7)/8)
+	rand.Read(b) // never fails
+	return strings.ToLower(base32Lower.EncodeToString(b))[:n]
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lock is this process's share of a data directory, held until it ends, however it ends.
+type lock struct{ f *os.File }
+
+// lockData takes a share. alone says that nobody else held one: then before is run while that is certain, so that what a dead
+// process left behind can be put right.
+//
+//	A: exclusive ── before ── share ─────────────── works
+//	B:      refused ── waits for a share ── works
+//
+// Turning the exclusive lock into a share may let go of it for a moment; B may then be alone as well, while A holds nothing yet.
+func lockData(dir string, before func() error) (*lock, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
+	}
+	l := &lock{f}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case err == nil:
+		if err := before(); err != nil {
+			l.release()
+			return nil, err
+		}
+	case !errors.Is(err, syscall.EWOULDBLOCK):
+		l.release()
+		return nil, fmt.Errorf("locking the data directory: %w", err)
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		l.release()
+		return nil, fmt.Errorf("sharing the data directory: %w", err)
+	}
+	return l, nil
+}
+
+func (l *lock) release() { l.f.Close() }

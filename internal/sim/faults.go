@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Crash is what a task panics with when its process is lost. Nothing it held in memory counts any more.
+type Crash struct{ Where string }
+
+// Kinds of fault, as they are counted.
+const (
+	CrashBefore = "crash before"
+	CrashAfter  = "crash after"
+	NoAnswer    = "not done, no answer"
+	LostReply   = "done, reply lost"
+	Doubled     = "message doubled"
+	Delayed     = "message delayed"
+	Lost        = "message lost"
+)
+
+// Faults decides, at each operation, whether something goes wrong, and counts what did.
+type Faults struct {
+	World  *World
+	Rate   float64 // of each operation
+	Counts map[string]int
+	Ops    int64
+}
+
+// NewFaults with a rate of 0 injects nothing but still interleaves.
+func NewFaults(w *World, rate float64) *Faults {
+	return &Faults{World: w, Rate: rate, Counts: map[string]int{}}
+}
+
+func (f *Faults) count(kind string) { f.Counts[kind]++ }
+
+// op runs one operation of a store or queue among the faults.
+func op[T any](ctx context.Context, f *Faults, name string, do func() (T, error)) (T, error) {
+	var zero T
+	f.World.Yield(ctx)
+	f.Ops++
+	if !f.World.Chance(f.Rate) {
+		return do()
+	}
+	switch f.World.rng.IntN(4) {
+	case 0:
+		f.count(CrashBefore)
+		panic(Crash{"before " + name})
+	case 1:
+		f.count(NoAnswer)
+		return zero, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
+	case 2:
+		v, err := do()
+		if err != nil {
+			return v, err
+		}
+		f.count(LostReply)
+		return zero, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
+	}
+	_, _ = do()
+	f.count(CrashAfter)
+	panic(Crash{"after " + name})
+}
+
+// FullStore is every side of a store that a simulated system uses.
+type FullStore interface {
+	engine.Store
+	frontend.Store
+	engine.Overdue
+}
+
+// Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's transactions: they are
+// sent one by one, so that they can be lost.
+type Store struct {
+	Inner  FullStore
+	Faults *Faults
+}
+
+func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
+	return op(ctx, s.Faults, "claim", func() (core.Head, error) { return s.Inner.Claim(ctx, req) })
+}
+
+func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
+	req.Wake = nil
+	return op(ctx, s.Faults, "commit", func() (engine.Written, error) { return s.Inner.Commit(ctx, req) })
+}
+
+func (s Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	req.Wake = nil
+	return op(ctx, s.Faults, "start", func() (engine.Written, error) { return s.Inner.Start(ctx, req) })
+}
+
+func (s Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	req.Wake = nil
+	return op(ctx, s.Faults, "signal", func() (engine.Written, error) { return s.Inner.Signal(ctx, req) })
+}
+
+func (s Store) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
+	return op(ctx, s.Faults, "load", func() (core.Head, error) { return s.Inner.Load(ctx, tenant, thread) })
+}
+
+func (s Store) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
+	return op(ctx, s.Faults, "segments", func() ([]core.Segment, error) { return s.Inner.Segments(ctx, tenant, thread, from, to) })
+}
+
+func (s Store) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {
+	return op(ctx, s.Faults, "payload", func() ([]byte, error) { return s.Inner.Payload(ctx, tenant, thread, digest) })
+}
+
+func (s Store) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
+	_, err := op(ctx, s.Faults, "put payload", func() (struct{}, error) {
+		return struct{}{}, s.Inner.PutPayload(ctx, tenant, thread, digest, body)
+	})
+	return err
+}
+
+func (s Store) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
+	return op(ctx, s.Faults, "archived", func() (core.Record, error) { return s.Inner.Archived(ctx, tenant, run) })
+}
+
+// Lists carry no promise that a fault could break; they only interleave.
+
+func (s Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
+	s.Faults.World.Yield(ctx)
+	return s.Inner.Runs(ctx, tenant, thread, cursor, limit)
+}
+
+func (s Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	s.Faults.World.Yield(ctx)
+	return s.Inner.Approvals(ctx, tenant, cursor, limit)
+}
+
+func (s Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	return op(ctx, s.Faults, "sweep", func() ([]engine.Wakeup, error) { return s.Inner.TakeOverdue(ctx, now, next, limit) })
+}
+
+// FullQueue is both sides of a queue.
+type FullQueue interface {
+	engine.Waker
+	engine.Receiver
+}
+
+// Queue puts faults between its users and an inner queue: messages are doubled, delayed and lost as well.
+type Queue struct {
+	Inner  FullQueue
+	Faults *Faults
+}
+
+func (q Queue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
+	_, err := op(ctx, q.Faults, "send", func() (struct{}, error) { return struct{}{}, q.deliver(ctx, w, delay) })
+	return err
+}
+
+func (q Queue) deliver(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
+	f := q.Faults
+	if f.World.Chance(f.Rate) {
+		switch f.World.rng.IntN(3) {
+		case 0:
+			f.count(Lost)
+			return nil
+		case 1:
+			f.count(Delayed)
+			delay += f.World.Upto(20 * time.Second)
+		case 2:
+			f.count(Doubled)
+			if err := q.Inner.Send(ctx, w, delay+f.World.Upto(10*time.Second)); err != nil {
+				return err
+			}
+		}
+	}
+	return q.Inner.Send(ctx, w, delay)
+}
+
+func (q Queue) Receive(ctx context.Context, max int) ([]engine.Delivery, error) {
+	return op(ctx, q.Faults, "receive", func() ([]engine.Delivery, error) { return q.Inner.Receive(ctx, max) })
+}
+
+func (q Queue) Ack(ctx context.Context, d engine.Delivery) error {
+	_, err := op(ctx, q.Faults, "ack", func() (struct{}, error) { return struct{}{}, q.Inner.Ack(ctx, d) })
+	return err
+}
+
+func (q Queue) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error {
+	_, err := op(ctx, q.Faults, "nack", func() (struct{}, error) { return struct{}{}, q.Inner.Nack(ctx, d, delay, cause) })
+	return err
+}
