@@ -159,15 +159,20 @@ const (
 	saysMuddled // it means to say something, and cannot be read
 )
 
-var wordSays = map[string]saying{}
+// wordSays are the bare words that answer an approval.
+var wordSays = words(map[saying]string{
+	saysYes: "true yes y ok approve approved allow allowed accept accepted confirm confirmed resume",
+	saysNo:  "false no denied deny reject rejected cancel canceled cancelled abort aborted",
+})
 
-func init() {
-	for _, w := range strings.Fields("true yes y ok approve approved allow allowed accept accepted confirm confirmed resume") {
-		wordSays[w] = saysYes
+func words(lists map[saying]string) map[string]saying {
+	says := map[string]saying{}
+	for meaning, list := range lists {
+		for _, word := range strings.Fields(list) {
+			says[word] = meaning
+		}
 	}
-	for _, w := range strings.Fields("false no denied deny reject rejected cancel canceled cancelled abort aborted") {
-		wordSays[w] = saysNo
-	}
+	return says
 }
 
 // flagSays is what a member of that name says when it is true; when it is false a yes becomes a no, and a no says nothing.
@@ -176,28 +181,35 @@ var flagSays = map[string]saying{
 	"denied": saysNo, "deny": saysNo, "rejected": saysNo, "cancelled": saysNo, "canceled": saysNo, "aborted": saysNo,
 }
 
-// verdictOf reads a result as an answer to an approval. Bare words count only if words is set: beside an explicit action
+// verdictOf reads a result as an answer to an approval. Bare words count only if bareWords is set: beside an explicit action
 // a text is a remark.
-func verdictOf(result json.RawMessage, words bool) saying {
-	var v any
-	if result == nil || json.Unmarshal(result, &v) != nil {
-		return saysNothing
-	}
-	switch v := v.(type) {
+func verdictOf(result json.RawMessage, bareWords bool) saying {
+	switch v := loose(result).(type) {
 	case bool:
 		return sayBool(v)
 	case map[string]any:
 		return sayObject(v)
 	case string:
-		var inner map[string]any
-		if json.Unmarshal([]byte(v), &inner) == nil {
-			return sayObject(inner)
-		}
-		if words {
+		if bareWords {
 			return sayWord(v)
 		}
 	}
 	return saysNothing
+}
+
+// loose is a result's value; an object that was sent as text is that object.
+func loose(result json.RawMessage) any {
+	var v any
+	if result == nil || json.Unmarshal(result, &v) != nil {
+		return nil
+	}
+	if text, ok := v.(string); ok {
+		var inner map[string]any
+		if json.Unmarshal([]byte(text), &inner) == nil && inner != nil {
+			return inner
+		}
+	}
+	return v
 }
 
 func sayBool(yes bool) saying {
@@ -280,11 +292,7 @@ func reasonOf(in DecisionInput) string {
 	if in.Error != "" {
 		return in.Error
 	}
-	var v any
-	if in.Result == nil || json.Unmarshal(in.Result, &v) != nil {
-		return ""
-	}
-	switch v := v.(type) {
+	switch v := loose(in.Result).(type) {
 	case string:
 		if sayWord(v) == saysNothing {
 			return v

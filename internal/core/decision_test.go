@@ -167,3 +167,23 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 		t.Error("null and no result are one decision")
 	}
 }
+
+// Whatever is sent, an approval that says no in any member never lets a call run, and reading is deterministic.
+func FuzzANoNeverRuns(f *testing.F) {
+	for _, seed := range []string{`{"approved":false}`, `{"approved":false,"status":"ok"}`, `{"x":[{}]}`, `"yes"`, `null`, `{"approved":"nope"}`, `7`} {
+		f.Add(seed, "", "")
+		f.Add(seed, "resume", "")
+	}
+	f.Fuzz(func(t *testing.T, result, action, failure string) {
+		in := DecisionInput{Suspension: "sus_1_a", Action: action, Result: rawJSON(result), Error: failure}
+		r, err := ReadDecision(KindApproval, in)
+		again, errAgain := ReadDecision(KindApproval, in)
+		if r.DecisionID != again.DecisionID || r.Action != again.Action || (err == nil) != (errAgain == nil) {
+			t.Fatalf("read twice: %+v, %v and %+v, %v", r, err, again, errAgain)
+		}
+		var members map[string]any
+		if json.Unmarshal([]byte(result), &members) == nil && members["approved"] == false && err == nil && r.Action != ActionCancel {
+			t.Fatalf("a no was read as %s", r.Action)
+		}
+	})
+}

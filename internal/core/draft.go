@@ -162,6 +162,9 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 		return err
 	}
 	t.Suspension.ID = SuspensionID(d.seq(), d.v.Fresh())
+	if !json.Valid(t.Suspension.ResponseSchema) {
+		t.Suspension.ResponseSchema = nil
+	}
 	t.Pending = PendingCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments}
 	c := d.h.Calls[call.ID]
 	c.Kind, c.Mode, c.Sus, c.Intent = kind, t.ResumeMode, t.Suspension.ID, 0

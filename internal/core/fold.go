@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 )
 
@@ -28,6 +29,7 @@ func (d *draft) foldTurn() error {
 	used := cloneMap(d.v.Used)
 	for i, c := range t.Calls {
 		c.ID = UniqueCallID(used, c.ID)
+		c.Arguments = asJSON(c.Arguments)
 		calls[i] = c
 	}
 	m := d.message(Message{Role: RoleAssistant, Parts: TextParts(t.Text), Calls: calls})
@@ -50,6 +52,17 @@ func (d *draft) foldTurn() error {
 	d.finalTurn = len(calls) == 0
 	d.must = true
 	return nil
+}
+
+// asJSON is raw, if it is JSON; no arguments are an empty object, and any other text is that text as a JSON string.
+func asJSON(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(jsonTrim(raw)) == 0:
+		return json.RawMessage("{}")
+	case !json.Valid(raw):
+		return Encode(string(raw))
+	}
+	return raw
 }
 
 // refuse fails a call whose body never runs.

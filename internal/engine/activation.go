@@ -59,7 +59,7 @@ func (a *activation) work(ctx context.Context) error {
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
-	agent, err := a.e.o.Agents.Load(ctx, h.Tenant, h.Agent, h.Version)
+	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, h.Tenant, h.Agent, h.Version) })
 	switch {
 	case errors.Is(err, ErrNotFound):
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing",
@@ -88,7 +88,9 @@ func (a *activation) look(ctx context.Context) error {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {
 			continue
 		}
-		body, err := a.e.o.Store.Payload(ctx, a.view.Head.Tenant, a.view.Head.Thread, s.Ref)
+		body, err := retrying(ctx, a.e, func() ([]byte, error) {
+			return a.e.o.Store.Payload(ctx, a.view.Head.Tenant, a.view.Head.Thread, s.Ref)
+		})
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -107,7 +109,9 @@ func (a *activation) look(ctx context.Context) error {
 func (a *activation) journal(ctx context.Context, from int64) ([]core.Segment, error) {
 	h := a.view.Head
 	from = max(from, 1)
-	segments, err := a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq)
+	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) {
+		return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the journal: %w", err)
 	}
@@ -123,11 +127,7 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 	if c.Wake != nil {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}
-	var w Written
-	err := a.e.retry(ctx, func() (err error) {
-		w, err = a.e.o.Store.Commit(ctx, req)
-		return err
-	})
+	w, err := retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
 	if errors.Is(err, ErrSignals) {
 		// Only the inbox is newer: epoch and revision are still those of this owner.
 		a.view.Head = w.Head
@@ -147,7 +147,9 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 // wake sends the next step's message. Failing is no error: the due time that the release wrote brings the sweep.
 func (a *activation) wake(ctx context.Context, delay time.Duration) {
 	h := a.view.Head
-	err := a.e.retry(ctx, func() error { return a.e.o.Waker.Send(ctx, Wakeup{h.Tenant, h.Thread}, delay) })
+	_, err := retrying(ctx, a.e, func() (struct{}, error) {
+		return struct{}{}, a.e.o.Waker.Send(ctx, Wakeup{h.Tenant, h.Thread}, delay)
+	})
 	if err != nil {
 		a.e.o.Logger.Warn("wake-up not sent; the sweep will find the run", "run", h.Run, "error", err)
 	}

@@ -115,26 +115,21 @@ func (e *Engine) claim(ctx context.Context, w Wakeup) (core.Head, error) {
 	grain := e.o.Grain.Milliseconds()
 	req := ClaimRequest{Tenant: w.Tenant, Thread: w.Thread, Claim: e.o.Random.Text(20), Now: now, LeaseEnd: end,
 		Due: (end + grain - 1) / grain * grain, Schema: core.SchemaVersion}
-	var head core.Head
-	err := e.retry(ctx, func() (err error) {
-		head, err = e.o.Store.Claim(ctx, req)
-		return err
-	})
-	return head, err
+	return retrying(ctx, e, func() (core.Head, error) { return e.o.Store.Claim(ctx, req) })
 }
 
 // retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.
 var retries = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
 
-// retry repeats f while it answers [ErrUnavailable], a few times.
-func (e *Engine) retry(ctx context.Context, f func() error) error {
+// retrying repeats f while it answers [ErrUnavailable], a few times.
+func retrying[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, error) {
 	for _, pause := range retries {
-		err := f()
+		v, err := f()
 		if !errors.Is(err, ErrUnavailable) {
-			return err
+			return v, err
 		}
 		if err := Sleep(ctx, e.o.Clock, pause); err != nil {
-			return err
+			return v, err
 		}
 	}
 	return f()

@@ -225,7 +225,7 @@ func (a *activation) sendOne(ctx context.Context, out core.Out) error {
 	if out.Kind != core.OutNotify || !ok || a.e.o.Notifier == nil {
 		return nil // nobody to tell any more
 	}
-	segments, err := a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq)
+	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
 	if err != nil {
 		return err
 	}

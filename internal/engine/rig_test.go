@@ -25,6 +25,7 @@ type rig struct {
 	store engine.Store // what the engine sees of db
 	eng   *engine.Engine
 
+	random engine.Random
 	turns  []core.Turn // the model's answers, by their place in the conversation
 	asked  int
 	onAsk  func(context.Context, engine.Prompt) error
@@ -48,9 +49,9 @@ type toolRule struct {
 
 func newRig(t *testing.T, turns ...core.Turn) *rig {
 	t.Helper()
-	r := &rig{t: t, ctx: t.Context(), clock: enginetest.NewClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)), turns: turns, thread: "thr_t",
+	r := &rig{t: t, ctx: t.Context(), clock: enginetest.NewClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)), turns: turns, thread: "thr_t", random: enginetest.NewRandom(t, 7),
 		tools: map[string]toolRule{}}
-	db, err := sqlite.Open(r.ctx, filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: r.clock, Random: enginetest.NewRandom(t, 7), Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(r.ctx, filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: r.clock, Random: r.random, Sync: sqlite.SyncOff})
 	r.must(err)
 	t.Cleanup(func() { db.Close() })
 	r.db, r.store = db, db
@@ -63,9 +64,25 @@ func newRig(t *testing.T, turns ...core.Turn) *rig {
 
 // build makes the engine anew, as a new process would.
 func (r *rig) build(o engine.Options) {
-	o.Store, o.Waker, o.Agents, o.Clock, o.Random = r.store, r.db, r, r.clock, enginetest.NewRandom(r.t, 11)
+	o.Store, o.Waker, o.Agents, o.Clock, o.Random = r.store, r.db, r, restless{r.clock}, r.random
 	r.eng = engine.New(o)
 }
+
+// restless is a clock on which pauses pass at once.
+type restless struct{ *enginetest.Clock }
+
+func (c restless) Sleep(ctx context.Context, d time.Duration) error {
+	c.Advance(d)
+	return ctx.Err()
+}
+
+// ahead is a clock that is wrong.
+type ahead struct {
+	*enginetest.Clock
+	by time.Duration
+}
+
+func (c ahead) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
 func (r *rig) must(err error) {
 	r.t.Helper()

@@ -31,9 +31,11 @@ type Store interface {
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 
 	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The cursor of the last page is "".
+	// [engine.ErrRefused] for a cursor that this list did not give out.
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 
 	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
+	// [engine.ErrRefused] as for Runs.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
 }
 

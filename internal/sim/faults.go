@@ -39,8 +39,18 @@ func NewFaults(w *World, rate float64) *Faults {
 
 func (f *Faults) count(kind string) { f.Counts[kind]++ }
 
+// Lose is how a process is lost: it panics with a [Crash]. A store or queue whose users know another way names it.
+type Lose func(where string)
+
+func (l Lose) at(where string) {
+	if l != nil {
+		l(where)
+	}
+	panic(Crash{where})
+}
+
 // op runs one operation of a store or queue among the faults.
-func op[T any](ctx context.Context, f *Faults, name string, do func() (T, error)) (T, error) {
+func op[T any](ctx context.Context, f *Faults, lose Lose, name string, do func() (T, error)) (T, error) {
 	var zero T
 	f.World.Yield(ctx)
 	f.Ops++
@@ -50,7 +60,7 @@ func op[T any](ctx context.Context, f *Faults, name string, do func() (T, error)
 	switch f.World.rng.IntN(4) {
 	case 0:
 		f.count(CrashBefore)
-		panic(Crash{"before " + name})
+		lose.at("before " + name)
 	case 1:
 		f.count(NoAnswer)
 		return zero, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
@@ -64,7 +74,8 @@ func op[T any](ctx context.Context, f *Faults, name string, do func() (T, error)
 	}
 	_, _ = do()
 	f.count(CrashAfter)
-	panic(Crash{"after " + name})
+	lose.at("after " + name)
+	return zero, nil // not reached
 }
 
 // FullStore is every side of a store that a simulated system uses.
@@ -79,48 +90,49 @@ type FullStore interface {
 type Store struct {
 	Inner  FullStore
 	Faults *Faults
+	Lose   Lose
 }
 
 func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
-	return op(ctx, s.Faults, "claim", func() (core.Head, error) { return s.Inner.Claim(ctx, req) })
+	return op(ctx, s.Faults, s.Lose, "claim", func() (core.Head, error) { return s.Inner.Claim(ctx, req) })
 }
 
 func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, "commit", func() (engine.Written, error) { return s.Inner.Commit(ctx, req) })
+	return op(ctx, s.Faults, s.Lose, "commit", func() (engine.Written, error) { return s.Inner.Commit(ctx, req) })
 }
 
 func (s Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, "start", func() (engine.Written, error) { return s.Inner.Start(ctx, req) })
+	return op(ctx, s.Faults, s.Lose, "start", func() (engine.Written, error) { return s.Inner.Start(ctx, req) })
 }
 
 func (s Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, "signal", func() (engine.Written, error) { return s.Inner.Signal(ctx, req) })
+	return op(ctx, s.Faults, s.Lose, "signal", func() (engine.Written, error) { return s.Inner.Signal(ctx, req) })
 }
 
 func (s Store) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
-	return op(ctx, s.Faults, "load", func() (core.Head, error) { return s.Inner.Load(ctx, tenant, thread) })
+	return op(ctx, s.Faults, s.Lose, "load", func() (core.Head, error) { return s.Inner.Load(ctx, tenant, thread) })
 }
 
 func (s Store) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
-	return op(ctx, s.Faults, "segments", func() ([]core.Segment, error) { return s.Inner.Segments(ctx, tenant, thread, from, to) })
+	return op(ctx, s.Faults, s.Lose, "segments", func() ([]core.Segment, error) { return s.Inner.Segments(ctx, tenant, thread, from, to) })
 }
 
 func (s Store) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {
-	return op(ctx, s.Faults, "payload", func() ([]byte, error) { return s.Inner.Payload(ctx, tenant, thread, digest) })
+	return op(ctx, s.Faults, s.Lose, "payload", func() ([]byte, error) { return s.Inner.Payload(ctx, tenant, thread, digest) })
 }
 
 func (s Store) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
-	_, err := op(ctx, s.Faults, "put payload", func() (struct{}, error) {
+	_, err := op(ctx, s.Faults, s.Lose, "put payload", func() (struct{}, error) {
 		return struct{}{}, s.Inner.PutPayload(ctx, tenant, thread, digest, body)
 	})
 	return err
 }
 
 func (s Store) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
-	return op(ctx, s.Faults, "archived", func() (core.Record, error) { return s.Inner.Archived(ctx, tenant, run) })
+	return op(ctx, s.Faults, s.Lose, "archived", func() (core.Record, error) { return s.Inner.Archived(ctx, tenant, run) })
 }
 
 // Lists carry no promise that a fault could break; they only interleave.
@@ -136,7 +148,7 @@ func (s Store) Approvals(ctx context.Context, tenant, cursor string, limit int) 
 }
 
 func (s Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
-	return op(ctx, s.Faults, "sweep", func() ([]engine.Wakeup, error) { return s.Inner.TakeOverdue(ctx, now, next, limit) })
+	return op(ctx, s.Faults, s.Lose, "sweep", func() ([]engine.Wakeup, error) { return s.Inner.TakeOverdue(ctx, now, next, limit) })
 }
 
 // FullQueue is both sides of a queue.
@@ -149,10 +161,11 @@ type FullQueue interface {
 type Queue struct {
 	Inner  FullQueue
 	Faults *Faults
+	Lose   Lose
 }
 
 func (q Queue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
-	_, err := op(ctx, q.Faults, "send", func() (struct{}, error) { return struct{}{}, q.deliver(ctx, w, delay) })
+	_, err := op(ctx, q.Faults, q.Lose, "send", func() (struct{}, error) { return struct{}{}, q.deliver(ctx, w, delay) })
 	return err
 }
 
@@ -177,15 +190,15 @@ func (q Queue) deliver(ctx context.Context, w engine.Wakeup, delay time.Duration
 }
 
 func (q Queue) Receive(ctx context.Context, max int) ([]engine.Delivery, error) {
-	return op(ctx, q.Faults, "receive", func() ([]engine.Delivery, error) { return q.Inner.Receive(ctx, max) })
+	return op(ctx, q.Faults, q.Lose, "receive", func() ([]engine.Delivery, error) { return q.Inner.Receive(ctx, max) })
 }
 
 func (q Queue) Ack(ctx context.Context, d engine.Delivery) error {
-	_, err := op(ctx, q.Faults, "ack", func() (struct{}, error) { return struct{}{}, q.Inner.Ack(ctx, d) })
+	_, err := op(ctx, q.Faults, q.Lose, "ack", func() (struct{}, error) { return struct{}{}, q.Inner.Ack(ctx, d) })
 	return err
 }
 
 func (q Queue) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error {
-	_, err := op(ctx, q.Faults, "nack", func() (struct{}, error) { return struct{}{}, q.Inner.Nack(ctx, d, delay, cause) })
+	_, err := op(ctx, q.Faults, q.Lose, "nack", func() (struct{}, error) { return struct{}{}, q.Inner.Nack(ctx, d, delay, cause) })
 	return err
 }

@@ -136,6 +136,7 @@ type Winner struct {
 	DecisionID string          `json:"decision_id"`
 	Action     string          `json:"action,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
+	Error      string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 }
 
@@ -172,7 +173,7 @@ type Thread struct {
 	Status string `json:"status"`
 }
 
-// Event is one entry of a thread's log. Cursor is where to go on after it.
+// Event is one entry of a thread's log. Seq is dense per thread.
 type Event struct {
 	Seq      int64           `json:"seq"`
 	RunID    string          `json:"run_id"`

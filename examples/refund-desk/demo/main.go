@@ -1,0 +1,64 @@
+// Command demo shows a run outliving its server: it starts one, lets a run come to an approval, kills the server, starts it
+// again on the same data, approves, and checks that the money went out once. It talks to the server as any caller does,
+// over the HTTP API.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+)
+
+// limit is how long the whole demo may take.
+const limit = 2 * time.Minute
+
+func main() {
+	var o options
+	flag.StringVar(&o.binary, "bin", "bin/dormouse", "the dormouse program")
+	flag.StringVar(&o.agents, "agents", "examples/refund-desk", "directory of the agent")
+	flag.Parse()
+	o.out = os.Stdout
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	err := demo(ctx, o)
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo: failed:", err)
+		os.Exit(1)
+	}
+	fmt.Println("demo: ok")
+}
+
+type options struct {
+	binary, agents string
+	out            io.Writer
+}
+
+// demo plays the story in a directory that it removes.
+func demo(ctx context.Context, o options) (err error) {
+	data, err := os.MkdirTemp("", "dormouse-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+
+	s := story{options: o, data: data}
+	defer func() { err = errors.Join(err, s.server.stop()) }()
+	return s.play(ctx)
+}
+
+// ledger is where the example's issue_refund writes.
+func ledger(data string) refunddesk.Ledger {
+	return refunddesk.Ledger{Path: filepath.Join(data, refunddesk.LedgerFile)}
+}

@@ -1,0 +1,129 @@
+// Package agent holds agents as data: what a YAML file may say, its reading with every mistake named by file and line, the
+// canonical form a run is pinned to, and the rules that follow from it. It runs nothing: models and tool bodies are behind
+// other packages, which read their part of a [Definition].
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Definition is one version of an agent, complete: two definitions with one digest behave alike.
+type Definition struct {
+	Name         string      `json:"name"`
+	Description  string      `json:"description,omitempty"`
+	Model        Model       `json:"model"`
+	Instructions string      `json:"instructions,omitempty"`
+	Tools        []Tool      `json:"tools,omitempty"`
+	Permissions  Permissions `json:"permissions"`
+}
+
+// The providers of a model.
+const (
+	ProviderScripted = "scripted"
+	ProviderRecorded = "recorded"
+)
+
+// Model says who answers. A scripted model has Turns; a recorded one has File, as written in the YAML, and the digest of what
+// was in it.
+type Model struct {
+	Provider string `json:"provider"`
+	Turns    []Turn `json:"turns,omitempty"`
+	File     string `json:"file,omitempty"`
+	SHA256   string `json:"sha256,omitempty"` // in hex
+}
+
+// Turn is one rule of a script: the answer, and what must hold for it.
+type Turn struct {
+	Given Given        `json:"given"`
+	Say   string       `json:"say,omitempty"`
+	Calls []ScriptCall `json:"calls,omitempty"`
+}
+
+// Given are the conditions of a [Turn]; those that are not set hold. Package scripted says what each is held against.
+type Given struct {
+	User     string `json:"user,omitempty"`      // regular expression
+	Tool     string `json:"tool,omitempty"`      // name
+	Result   string `json:"result,omitempty"`    // regular expression
+	Step     int    `json:"step,omitempty"`      // counted from 1
+	NoResult bool   `json:"no_result,omitempty"` // no tool has answered since the user spoke
+}
+
+// ScriptCall is a call a scripted model makes. ID may be empty.
+type ScriptCall struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	ID        string          `json:"id,omitempty"`
+}
+
+// Tool is one tool of an agent. Exactly one of Go, Client and Recorded says who runs it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Go          string          `json:"go,omitempty"` // the name a function was registered under
+	Client      bool            `json:"client,omitempty"`
+	Recorded    []Answer        `json:"recorded,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema; of a Go function the function's own counts
+	Delivery    core.Delivery   `json:"delivery,omitempty"`
+	Idempotent  bool            `json:"idempotent,omitempty"` // may run twice even when a person was asked
+}
+
+// Permissions are the rules of an agent, and what counts where none matches.
+type Permissions struct {
+	Default core.Effect `json:"default"`
+	Deny    []Rule      `json:"deny,omitempty"`
+	Ask     []Rule      `json:"ask,omitempty"`
+	Allow   []Rule      `json:"allow,omitempty"`
+}
+
+// Digest names this version: "sha256:" and the hash of its canonical JSON.
+func (d Definition) Digest() string { return "sha256:" + core.Digest(d.Encode()) }
+
+// Encode is the definition's canonical JSON, which [Decode] reads.
+func (d Definition) Encode() json.RawMessage {
+	raw, err := core.Canonical(core.Encode(d))
+	if err != nil {
+		panic(fmt.Sprintf("agent: a definition is always JSON: %v", err))
+	}
+	return raw
+}
+
+// Decode reads what [Definition.Encode] wrote. A member it does not know is refused: a version that says more than this
+// program understands must not run with less.
+func Decode(raw []byte) (Definition, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var d Definition
+	if err := dec.Decode(&d); err != nil {
+		return Definition{}, fmt.Errorf("agent: reading a stored definition: %w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return Definition{}, fmt.Errorf("agent: something follows the stored definition")
+	}
+	if !agentName.MatchString(d.Name) {
+		return Definition{}, fmt.Errorf("agent: %q is no agent name", d.Name)
+	}
+	return d, nil
+}
+
+// Missing are the Go functions the definition names that are not among functions.
+func (d Definition) Missing(functions map[string]core.ToolSpec) []string {
+	var missing []string
+	for _, t := range d.Tools {
+		if _, ok := functions[t.Go]; t.Go != "" && !ok {
+			missing = append(missing, t.Go)
+		}
+	}
+	return missing
+}
+
+var (
+	agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	toolGlob  = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
+)

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and returns them by name. Scripts
+// and recordings therefore belong in a directory of their own. The error joins everything that is wrong, each as
+// "FILE:LINE: what is wrong and what to do". A directory without agents is no error.
+func Load(dir string) ([]Definition, error) {
+	files, err := agentFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	var defs []Definition
+	var errs []error
+	seen := map[string]string{}
+	for _, file := range files {
+		d, err := loadFile(file)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if other, twice := seen[d.Name]; twice {
+			errs = append(errs, problem{file, 1, fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)})
+			continue
+		}
+		seen[d.Name] = file
+		defs = append(defs, d)
+	}
+	slices.SortFunc(defs, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
+	return defs, errors.Join(errs...)
+}
+
+func agentFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("agent: reading the directory of agents: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		if !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+func loadFile(file string) (Definition, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Definition{}, problem{file, 1, "cannot be read: " + err.Error()}
+	}
+	return Parse(file, text, func(rel string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(filepath.Dir(file), rel))
+	})
+}
+
+// Parse reads one agent. read returns the content of a file the agent names, relative to it; fileName is for
+// messages and, without its directory and ending, the default name. The error is as for [Load].
+func Parse(fileName string, text []byte, read func(rel string) ([]byte, error)) (Definition, error) {
+	s := &source{file: fileName}
+	d := s.definition(text, read)
+	if err := s.err(); err != nil {
+		return Definition{}, err
+	}
+	return d, nil
+}
+
+func (s *source) definition(text []byte, read func(string) ([]byte, error)) Definition {
+	root := s.document(text)
+	if root == nil {
+		return Definition{}
+	}
+	o, ok := s.object(root, "an agent")
+	if !ok {
+		return Definition{}
+	}
+	defer o.close()
+	d := Definition{
+		Name:         s.agentName(o),
+		Description:  o.text("description"),
+		Model:        s.model(o, read),
+		Instructions: o.text("instructions"),
+	}
+	nodes := o.list("tools")
+	d.Tools = s.tools(nodes)
+	d.Permissions = s.permissions(o.take("permissions"))
+	s.exclusive(d, nodes)
+	return d
+}
+
+func (s *source) agentName(o *object) string {
+	name := o.text("name")
+	n := o.members["name"]
+	if n == nil {
+		base := filepath.Base(s.file)
+		name, n = strings.TrimSuffix(base, filepath.Ext(base)), o.node
+	}
+	if !agentName.MatchString(name) {
+		s.refuse(n, "%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+	}
+	return name
+}
+
+func (s *source) tools(nodes []*yaml.Node) []Tool {
+	var tools []Tool
+	first := map[string]int{}
+	for _, n := range nodes {
+		t := s.tool(n)
+		if line, twice := first[t.Name]; twice && t.Name != "" {
+			s.refuse(n, "tool %q is also on line %d; rename or remove one", t.Name, line)
+		} else {
+			first[t.Name] = n.Line
+		}
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+func (s *source) tool(n *yaml.Node) Tool {
+	o, ok := s.object(n, "a tool")
+	if !ok {
+		return Tool{}
+	}
+	defer o.close()
+	t := Tool{
+		Name:        o.text("name"),
+		Description: o.text("description"),
+		Go:          o.text("go"),
+		Client:      o.flag("client"),
+		Recorded:    s.answers(o.list("recorded")),
+		Parameters:  s.parameters(o.take("parameters")),
+		Idempotent:  o.flag("idempotent"),
+	}
+	if word := o.one("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
+		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two
+	}
+	if !toolName.MatchString(t.Name) {
+		s.refuse(n, "%q cannot be a tool's name; give it a name of letters, digits, - and _, at most 64", t.Name)
+	}
+	s.checkBody(n, o, t)
+	return t
+}
+
+// checkBody holds together who runs the tool and what may be said of it then.
+func (s *source) checkBody(n *yaml.Node, o *object, t Tool) {
+	bodies := 0
+	for _, given := range []bool{t.Go != "", t.Client, o.members["recorded"] != nil} {
+		if given {
+			bodies++
+		}
+	}
+	switch {
+	case bodies != 1:
+		s.refuse(n, "tool %q needs exactly one of go, client: true and recorded", t.Name)
+	case o.members["recorded"] != nil && len(t.Recorded) == 0:
+		s.refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
+	case t.Go != "" && t.Parameters != nil:
+		s.refuse(o.members["parameters"], "the parameters of a Go function come from the function; remove them here")
+	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
+		s.refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
+	case t.Idempotent && t.Delivery == core.AtMostOnce:
+		s.refuse(n, "tool %q cannot be idempotent and at_most_once; remove one", t.Name)
+	}
+}
+
+func (s *source) parameters(n *yaml.Node) json.RawMessage {
+	if n == nil {
+		return nil
+	}
+	raw := s.value(n)
+	if _, err := compile(raw); err != nil {
+		s.refuse(n, "parameters: %v", err)
+	}
+	return raw
+}
+
+func (s *source) answers(nodes []*yaml.Node) []Answer {
+	var answers []Answer
+	for _, n := range nodes {
+		if o, ok := s.object(n, "a recorded answer"); ok {
+			answers = append(answers, s.answer(o))
+		}
+	}
+	return answers
+}
+
+func (s *source) answer(o *object) Answer {
+	defer o.close()
+	var a Answer
+	if when := o.take("when"); when != nil {
+		if members, ok := s.object(when, "when"); ok {
+			a.When = map[string]json.RawMessage{}
+			for _, key := range members.keys {
+				a.When[key.Value] = s.value(members.take(key.Value))
+			}
+		}
+	}
+	if result := o.take("result"); result != nil {
+		a.Result = s.value(result)
+	}
+	a.Error = o.text("error")
+	if (a.Result != nil) == (a.Error != "") {
+		s.refuse(o.node, "a recorded answer needs exactly one of result and error")
+	}
+	return a
+}
+
+// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere.
+func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
+	for i, t := range d.Tools {
+		if rule, gated := d.Permissions.asksFor(t.Name); gated && t.Client {
+			s.refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
+		}
+	}
+}
+
+// expression reports a regular expression that does not compile, and returns the names of its groups.
+func (s *source) expression(n *yaml.Node, text string) []string {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		s.refuse(n, "not a regular expression: %v", err)
+		return nil
+	}
+	return re.SubexpNames()
+}

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// compile prepares a JSON Schema for the arguments of a tool. No schema accepts any object.
+func compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
+	if core.IsNull(raw) {
+		raw = json.RawMessage(`{"type":"object"}`)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("not a JSON Schema: %w", err)
+	}
+	if s.Type != "object" {
+		return nil, errors.New("a tool's arguments are an object: begin the schema with type: object")
+	}
+	if err := checkSchema(decodeValue(raw)); err != nil {
+		return nil, err
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("not a JSON Schema: %w", err)
+	}
+	return resolved, nil
+}
+
+// checkArguments says, for the model, why raw does not fit the schema. Numbers are compared as float64, which is what JSON Schema
+// validators agree on; the arguments themselves stay as they were written.
+func checkArguments(schema *jsonschema.Resolved, raw json.RawMessage) error {
+	if core.IsNull(raw) {
+		raw = json.RawMessage(`{}`)
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return errors.New("invalid arguments: they cannot be read as JSON with ordinary numbers; expected a JSON object")
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return fmt.Errorf("invalid arguments: expected a JSON object, got %s", jsonKind(v))
+	}
+	if name, twice := repeatedMember(json.NewDecoder(bytes.NewReader(raw))); twice {
+		return fmt.Errorf("invalid arguments: %q is given twice; give each argument once", name)
+	}
+	if err := schema.Validate(v); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
+}
+
+func jsonKind(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case float64:
+		return "a number"
+	case bool:
+		return "true or false"
+	case []any:
+		return "an array"
+	}
+	return "something else"
+}
+
+// repeatedMember finds an object in valid JSON that has a member twice. Readers disagree on which of the two counts, so what was
+// approved might not be what runs.
+func repeatedMember(dec *json.Decoder) (string, bool) {
+	open, _ := dec.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return "", false
+	}
+	seen := map[any]bool{}
+	for dec.More() {
+		if open == json.Delim('{') {
+			name, _ := dec.Token()
+			if seen[name] {
+				return name.(string), true
+			}
+			seen[name] = true
+		}
+		if name, twice := repeatedMember(dec); twice {
+			return name, true
+		}
+	}
+	_, _ = dec.Token() // the closing bracket
+	return "", false
+}
+
+var (
+	layer    = regexp.MustCompile(`^validating ([^:]*): `)
+	typeGot  = regexp.MustCompile(`(?s)^type: .* has type "([a-z]+)", want (?:one of )?"([a-z, ]+)"$`)
+	required = regexp.MustCompile(`^required: missing properties: \[(.*)\]$`)
+	extra    = regexp.MustCompile(`^unexpected additional properties \[(.*)\]$`)
+)
+
+// explain turns the validator's error into a sentence that names the argument and what was expected.
+func explain(err error) string {
+	text, where := err.Error(), ""
+	for found := layer.FindStringSubmatch(text); found != nil; found = layer.FindStringSubmatch(text) {
+		where, text = argumentPath(found[1]), text[len(found[0]):]
+	}
+	if m := typeGot.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("expected %s, got %s", strings.ReplaceAll(m[2], ", ", " or "), m[1])
+	} else if m := required.FindStringSubmatch(text); m != nil {
+		text = "missing " + strings.ReplaceAll(m[1], `" "`, `", "`)
+	} else if m := extra.FindStringSubmatch(text); m != nil {
+		text = "unknown " + strings.ReplaceAll(m[1], `" "`, `", "`)
+	}
+	if where != "" {
+		text = fmt.Sprintf("argument %q: %s", where, text)
+	}
+	return "invalid arguments: " + shorten(text, 500)
+}
+
+// argumentPath turns a place in the schema, /properties/order/properties/id, into the place in the arguments, order.id.
+func argumentPath(pointer string) string {
+	var path []string
+	segments := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := 0; i < len(segments); i++ {
+		switch segments[i] {
+		case "properties":
+			if i++; i < len(segments) {
+				path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(segments[i]))
+			}
+		case "items", "prefixItems":
+			path = append(path, "[]")
+		}
+	}
+	return strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]")
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "..."
+}

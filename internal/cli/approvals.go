@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func (a *app) approvalsCommand() *cobra.Command {
+	var list client.List
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List what waits for an answer, and the commands that answer it",
+		Long:  "List every call that waits for a person or a client, over all runs, oldest first, each with the commands that answer it.",
+		Example: `  dormouse approvals
+  dormouse approvals --agent refund-desk --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			page, err := c.Approvals(cmd.Context(), list)
+			if err != nil {
+				return err
+			}
+			return a.printApprovals(page)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.IntVar(&list.Limit, "limit", 20, "at most so many")
+	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	return cmd
+}
+
+func (a *app) printApprovals(page wire.Page[wire.Approval]) error {
+	if a.json {
+		return a.printJSON(page)
+	}
+	if len(page.Items) == 0 && page.Next == "" {
+		return a.printf("nothing waits\n")
+	}
+	for i, item := range page.Items {
+		if i > 0 {
+			if err := a.printf("\n"); err != nil {
+				return err
+			}
+		}
+		rows := [][]string{{"run", item.RunID}, {"agent", item.Agent}, {"since", clock(item.Since)}}
+		if err := a.table(append(rows, a.pendingRows(item.RunID, item.Pending)...)); err != nil {
+			return err
+		}
+	}
+	return a.printMore("approvals", page.Next)
+}
+
+// answer is one thing a person can say to a waiting call.
+type answer struct{ means, command string }
+
+// answers are the commands that answer a waiting call. What may be answered follows from its kind.
+func (a *app) answers(run string, p wire.Pending) []answer {
+	base := "dormouse decide " + run + " " + p.Suspension.ID
+	if a.url != "" {
+		base += " --url " + a.url
+	}
+	switch p.Kind {
+	case "approval":
+		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}
+	case "unknown_outcome":
+		return []answer{
+			{"it happened", base + " --result JSON"},
+			{"it failed", base + " --error TEXT"},
+			{"it did not happen, run it", base + " --approve"},
+			{"leave it", base + " --deny"},
+		}
+	}
+	return []answer{
+		{"result", base + " --result JSON"},
+		{"failed", base + " --error TEXT"},
+		{"cancel", base + " --deny --reason TEXT"},
+	}
+}
+
+// pendingIDs names the waiting calls of a run, for a person who must choose one.
+func pendingIDs(pending []wire.Pending) string {
+	names := make([]string, len(pending))
+	for i, p := range pending {
+		names[i] = p.Suspension.ID + " (" + p.Tool + ")"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,100 @@
+// Package cli is the command line: the verbs of a person, turned into requests to the HTTP API, and the two that work
+// without a server, dev and replay. It reads arguments, prints answers and chooses the exit code. It holds no rules
+// of its own: what may be started, decided or cancelled is the server's to say.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+// Options are what the program around the command line gives to it.
+type Options struct {
+	// Version is what the version command prints.
+	Version string
+
+	// Register adds the Go functions that agents may name, before dev serves; data is its data directory. Nil adds none.
+	Register func(r *tool.Registry, data string) error
+
+	// Getenv reads the environment; nil is [os.Getenv].
+	Getenv func(string) string
+}
+
+// Main runs the command that args name (without the program's name) until it is finished or ctx ends, and returns
+// the exit code: one of [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable]. Answers go to stdout, and what went wrong,
+// as one line or as one JSON value, to stderr.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts Options) int {
+	if opts.Getenv == nil {
+		opts.Getenv = os.Getenv
+	}
+	a := &app{opts: opts, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	f := a.failure(err)
+	f.print(stderr, a.json || slices.Contains(args, "--json"))
+	return f.exit
+}
+
+// app is one invocation of the program.
+type app struct {
+	opts           Options
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	started   bool // the arguments were understood
+	json      bool
+	url       string
+	tokenFile string
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dormouse",
+		Short: "Run agents that sleep while they wait",
+		Long: `Dormouse runs agents one step at a time. A run that needs a person is written down
+and nothing stays in memory; the decision wakes it where it was.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.started = true
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print JSON: one value, or one a line for watch")
+	flags.StringVar(&a.url, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
+	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
+	root.AddCommand(
+		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
+		a.replayCommand(), a.versionCommand(), exitCodesTopic(),
+	)
+	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  dormouse version",
+		Args:    takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				return a.printJSON(map[string]string{"version": a.opts.Version})
+			}
+			return a.printf("dormouse %s\n", a.opts.Version)
+		},
+	}
+}

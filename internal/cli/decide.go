@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// verdict is what the flags of decide say.
+type verdict struct {
+	approve, deny     bool
+	result, errorText string
+	reason, id        string
+}
+
+func (a *app) decideCommand() *cobra.Command {
+	var v verdict
+	cmd := &cobra.Command{
+		Use:   "decide RUN [TARGET]",
+		Short: "Answer a call that waits",
+		Long: `Answer a call that waits. TARGET is a suspension id, as approvals shows it; it may be left out if exactly one
+call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.`,
+		Example: `  dormouse decide run_3k7q2_0 --approve
+  dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
+  dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
+		Args: takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := v.decision()
+			if err != nil {
+				return err
+			}
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				d.Target = args[1]
+			} else if d.Target, err = onlyPending(cmd.Context(), c, args[0]); err != nil {
+				return err
+			}
+			answer, err := c.Decide(cmd.Context(), args[0], d)
+			if err != nil {
+				return err
+			}
+			return a.printAnswer(answer)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&v.approve, "approve", false, "yes: let the call run")
+	flags.BoolVar(&v.deny, "deny", false, "no: the call does not run, and the model is told")
+	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
+	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
+	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
+	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
+	return cmd
+}
+
+// decision turns the flags into a decision without a target. A result or an error alone carries no action: what it means
+// for the call at hand is then the server's to say, so that no result is taken for a yes by accident.
+func (v verdict) decision() (wire.Decision, error) {
+	result, err := jsonFlag("--result", v.result)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Reason: v.reason}
+	hasResult, hasError := v.result != "", v.errorText != ""
+	switch {
+	case v.deny && (v.approve || hasResult || hasError), hasError && (v.approve || hasResult),
+		!v.approve && !v.deny && !hasResult && !hasError:
+		return wire.Decision{}, usagef("say one of --approve, --deny, --result JSON, --error TEXT")
+	case v.deny:
+		d.Action = "cancel"
+	case v.approve:
+		d.Action = "resume"
+	}
+	return d, nil
+}
+
+// onlyPending is the target of the run's one waiting call.
+func onlyPending(ctx context.Context, c *client.Client, id string) (string, error) {
+	run, err := c.Run(ctx, id, 0)
+	if err != nil {
+		return "", err
+	}
+	switch len(run.Pending) {
+	case 0:
+		return "", &failure{ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, statusText(run))}
+	case 1:
+		return run.Pending[0].Suspension.ID, nil
+	}
+	return "", usagef("several calls of %s wait; name one: %s", id, pendingIDs(run.Pending))
+}
+
+// printAnswer shows what became of the decision; a refusal is a failure.
+func (a *app) printAnswer(answer wire.DecisionAnswer) error {
+	if answer.Status >= http.StatusBadRequest {
+		return &failure{ExitFailed, answer.Code, refusal(answer.Code, answer.Detail, answer.Winner)}
+	}
+	if a.json {
+		return a.printJSON(answer)
+	}
+	words := "accepted"
+	if answer.Code == "already_decided" {
+		words = "already decided, the same way"
+	}
+	if answer.Applied != nil && !*answer.Applied {
+		words += "; it had no effect, the run was cancelled with it"
+	}
+	return a.printf("%s: %s\n", words, answer.Target)
+}
+
+// refused says why the server said no.
+func refused(p *client.Error) *failure {
+	var winner *wire.Winner
+	if p.DecisionExtra != nil {
+		winner = p.Winner
+	}
+	detail := refusal(p.Code, p.Detail, winner)
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		detail += "; give a token with $DORMOUSE_TOKEN or --token-file"
+	case p.RunID != "":
+		detail += "; the run is " + p.RunID
+	}
+	return &failure{ExitFailed, cmp.Or(p.Code, "failed"), detail}
+}
+
+// refusal is a refused decision in words, with the one that was first.
+func refusal(code, detail string, winner *wire.Winner) string {
+	words := oneLine(cmp.Or(detail, code, "the server refused and gave no reason"))
+	if winner != nil {
+		words += fmt.Sprintf("; the first was %s (%s)", winner.DecisionID, cmp.Or(winner.Action, "no action"))
+	}
+	return words
+}

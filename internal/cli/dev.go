@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+func (a *app) devCommand() *cobra.Command {
+	o := local.Options{Version: a.opts.Version}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Serve agents on this machine",
+		Long: `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
+runs that wait or are due go on at the next start. A kill at any moment loses nothing.
+An address that other machines can reach needs --tokens.`,
+		Example: `  dormouse dev --agents examples/refund-desk
+  dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
+				return usagef("%v", err)
+			}
+			return a.serve(cmd, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8420", "where to listen; port 0 takes a free one")
+	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
+	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
+	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
+	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, one a line")
+	return cmd
+}
+
+// serve runs the server until the command's context ends, and says where it listens as soon as it answers there.
+func (a *app) serve(cmd *cobra.Command, o local.Options) error {
+	o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	o.Tools = tool.NewRegistry(o.Logger)
+	if a.opts.Register != nil {
+		if err := a.opts.Register(o.Tools, o.Data); err != nil {
+			return err
+		}
+	}
+	server, err := local.Start(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.announce(server.Addr(), o), server.Wait())
+}
+
+func (a *app) announce(addr string, o local.Options) error {
+	at := (&url.URL{Scheme: "http", Host: addr}).String()
+	if a.json {
+		return a.printJSON(map[string]string{"url": at, "data": o.Data, "agents": o.Agents})
+	}
+	return a.printf("serving the agents of %s at %s, data in %s; Ctrl-C stops\n", o.Agents, at, o.Data)
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+)
+
+// The exit codes, a contract with scripts.
+const (
+	ExitOK          = 0 // it was done, or it runs or waits
+	ExitFailed      = 1 // the thing itself failed
+	ExitUsage       = 2 // the command was not understood; nothing was changed
+	ExitUnreachable = 3 // no server answered
+)
+
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long: `Exit codes:
+  0  done as asked; a run that still works or waits counts as that
+  1  it failed: the run ended in error, the decision was refused, the replay found a mismatch,
+     the server answered with an error, or the command was interrupted
+  2  wrong usage: unknown command or flag, missing argument; nothing was changed
+  3  no server answers at the address
+
+With --json the reason is on stderr as {"error":{"code":"...","detail":"..."}}.`,
+	}
+}
+
+// failure is why a command did not do what it was asked to.
+type failure struct {
+	exit   int
+	code   string // stable, for programs
+	detail string // one line for a person: what is wrong, and what to do
+}
+
+func (f *failure) Error() string { return f.detail }
+
+func usagef(format string, args ...any) error {
+	return &failure{exit: ExitUsage, code: "usage", detail: fmt.Sprintf(format, args...)}
+}
+
+// failure says what an error means for the exit code and for the person.
+func (a *app) failure(err error) *failure {
+	var known *failure
+	var problem *client.Error
+	var transport *url.Error // not net.Error, which the errors of files are, too
+	switch {
+	case errors.As(err, &known):
+		return known
+	case !a.started:
+		return &failure{ExitUsage, "usage", err.Error() + "; see: dormouse help"}
+	case errors.Is(err, context.Canceled):
+		return &failure{ExitFailed, "interrupted", "interrupted"}
+	case errors.As(err, &problem):
+		return refused(problem)
+	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
+		return &failure{ExitUnreachable, "unreachable",
+			fmt.Sprintf("no server answers at %s; start one with: dormouse dev", a.address())}
+	}
+	return &failure{ExitFailed, "failed", err.Error()}
+}
+
+func (f *failure) print(w io.Writer, asJSON bool) {
+	if !asJSON {
+		fmt.Fprintln(w, "dormouse: "+f.detail)
+		return
+	}
+	type reason struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+	body, err := json.Marshal(map[string]reason{"error": {f.code, f.detail}})
+	if err != nil {
+		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
+	}
+	fmt.Fprintln(w, string(body))
+}

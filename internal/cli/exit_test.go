@@ -1,0 +1,137 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+func TestExitCodes(t *testing.T) {
+	tests := []struct {
+		name    string
+		answers map[string]http.HandlerFunc // nil: nobody listens
+		args    []string
+		exit    int
+		stderr  string
+	}{
+		{"version needs no server", nil, []string{"version"}, cli.ExitOK, ""},
+		{"help needs no server", nil, []string{"help", "exit-codes"}, cli.ExitOK, ""},
+		{"no command shows the help", nil, nil, cli.ExitOK, ""},
+		{"unknown command", nil, []string{"sleep"}, cli.ExitUsage, "unknown command"},
+		{"unknown flag", nil, []string{"runs", "--colour"}, cli.ExitUsage, "unknown flag"},
+		{"missing argument", nil, []string{"run", "refund-desk"}, cli.ExitUsage, "usage: dormouse run AGENT INPUT"},
+		{"empty input", nil, []string{"run", "refund-desk", " "}, cli.ExitUsage, "the input is empty"},
+		{"metadata that is no JSON", nil, []string{"run", "a", "b", "--metadata", "{"}, cli.ExitUsage, "--metadata is not JSON"},
+		{"an address that is none", nil, []string{"runs", "--url", "localhost"}, cli.ExitUsage, "is not the address of a server"},
+		{"a token file that is not there", nil, []string{"runs", "--token-file", "no/such/file"}, cli.ExitUsage, "token file"},
+		{"nobody listens", nil, []string{"runs"}, cli.ExitUnreachable, "start one with: dormouse dev"},
+		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cli.ExitFailed, "there is no such run"},
+		{"no token where one is needed", map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "no token")},
+			[]string{"runs"}, cli.ExitFailed, "$DORMOUSE_TOKEN"},
+		{"the run ended in error", map[string]http.HandlerFunc{
+			"POST /v1/runs":         answer(202, run("created")),
+			"GET /v1/runs/" + runID: answer(200, run("done", done("error"))),
+		}, []string{"run", "a", "b", "--wait"}, cli.ExitFailed, "claimed 9 times"},
+		{"showing a run that ended in error", map[string]http.HandlerFunc{
+			"GET /v1/runs/" + runID: answer(200, run("done", done("error"))),
+		}, []string{"runs", runID}, cli.ExitOK, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var s *server
+			if tt.answers != nil {
+				s = newServer(t, tt.answers)
+			}
+			out := dormouse(t, s, tt.args...)
+			out.wantExit(t, tt.exit)
+			contains(t, out.stderr, tt.stderr)
+			if tt.stderr != "" && strings.Count(out.stderr, "\n") != 1 {
+				t.Errorf("the error is not one line: %q", out.stderr)
+			}
+		})
+	}
+}
+
+func TestErrorsAsJSON(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		code string
+	}{
+		{"wrong usage", []string{"decide", "--json"}, "usage"},
+		{"wrong flag", []string{"decide", "--colour", "--json"}, "usage"},
+		{"nobody listens", []string{"runs", "--json"}, "unreachable"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := dormouse(t, nil, tt.args...)
+			var got struct {
+				Error struct{ Code, Detail string }
+			}
+			if err := json.Unmarshal([]byte(out.stderr), &got); err != nil {
+				t.Fatalf("stderr is not JSON: %v: %s", err, out.stderr)
+			}
+			if got.Error.Code != tt.code || got.Error.Detail == "" {
+				t.Errorf("got %+v, want code %q with a detail", got.Error, tt.code)
+			}
+			if out.stdout != "" {
+				t.Errorf("stdout should be empty: %q", out.stdout)
+			}
+		})
+	}
+}
+
+func TestEveryVerbHasAnExample(t *testing.T) {
+	for _, verb := range []string{"approvals", "decide", "dev", "messages", "replay", "run", "runs", "runs cancel", "version", "watch"} {
+		out := dormouse(t, nil, append(strings.Fields(verb), "--help")...)
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "Examples:\n  dormouse "+verb)
+	}
+}
+
+func TestDevThatCannotStart(t *testing.T) {
+	taken := newServer(t, nil)
+	tests := []struct {
+		name   string
+		args   []string
+		exit   int
+		stderr string
+	}{
+		{"an address that others reach, without tokens", []string{"--addr", "0.0.0.0:0"}, cli.ExitUsage, "--tokens"},
+		{"no directory of agents", []string{"--addr", "127.0.0.1:0", "--agents", "no/such/directory"}, cli.ExitFailed, "no/such/directory"},
+		{"an address that is taken", []string{"--addr", strings.TrimPrefix(taken.url, "http://"), "--agents", t.TempDir()},
+			cli.ExitFailed, "address already in use"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := dormouse(t, nil, append([]string{"dev", "--data", t.TempDir()}, tt.args...)...)
+			out.wantExit(t, tt.exit)
+			contains(t, out.stderr, tt.stderr)
+		})
+	}
+}
+
+func TestDevServesUntilItIsToldToStop(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stdout, ready := io.Pipe()
+	exit := make(chan int, 1)
+	go func() {
+		exit <- cli.Main(ctx, []string{"dev", "--json", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", t.TempDir()},
+			strings.NewReader(""), ready, io.Discard, cli.Options{})
+		ready.Close()
+	}()
+	var said struct{ URL string }
+	if err := json.NewDecoder(stdout).Decode(&said); err != nil {
+		t.Fatal(err)
+	}
+	dormouse(t, nil, "runs", "--url", said.URL).wantExit(t, cli.ExitOK)
+	stop()
+	if got := <-exit; got != cli.ExitOK {
+		t.Errorf("exit code %d", got)
+	}
+}

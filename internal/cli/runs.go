@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func (a *app) runsCommand() *cobra.Command {
+	var list client.List
+	cmd := &cobra.Command{
+		Use:   "runs [ID]",
+		Short: "List runs, newest first, or show one",
+		Example: `  dormouse runs
+  dormouse runs --status waiting --limit 5
+  dormouse runs run_3k7q2_0
+  dormouse runs cancel run_3k7q2_0`,
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.showRun(cmd, args[0])
+			}
+			return a.listRuns(cmd, list)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&list.Status, "status", "", "only runs that are created, running, waiting or done")
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.IntVar(&list.Limit, "limit", 20, "at most so many")
+	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	cmd.AddCommand(a.cancelCommand())
+	return cmd
+}
+
+func (a *app) showRun(cmd *cobra.Command, id string) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	run, err := c.Run(cmd.Context(), id, 0)
+	if err != nil {
+		return err
+	}
+	return a.printRun(run)
+}
+
+func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	page, err := c.Runs(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(page)
+	}
+	if len(page.Items) == 0 && page.Next == "" {
+		return a.printf("no runs\n")
+	}
+	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED"}}
+	for _, run := range page.Items {
+		rows = append(rows, []string{run.ID, run.Agent, statusText(run), strconv.Itoa(run.Steps),
+			strconv.Itoa(len(run.Pending)), clock(run.CreatedAt)})
+	}
+	if err := a.table(rows); err != nil {
+		return err
+	}
+	return a.printMore("runs", page.Next)
+}
+
+// printMore says how to see the rest of a list.
+func (a *app) printMore(verb, next string) error {
+	if next == "" {
+		return nil
+	}
+	return a.printf("more: dormouse %s --cursor %s\n", verb, next)
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "cancel ID",
+		Short:   "Cancel a run",
+		Long:    "Cancel a run. The run ends at its next commit; calls that are still open are closed with a result.",
+		Example: "  dormouse runs cancel run_3k7q2_0",
+		Args:    takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			if err := c.Cancel(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"run_id": args[0], "code": "accepted"})
+			}
+			return a.printf("accepted: %s will end as cancelled\n", args[0])
+		},
+	}
+}
+
+// finish shows a run that was started or spoken to, after waiting for it if asked to.
+func (a *app) finish(cmd *cobra.Command, c *client.Client, run wire.Run, wait bool) error {
+	if wait {
+		id := run.ID
+		var err error
+		if run, err = settled(cmd.Context(), c, id); err != nil {
+			f := a.failure(err)
+			return &failure{f.exit, f.code, "the run is " + id + ", but: " + f.detail}
+		}
+	}
+	if err := a.printRun(run); err != nil {
+		return err
+	}
+	return ended(run)
+}

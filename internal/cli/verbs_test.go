@@ -1,0 +1,187 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func TestRun(t *testing.T) {
+	answers := func() map[string]http.HandlerFunc {
+		return map[string]http.HandlerFunc{
+			"POST /v1/runs":         answer(202, run("created")),
+			"GET /v1/runs/" + runID: inTurn(answer(200, run("running")), answer(200, run("waiting", pending("sus_1_a")))),
+		}
+	}
+	t.Run("sends agent, input, thread, metadata and key", func(t *testing.T) {
+		s := newServer(t, answers())
+		out := dormouse(t, s, "run", "refund-desk", "Refund A-17", "--thread", "thr_x7", "--key", "k1", "--metadata", `{"ticket":1}`)
+		out.wantExit(t, cli.ExitOK)
+		sent := s.last("POST")
+		var got wire.StartRequest
+		if err := json.Unmarshal(sent.body, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := wire.StartRequest{Agent: "refund-desk", Input: json.RawMessage(`"Refund A-17"`), ThreadID: "thr_x7",
+			Metadata: json.RawMessage(`{"ticket":1}`)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+		if sent.key != "k1" {
+			t.Errorf("key %q, want k1", sent.key)
+		}
+		contains(t, out.stdout, runID, "created")
+	})
+	t.Run("reads the input from standard input", func(t *testing.T) {
+		s := newServer(t, answers())
+		dormouseWith(t, s, "two\nlines\n", nil, "run", "refund-desk", "-").wantExit(t, cli.ExitOK)
+		contains(t, string(s.last("POST").body), `"two\nlines"`)
+	})
+	t.Run("waits until the run waits, and says how to answer", func(t *testing.T) {
+		out := dormouse(t, newServer(t, answers()), "run", "refund-desk", "Refund A-17", "--wait")
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "waiting", "issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
+	})
+	t.Run("prints one JSON value", func(t *testing.T) {
+		out := dormouse(t, newServer(t, answers()), "run", "refund-desk", "Refund A-17", "--wait", "--json")
+		var got wire.Run
+		if err := json.Unmarshal([]byte(out.stdout), &got); err != nil || got.Status != "waiting" {
+			t.Errorf("got %v, %+v", err, got)
+		}
+	})
+}
+
+func TestToken(t *testing.T) {
+	list := map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{}})}
+	t.Run("from the environment", func(t *testing.T) {
+		s := newServer(t, list)
+		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs").wantExit(t, cli.ExitOK)
+		if got := s.last("GET").auth; got != "Bearer secret" {
+			t.Errorf("Authorization %q", got)
+		}
+	})
+	t.Run("from a file, which comes first", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte("other\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(t, list)
+		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs", "--token-file", file).wantExit(t, cli.ExitOK)
+		if got := s.last("GET").auth; got != "Bearer other" {
+			t.Errorf("Authorization %q", got)
+		}
+	})
+}
+
+func TestRuns(t *testing.T) {
+	page := wire.Page[wire.Run]{Items: []wire.Run{run("waiting", pending("sus_1_a")), run("done", done("natural_end"))}, Next: "c2"}
+	s := newServer(t, map[string]http.HandlerFunc{
+		"GET /v1/runs":                       answer(200, page),
+		"POST /v1/runs/" + runID + "/cancel": answer(202, run("running")),
+	})
+	out := dormouse(t, s, "runs", "--status", "waiting", "--agent", "refund-desk", "--limit", "2")
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "more: dormouse runs --cursor c2")
+	contains(t, s.last("GET").query, "status=waiting", "agent=refund-desk", "limit=2")
+
+	out = dormouse(t, s, "runs", "cancel", runID)
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "accepted")
+}
+
+func TestApprovalsShowTheCommandsThatAnswer(t *testing.T) {
+	client, lost := approval("sus_2_b"), approval("sus_3_c")
+	client.Kind, lost.Kind = "client", "unknown_outcome"
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": answer(200, wire.Page[wire.Approval]{Items: []wire.Approval{
+		{RunID: "run_a_0", Agent: "refund-desk", Pending: approval("sus_1_a")},
+		{RunID: "run_b_0", Agent: "refund-desk", Pending: client},
+		{RunID: "run_c_0", Agent: "refund-desk", Pending: lost},
+	}})})
+	out := dormouse(t, s, "approvals", "--url", s.url)
+	out.wantExit(t, cli.ExitOK)
+	flag := " --url " + s.url
+	contains(t, out.stdout,
+		"dormouse decide run_a_0 sus_1_a"+flag+" --approve", "dormouse decide run_a_0 sus_1_a"+flag+" --deny",
+		"dormouse decide run_b_0 sus_2_b"+flag+" --result JSON", "dormouse decide run_b_0 sus_2_b"+flag+" --error TEXT",
+		"it did not happen, run it", "dormouse decide run_c_0 sus_3_c"+flag+" --result JSON",
+		"Refunds above 100 need a person.")
+
+	empty := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": answer(200, wire.Page[wire.Approval]{})})
+	contains(t, dormouse(t, empty, "approvals").stdout, "nothing waits")
+}
+
+func TestMessages(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{
+		"GET /v1/threads/thr_x7/messages": answer(200, wire.Page[wire.Message]{Items: []wire.Message{
+			{Role: "user", Text: "Refund A-17"},
+			{Role: "assistant", Text: "I look.", ToolCalls: []wire.ToolCall{{ID: "c1", Name: "lookup_order", Arguments: json.RawMessage(`{"order":"A-17"}`)}}},
+			{Role: "tool", Tool: "lookup_order", CallID: "c1", Text: "no such order", Error: true},
+		}}),
+		"POST /v1/threads/thr_x7/messages": answer(202, run("running")),
+	})
+	out := dormouse(t, s, "messages", "thr_x7")
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "Refund A-17", `calls lookup_order {"order":"A-17"}`, "lookup_order failed")
+
+	out = dormouse(t, s, "messages", "thr_x7", "And B-02", "--on-pending", "queue", "--key", "m1")
+	out.wantExit(t, cli.ExitOK)
+	sent := s.last("POST")
+	contains(t, string(sent.body), `"And B-02"`, `"queue"`)
+	if sent.key != "m1" {
+		t.Errorf("key %q, want m1", sent.key)
+	}
+}
+
+// log answers requests for events as the server would: what is behind the cursor.
+func log(types ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		page := wire.EventPage{Items: []wire.Event{}, Next: "end"}
+		if r.URL.Query().Get("after") != "end" {
+			for i, kind := range types {
+				page.Items = append(page.Items, wire.Event{Seq: int64(i + 1), Type: kind, Data: json.RawMessage(`{"status":"waiting"}`)})
+			}
+		}
+		answer(200, page)(w, r)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	const events = "GET /v1/runs/" + runID + "/events"
+	const state = "GET /v1/runs/" + runID
+	t.Run("ends when the run waits, after all events", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{
+			state:  inTurn(answer(200, run("running")), answer(200, run("waiting"))),
+			events: log("turn.started", "call.suspended"),
+		})
+		out := dormouse(t, s, "watch", runID)
+		out.wantExit(t, cli.ExitOK)
+		if got := strings.Count(out.stdout, "\n"); got != 2 {
+			t.Errorf("%d lines, want 2:\n%s", got, out.stdout)
+		}
+		contains(t, out.stdout, "turn.started", "call.suspended", "waiting")
+	})
+	t.Run("goes on through a wait if told to, one JSON value a line", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{
+			state:  inTurn(answer(200, run("waiting")), answer(200, run("done", done("natural_end")))),
+			events: log("turn.started"),
+		})
+		out := dormouse(t, s, "watch", runID, "--follow", "--json")
+		out.wantExit(t, cli.ExitOK)
+		var e wire.Event
+		if err := json.Unmarshal([]byte(out.stdout), &e); err != nil || e.Type != "turn.started" {
+			t.Errorf("got %v, %q", err, out.stdout)
+		}
+	})
+	t.Run("fails when the run ended in error", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("error"))), events: log("run.status")})
+		dormouse(t, s, "watch", runID).wantExit(t, cli.ExitFailed)
+	})
+}

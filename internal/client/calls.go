@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// List says which part of a list is wanted. Zero members ask for nothing special.
+type List struct {
+	Status string // of runs only
+	Agent  string
+	Limit  int
+	Cursor string
+}
+
+func (l List) query() url.Values {
+	q := url.Values{}
+	add(q, "status", l.Status)
+	add(q, "agent", l.Agent)
+	add(q, "cursor", l.Cursor)
+	addNumber(q, "limit", l.Limit)
+	return q
+}
+
+func add(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func addNumber(q url.Values, name string, n int) {
+	if n > 0 {
+		q.Set(name, strconv.Itoa(n))
+	}
+}
+
+// wholeSeconds rounds up, so that a short wait is still one.
+func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+func runPath(id, rest string) string    { return "/v1/runs/" + url.PathEscape(id) + rest }
+func threadPath(id, rest string) string { return "/v1/threads/" + url.PathEscape(id) + rest }
+
+func get[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
+	var v T
+	err := c.do(ctx, request{method: http.MethodGet, path: path, query: q}, &v)
+	return v, err
+}
+
+// StartRun starts a run. With a key the request may be sent again and starts one run.
+func (c *Client) StartRun(ctx context.Context, req wire.StartRequest, key string) (wire.Run, error) {
+	var run wire.Run
+	err := c.do(ctx, request{method: http.MethodPost, path: "/v1/runs", body: req,
+		header: map[string]string{"Idempotency-Key": key}}, &run)
+	return run, err
+}
+
+// Run reads a run. With a wait the server holds the answer until the run waits for somebody or is done, at most so long
+// and never longer than its own limit.
+func (c *Client) Run(ctx context.Context, id string, wait time.Duration) (wire.Run, error) {
+	var run wire.Run
+	header := map[string]string{}
+	if n := wholeSeconds(wait); n > 0 {
+		header["Prefer"] = "wait=" + strconv.Itoa(n)
+	}
+	err := c.do(ctx, request{method: http.MethodGet, path: runPath(id, ""), header: header}, &run)
+	return run, err
+}
+
+// Runs lists runs, newest first.
+func (c *Client) Runs(ctx context.Context, l List) (wire.Page[wire.Run], error) {
+	return get[wire.Page[wire.Run]](ctx, c, "/v1/runs", l.query())
+}
+
+// Decide answers a suspended call. Another decision that was first is an [*Error] with its winner.
+func (c *Client) Decide(ctx context.Context, run string, d wire.Decision) (wire.DecisionAnswer, error) {
+	var answer wire.DecisionAnswer
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/decisions"), body: d}, &answer)
+	return answer, err
+}
+
+// DecideAll sends several decisions; each has its own answer, in the same order.
+func (c *Client) DecideAll(ctx context.Context, run string, ds []wire.Decision) ([]wire.DecisionAnswer, error) {
+	var answers wire.DecisionAnswers
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/decisions"), body: wire.Decisions{Decisions: ds}}, &answers)
+	return answers.Answers, err
+}
+
+// Cancel asks for the end of a run, which comes at its next commit.
+func (c *Client) Cancel(ctx context.Context, run string) error {
+	return c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/cancel")}, nil)
+}
+
+// Events reads a run's events from behind the cursor after; with a wait the server holds an empty answer so long.
+func (c *Client) Events(ctx context.Context, run, after string, wait time.Duration, limit int) (wire.EventPage, error) {
+	q := url.Values{}
+	add(q, "after", after)
+	addNumber(q, "wait", wholeSeconds(wait))
+	addNumber(q, "limit", limit)
+	return get[wire.EventPage](ctx, c, runPath(run, "/events"), q)
+}
+
+// Thread reads a conversation's newest state.
+func (c *Client) Thread(ctx context.Context, id string) (wire.Thread, error) {
+	return get[wire.Thread](ctx, c, threadPath(id, ""), nil)
+}
+
+// ThreadRuns lists the runs of a thread, newest first.
+func (c *Client) ThreadRuns(ctx context.Context, id string, l List) (wire.Page[wire.Run], error) {
+	return get[wire.Page[wire.Run]](ctx, c, threadPath(id, "/runs"), l.query())
+}
+
+// Messages reads the whole conversation, page after page.
+func (c *Client) Messages(ctx context.Context, thread string) ([]wire.Message, error) {
+	var all []wire.Message
+	for cursor := ""; ; {
+		page, err := c.MessagePage(ctx, thread, List{Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if cursor = page.Next; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// MessagePage reads a page of the conversation, oldest first.
+func (c *Client) MessagePage(ctx context.Context, thread string, l List) (wire.Page[wire.Message], error) {
+	return get[wire.Page[wire.Message]](ctx, c, threadPath(thread, "/messages"), l.query())
+}
+
+// SendMessage gives a thread a new turn and returns the run that has it. With a key the request may be sent again.
+func (c *Client) SendMessage(ctx context.Context, thread string, req wire.MessageRequest, key string) (wire.Run, error) {
+	var run wire.Run
+	err := c.do(ctx, request{method: http.MethodPost, path: threadPath(thread, "/messages"), body: req,
+		header: map[string]string{"Idempotency-Key": key}}, &run)
+	return run, err
+}
+
+// Approvals lists the calls that wait for an answer, over all runs.
+func (c *Client) Approvals(ctx context.Context, l List) (wire.Page[wire.Approval], error) {
+	return get[wire.Page[wire.Approval]](ctx, c, "/v1/approvals", l.query())
+}
+
+// Agents lists what can be run.
+func (c *Client) Agents(ctx context.Context) ([]wire.Agent, error) {
+	page, err := get[wire.Page[wire.Agent]](ctx, c, "/v1/agents", nil)
+	return page.Items, err
+}
+
+// Agent shows the deployed version of an agent.
+func (c *Client) Agent(ctx context.Context, name string) (wire.Agent, error) {
+	return get[wire.Agent](ctx, c, "/v1/agents/"+url.PathEscape(name), nil)
+}
+
+// Health asks whether the server is there.
+func (c *Client) Health(ctx context.Context) (wire.Health, error) {
+	return get[wire.Health](ctx, c, "/healthz", nil)
+}

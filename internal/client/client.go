@@ -1,0 +1,140 @@
+// Package client speaks the HTTP API, version 1, in Go types. It sends each request once: whether to try again is the caller's
+// choice, for which [Error.Temporary] and [Error.RetryAfter] say what the server knows.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+// Client talks to one server. It is safe for concurrent use.
+type Client struct {
+	base  string
+	token string
+	http  *http.Client
+}
+
+// New makes a client for the server at baseURL. An empty token sends none; a nil h is [http.DefaultClient]. A request that
+// asks to be held needs a client whose timeout is longer.
+func New(baseURL, token string, h *http.Client) *Client {
+	if h == nil {
+		h = http.DefaultClient
+	}
+	return &Client{base: strings.TrimSuffix(baseURL, "/"), token: token, http: h}
+}
+
+// Error is a refusal by the server. Its Status is that of HTTP.
+type Error struct {
+	wire.Problem
+	RetryAfter time.Duration // as the server asked; 0 if it did not
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("the server answered %d %s", e.Status, e.Code)
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// Temporary says whether the same request may succeed later.
+func (e *Error) Temporary() bool {
+	return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests
+}
+
+// request is one call before it is sent.
+type request struct {
+	method string
+	path   string
+	query  url.Values
+	header map[string]string
+	body   any // nil for none
+}
+
+// do sends the request and reads the answer into to. A refusal is an [*Error]; everything else means that no answer of the
+// server was read, so that it may or may not have done what was asked.
+func (c *Client) do(ctx context.Context, r request, to any) error {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("client: reading the answer: %w", err)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		return refusal(resp, body)
+	}
+	if to == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return fmt.Errorf("client: the answer to %s %s: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
+	var body io.Reader
+	if r.body != nil {
+		raw, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, fmt.Errorf("client: encoding the request: %w", err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	target := c.base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for name, value := range r.header {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	return req, nil
+}
+
+// refusal reads a problem document; of an answer that is none, by a proxy perhaps, only the status is kept.
+func refusal(resp *http.Response, body []byte) *Error {
+	e := &Error{}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media != "application/problem+json" || json.Unmarshal(body, &e.Problem) != nil {
+		e.Problem = wire.Problem{Title: http.StatusText(resp.StatusCode)}
+	}
+	e.Status = resp.StatusCode
+	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+		e.RetryAfter = time.Duration(n) * time.Second
+	}
+	return e
+}

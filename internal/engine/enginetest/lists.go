@@ -1,0 +1,234 @@
+package enginetest
+
+import (
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+var overdueCases = []storeCase{
+	{"what is due now is taken, what is due later is not", testOverdueBoundary},
+	{"H18 what was taken has moved, so that the next is reached", testOverdueMoves},
+	{"H18 sweeps at once take no entry twice", testOverdueRace},
+}
+
+func testOverdueBoundary(t *storeTest) {
+	for name, due := range map[string]int64{"thr_early": 4999, "thr_now": 5000, "thr_late": 5001, "thr_never": 0} {
+		_, err := t.store.Start(t.Context(), engine.StartRequest{Head: created(name), Due: due})
+		t.must(err)
+	}
+	taken, err := t.store.TakeOverdue(t.Context(), 5000, 10000, 10)
+	t.must(err)
+	t.equal("taken", sortedThreads(taken), []string{"thr_early", "thr_now"})
+	if got := t.load(created("thr_now")); got.Due != 10000 || got.Rev != 0 {
+		t.Fatalf("due %d, rev %d", got.Due, got.Rev)
+	}
+}
+
+func sortedThreads(ws []engine.Wakeup) (threads []string) {
+	for _, w := range ws {
+		threads = append(threads, w.Thread)
+	}
+	slices.Sort(threads)
+	return threads
+}
+
+func testOverdueMoves(t *storeTest) {
+	var want, got []string
+	for i := range 10 {
+		want = append(want, t.start(numbered("thr_", i)).Thread)
+	}
+	for range 4 {
+		taken, err := t.store.TakeOverdue(t.Context(), 6000, 11000, 3)
+		t.must(err)
+		got = append(got, sortedThreads(taken)...)
+	}
+	slices.Sort(got)
+	t.equal("taken in four sweeps", got, want)
+	again, err := t.store.TakeOverdue(t.Context(), 11000, 16000, 100)
+	t.must(err)
+	t.equal("taken when they are due again", sortedThreads(again), want)
+}
+
+func testOverdueRace(t *storeTest) {
+	var want, got []string
+	for i := range 40 {
+		want = append(want, t.start(numbered("thr_", i)).Thread)
+	}
+	taken := make([][]engine.Wakeup, 8)
+	for _, err := range together(len(taken), func(i int) (err error) {
+		taken[i], err = t.store.TakeOverdue(t.Context(), 6000, 11000, 10)
+		return err
+	}) {
+		t.must(err)
+	}
+	for _, ws := range taken {
+		got = append(got, sortedThreads(ws)...)
+	}
+	slices.Sort(got)
+	t.equal("taken", got, want)
+}
+
+var listCases = []storeCase{
+	{"runs come newest first, page by page, each once", testRunsPages},
+	{"runs of a thread are its own, archived ones too", testRunsOfThread},
+	{"a waiting run with a signal is listed as running", testRunsVisible},
+	{"approvals come oldest first, page by page, and leave when answered", testApprovals},
+	{"an empty list has no cursor", testListsEmpty},
+	{"a cursor of no list, or of the other one, is refused", testForeignCursor},
+}
+
+// runs reads all pages.
+func (t *storeTest) runs(thread string, limit int) (runs []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		page, next, err := t.store.Runs(t.Context(), tenant, thread, cursor, limit)
+		t.must(err)
+		if len(page) > limit {
+			t.Fatalf("%d on a page of %d", len(page), limit)
+		}
+		for _, r := range page {
+			runs = append(runs, r.Run)
+		}
+		if cursor = next; cursor == "" {
+			return runs
+		}
+	}
+}
+
+func testRunsPages(t *storeTest) {
+	var want []string
+	for i := range 12 {
+		h := created(numbered("thr_", i))
+		h.Born = 1000 + int64(i/6) // many of one moment
+		h = t.startHead(h)
+		want = append(want, h.Run)
+		if i%3 == 0 {
+			h = t.commit(finish(t.claim(h, "w", 1000), 1))
+			req := succeed(h, h.Run+"x")
+			req.Head.Born = h.Born
+			_, err := t.store.Start(t.Context(), req)
+			t.must(err)
+			want = append(want, h.Run+"x")
+		}
+	}
+	foreign := created("thr_foreign")
+	foreign.Tenant = "another tenant"
+	t.startHead(foreign)
+	slices.Reverse(want)
+	for _, limit := range []int{1, 2, 5, 15, 16, 17, 100} {
+		t.equal("runs", t.runs("", limit), want)
+	}
+}
+
+func testRunsOfThread(t *storeTest) {
+	h := t.done(thread)
+	t.done("thr_b")
+	want := []string{h.Run}
+	for i := range 3 {
+		w, err := t.store.Start(t.Context(), succeed(h, numbered("run_a_", i+1)))
+		t.must(err)
+		h = t.commit(finish(t.claim(w.Head, numbered("w", i), 1000), 1))
+		want = append(want, h.Run)
+	}
+	slices.Reverse(want)
+	for _, limit := range []int{1, 3, 4, 5} {
+		t.equal("runs of the thread", t.runs(thread, limit), want)
+	}
+	t.equal("runs of no thread", t.runs("thr_nobody", 5), []string(nil))
+}
+
+func testRunsVisible(t *storeTest) {
+	h := t.waiting(thread)
+	status := func() core.RunStatus {
+		page, _, err := t.store.Runs(t.Context(), tenant, "", "", 5)
+		t.must(err)
+		return page[0].Status
+	}
+	if got := status(); got != core.RunWaiting {
+		t.Fatalf("listed as %v", got)
+	}
+	t.signal(decide(h, "sus_1", "d1"))
+	if got := status(); got != core.RunRunning {
+		t.Fatalf("listed as %v", got)
+	}
+}
+
+func testApprovals(t *storeTest) {
+	var want []string
+	var last core.Head
+	for i := range 7 {
+		h := t.claim(t.start(numbered("thr_", i)), "w", 1000)
+		req := suspend(h, 1, "sus_1")
+		req.Next.Oldest = numbered("", i/3) // many of one moment
+		last = t.commit(req)
+		want = append(want, h.Thread)
+	}
+	t.done("thr_z")
+	for _, limit := range []int{1, 3, 7, 8} {
+		t.equal("threads with approvals", t.approvals(limit), want)
+	}
+	t.commit(finish(t.claim(t.signal(decide(last, "sus_1", "d")), "w2", 1000), 1))
+	t.equal("threads after one was answered", t.approvals(3), want[:6])
+}
+
+func (t *storeTest) approvals(limit int) (threads []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		page, next, err := t.store.Approvals(t.Context(), tenant, cursor, limit)
+		t.must(err)
+		for _, h := range page {
+			if len(h.Calls) == 0 || h.Oldest == "" {
+				t.Fatalf("%s has nothing suspended", h.Thread)
+			}
+			threads = append(threads, h.Thread)
+		}
+		if cursor = next; cursor == "" {
+			return threads
+		}
+	}
+}
+
+func testListsEmpty(t *storeTest) {
+	t.equal("runs", t.runs("", 5), []string(nil))
+	t.equal("approvals", t.approvals(5), []string(nil))
+}
+
+func testForeignCursor(t *storeTest) {
+	t.waiting(thread)
+	t.waiting("thr_b")
+	_, runs, err := t.store.Runs(t.Context(), tenant, "", "", 1)
+	t.must(err)
+	_, approvals, err := t.store.Approvals(t.Context(), tenant, "", 1)
+	t.must(err)
+	for _, cursor := range []string{"?", "bm9wZQ", approvals} {
+		_, _, err := t.store.Runs(t.Context(), tenant, "", cursor, 5)
+		t.wantErr(err, engine.ErrRefused)
+	}
+	for _, cursor := range []string{"?", "bm9wZQ", runs} {
+		_, _, err := t.store.Approvals(t.Context(), tenant, cursor, 5)
+		t.wantErr(err, engine.ErrRefused)
+	}
+}
+
+var payloadCases = []storeCase{
+	{"H17 what is under a digest stays", testPayload},
+}
+
+func testPayload(t *storeTest) {
+	_, err := t.store.Payload(t.Context(), tenant, thread, "d1")
+	t.wantErr(err, engine.ErrNotFound)
+	for _, body := range []string{"\x00\xffbytes", "other"} {
+		t.must(t.store.PutPayload(t.Context(), tenant, thread, "d1", []byte(body)))
+		got, err := t.store.Payload(t.Context(), tenant, thread, "d1")
+		t.must(err)
+		t.equal("payload", string(got), "\x00\xffbytes")
+	}
+	t.must(t.store.PutPayload(t.Context(), tenant, thread, "empty", nil))
+	got, err := t.store.Payload(t.Context(), tenant, thread, "empty")
+	t.must(err)
+	t.equal("empty payload", len(got), 0)
+	_, err = t.store.Payload(t.Context(), tenant, "thr_b", "d1")
+	t.wantErr(err, engine.ErrNotFound)
+}

@@ -1,0 +1,200 @@
+package enginetest
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+var signalCases = []storeCase{
+	{"a signal is in the inbox, counted and due", testSignalWrites},
+	{"the first decision on a suspension wins", testDecisionFirst},
+	{"100 different decisions at once: one is stored, the others see it", testDecisionRace},
+	{"H9 a decision on an old suspension is refused", testDecisionStale},
+	{"a decision on a call that is not suspended, or not there, is refused", testDecisionNoCall},
+	{"nothing is accepted once the end is set", testSignalAfterEnd},
+	{"C199 a signal for an unknown thread or run is refused", testSignalUnknown},
+	{"H8 a message with a key is stored once, drained or not", testMessageKey},
+	{"a refused message leaves no key behind", testMessageAtomic},
+	{"H29 the inbox is full at the limit, not below", testInboxFull},
+	{"a message that needs nobody to wait is refused while a call does", testNobodyWaits},
+	{"C172 50 signals at once are all stored", testSignalsTogether},
+	{"a cancel twice is stored once", testCancelTwice},
+}
+
+func testSignalWrites(t *storeTest) {
+	h := t.waiting(thread)
+	got := t.signal(decide(h, "sus_1", "d1"))
+	want := h.Clone()
+	want.Sigs, want.Due = h.Sigs+1, 9000
+	want.Inbox["sus_1"] = decision("d1")
+	t.equal("head", got, want)
+	t.unchanged(want)
+}
+
+func testDecisionFirst(t *storeTest) {
+	h := t.waiting(thread)
+	first := t.signal(decide(h, "sus_1", "d1"))
+	for _, id := range []string{"d2", "d1"} {
+		w, err := t.store.Signal(t.Context(), decide(h, "sus_1", id))
+		t.wantErr(err, engine.ErrRefused)
+		t.equal("head that refused", w.Head, first)
+	}
+	t.unchanged(first)
+}
+
+func testDecisionRace(t *storeTest) {
+	h := t.waiting(thread)
+	seen := make([]string, 100)
+	winners := t.winners(together(len(seen), func(i int) error {
+		w, err := t.store.Signal(t.Context(), decide(h, "sus_1", numbered("d", i)))
+		seen[i] = w.Head.Inbox["sus_1"].ID
+		return err
+	}), engine.ErrRefused)
+	if len(winners) != 1 {
+		t.Fatalf("winners: %v", winners)
+	}
+	for i, id := range seen {
+		if id != numbered("d", winners[0]) {
+			t.Errorf("number %d was told of %q, the winner is %d", i, id, winners[0])
+		}
+	}
+	if got := t.load(h); got.Sigs != h.Sigs+1 {
+		t.Fatalf("sigs %d after %d", got.Sigs, h.Sigs)
+	}
+}
+
+func testDecisionStale(t *storeTest) {
+	h := t.signal(decide(t.waiting(thread), "sus_1", "d1"))
+	again := t.commit(suspend(t.claim(h, "w2", 3000), 1, "sus_2"))
+	_, err := t.store.Signal(t.Context(), decide(h, "sus_1", "d2"))
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(again)
+	t.signal(decide(h, "sus_2", "d3"))
+}
+
+func testDecisionNoCall(t *storeTest) {
+	h := t.claim(t.start(thread), "w1", 1000)
+	req := suspend(h, 1, "sus_1")
+	req.Next.Calls["c2"] = core.Call{Status: core.CallResuming, Sus: "sus_2"}
+	req.Next.Calls["c3"] = core.Call{Status: core.CallSuspended, Sus: "sus_3"}
+	h = t.commit(req)
+	for call, sus := range map[string]string{"c2": "sus_2", "c1": "sus_3", "c4": "sus_1", "": "sus_1"} {
+		signal := decide(h, sus, "d")
+		signal.Call = call
+		_, err := t.store.Signal(t.Context(), signal)
+		t.wantErr(err, engine.ErrRefused)
+	}
+	t.unchanged(h)
+}
+
+func testSignalAfterEnd(t *storeTest) {
+	h := t.claim(t.start(thread), "w1", 1000)
+	req := suspend(h, 1, "sus_1") // still suspended, but the end is set
+	req.Next.Status, req.Next.End = core.RunRunning, &core.Reason{Kind: core.Cancelled}
+	h = t.commit(req)
+	for _, signal := range []engine.SignalRequest{decide(h, "sus_1", "d1"), say(h, "m1")} {
+		w, err := t.store.Signal(t.Context(), signal)
+		t.wantErr(err, engine.ErrRefused)
+		t.equal("head that refused", w.Head, h)
+	}
+	t.unchanged(h)
+}
+
+func testSignalUnknown(t *storeTest) {
+	h := t.waiting(thread)
+	nowhere := say(created("thr_nobody"), "m1")
+	w, err := t.store.Signal(t.Context(), nowhere)
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head", w.Head, core.Head{})
+	other := say(h, "m1")
+	other.Run = "run_a_other"
+	w, err = t.store.Signal(t.Context(), other)
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head", w.Head, h)
+	foreign := say(h, "m1")
+	foreign.Tenant = "another tenant"
+	_, err = t.store.Signal(t.Context(), foreign)
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(h)
+}
+
+func keyed(req engine.SignalRequest, key string) engine.SignalRequest {
+	req.Key = &engine.Key{Tenant: req.Tenant, Key: key, Run: req.Run, Digest: "digest of " + key}
+	return req
+}
+
+func testMessageKey(t *storeTest) {
+	h := t.claim(t.start(thread), "w1", 1000)
+	req := keyed(say(h, "m1"), "m1")
+	h = t.signal(req)
+	_, err := t.store.Signal(t.Context(), req)
+	t.keyTaken(err, *req.Key)
+	h = t.commit(next(h, 1, "drained"))
+	_, err = t.store.Signal(t.Context(), req)
+	t.keyTaken(err, *req.Key)
+	t.unchanged(h)
+}
+
+func testMessageAtomic(t *storeTest) {
+	h := t.waiting(thread)
+	refused := keyed(say(h, "m1"), "m1")
+	refused.Run = "run_a_other"
+	_, err := t.store.Signal(t.Context(), refused)
+	t.wantErr(err, engine.ErrRefused)
+	t.signal(keyed(say(h, "m1"), "m1"))
+}
+
+func testInboxFull(t *storeTest) {
+	h := t.waiting(thread)
+	limited := func(key string) engine.SignalRequest {
+		req := say(h, key)
+		req.MaxMessages = 2
+		return req
+	}
+	t.signal(limited("m1"))
+	full := t.signal(limited("m2"))
+	w, err := t.store.Signal(t.Context(), limited("m3"))
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head that refused", w.Head, full)
+	t.unchanged(full)
+	t.signal(decide(h, "sus_1", "d1")) // has no limit
+}
+
+func testNobodyWaits(t *storeTest) {
+	h := t.waiting(thread)
+	req := say(h, "m1")
+	req.NobodyWaits = true
+	_, err := t.store.Signal(t.Context(), req)
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(h)
+	free := t.start("thr_b")
+	req = say(free, "m1")
+	req.NobodyWaits = true
+	t.signal(req)
+}
+
+func testSignalsTogether(t *storeTest) {
+	h := t.claim(t.start(thread), "w1", 1000)
+	for i, err := range together(50, func(i int) error {
+		_, err := t.store.Signal(t.Context(), say(h, numbered("m", i)))
+		return err
+	}) {
+		if err != nil {
+			t.Errorf("number %d: %v", i, err)
+		}
+	}
+	if got := t.load(h); len(got.Inbox) != 51 || got.Sigs != h.Sigs+50 {
+		t.Fatalf("%d in the inbox, sigs %d after %d", len(got.Inbox), got.Sigs, h.Sigs)
+	}
+}
+
+func testCancelTwice(t *storeTest) {
+	h := t.waiting(thread)
+	req := say(h, "x")
+	req.InboxKey, req.Signal = core.KeyCancel, core.Signal{Kind: core.SignalCancel, By: "ann", At: 2000}
+	first := t.signal(req)
+	req.Signal.By = "bob"
+	_, err := t.store.Signal(t.Context(), req)
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(first)
+}

@@ -1,0 +1,201 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Decide answers a suspended call. The first decision on a suspension counts: it is answered with [CodeAccepted], the same one
+// again with [CodeAlreadyDecided] and Same, whatever became of the run since. Every refusal is an [*Error]. Status of the answer
+// is left to whoever speaks HTTP.
+func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
+	in, err := decisionInput(d, f.now())
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	call, err := f.target(ctx, p, d.Target)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	dec, err := readDecision(call, in)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	answer, err := f.decide(ctx, c, p, dec)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	answer.Target, answer.CallID, answer.DecisionID = d.Target, call.CallID, dec.resume.DecisionID
+	return answer, nil
+}
+
+// decision is a decision on one suspension, read and checked.
+type decision struct {
+	call   core.SuspendedCall
+	resume core.Resume
+	digest string
+}
+
+func readDecision(call core.SuspendedCall, in core.DecisionInput) (decision, error) {
+	in.Suspension = call.Suspension.ID
+	resume, err := core.ReadDecision(call.Kind, in)
+	if err != nil {
+		return decision{}, decisionRefused(err)
+	}
+	if err := checkSchema(call, resume); err != nil {
+		return decision{}, err
+	}
+	return decision{call: call, resume: resume, digest: in.Digest()}, nil
+}
+
+// sus is the suspension that is answered.
+func (d decision) sus() string { return d.call.Suspension.ID }
+
+// awaits says whether the head would take the decision.
+func (d decision) awaits(h core.Head) bool {
+	call, ok := h.Calls[d.call.CallID]
+	_, taken := h.Inbox[d.sus()]
+	return ok && call.Status == core.CallSuspended && call.Sus == d.sus() && h.End == nil && !taken
+}
+
+// decide stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats and
+// late ones must not be writes on a busy thread.
+func (f *Frontend) decide(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
+	for range lostRaces {
+		if !p.current || !d.awaits(p.head) {
+			return f.explain(ctx, p, d)
+		}
+		w, err := f.storeDecision(ctx, c, p.head, d)
+		if err == nil {
+			f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
+			return wire.DecisionAnswer{Code: string(CodeAccepted)}, nil
+		}
+		if !errors.Is(err, engine.ErrRefused) {
+			return wire.DecisionAnswer{}, err
+		}
+		if p, err = f.moved(ctx, c, p, w.Head); err != nil {
+			return wire.DecisionAnswer{}, err
+		}
+	}
+	return wire.DecisionAnswer{}, contended()
+}
+
+func (f *Frontend) storeDecision(ctx context.Context, c Caller, h core.Head, d decision) (engine.Written, error) {
+	signal, err := f.value(ctx, c.Tenant, h.Thread, core.Signal{Kind: core.SignalDecision, Call: d.call.CallID,
+		ID: d.resume.DecisionID, Digest: d.digest, By: c.By, At: d.resume.UpdatedAt}, core.Encode(d.resume))
+	if err != nil {
+		return engine.Written{}, err
+	}
+	return f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: d.sus(), Signal: signal,
+		Call: d.call.CallID, Suspension: d.sus(), Due: f.due(), Wake: &engine.Delay{}})
+}
+
+// moved is the place after a write was refused by the head h.
+func (f *Frontend) moved(ctx context.Context, c Caller, p place, h core.Head) (place, error) {
+	if h.Run == p.record.Run {
+		return place{head: h, record: h.Record(), current: true}, nil
+	}
+	return f.find(ctx, c, p.record.Run)
+}
+
+// explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox,
+// what the journal holds, then the state of call and run.
+func (f *Frontend) explain(ctx context.Context, p place, d decision) (wire.DecisionAnswer, error) {
+	if p.current {
+		if s, ok := p.head.Inbox[d.sus()]; ok {
+			return f.answerWaiting(ctx, p.head, s, d)
+		}
+	}
+	rec, ok, err := f.recordedDecision(ctx, p, d.sus())
+	switch {
+	case err != nil:
+		return wire.DecisionAnswer{}, err
+	case ok && rec.DecisionID == d.resume.DecisionID && rec.Digest == d.digest:
+		return same(&rec.Applied), nil
+	case ok:
+		return wire.DecisionAnswer{}, otherWasFirst(rec.Resume)
+	}
+	return wire.DecisionAnswer{}, p.whyClosed(d)
+}
+
+// answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.
+func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, d decision) (wire.DecisionAnswer, error) {
+	if s.ID == d.resume.DecisionID && s.Digest == d.digest {
+		f.wake(ctx, h.Tenant, h.Thread, false)
+		return same(nil), nil
+	}
+	first := core.Resume{DecisionID: s.ID}
+	value := []byte(s.Value)
+	if s.Ref != "" {
+		var err error
+		value, err = try(ctx, f, func() ([]byte, error) { return f.store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
+		if err != nil {
+			return wire.DecisionAnswer{}, err
+		}
+	}
+	if err := json.Unmarshal(value, &first); err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	return wire.DecisionAnswer{}, otherWasFirst(first)
+}
+
+func same(applied *bool) wire.DecisionAnswer {
+	yes := true
+	return wire.DecisionAnswer{Code: string(CodeAlreadyDecided), Same: &yes, Applied: applied}
+}
+
+func otherWasFirst(first core.Resume) *Error {
+	no := false
+	winner := &wire.Winner{DecisionID: first.DecisionID, Result: first.Result, Error: first.Error, Reason: first.Reason}
+	if first.Action != 0 {
+		winner.Action = first.Action.String()
+	}
+	return &Error{Code: CodeAlreadyDecided, Detail: "another decision was first", Same: &no, Winner: winner}
+}
+
+// whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
+func (p place) whyClosed(d decision) error {
+	call, there := p.head.Calls[d.call.CallID]
+	_, late := p.head.Timed[d.sus()]
+	switch {
+	case !p.current || !p.head.Open() || p.head.End != nil:
+		return runDone()
+	case late:
+		return refuse(CodeLateDecision, "the deadline passed, and its outcome was used")
+	case there && call.Sus != d.sus():
+		return refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
+	}
+	return refuse(CodeNotSuspended, "the call does not wait any more")
+}
+
+// recordedDecision looks for the decision on a suspension in the run's journal. The suspension's id says where to begin.
+func (f *Frontend) recordedDecision(ctx context.Context, p place, sus string) (rec core.DecisionRecord, found bool, err error) {
+	seq, _ := core.SuspensionSeq(sus)
+	var broken error
+	err = f.journal(ctx, p, max(seq, p.record.Seq0+1), func(s core.Segment) bool {
+		for _, e := range s.Events {
+			var r core.DecisionRecord
+			if e.Type != core.DecisionRecorded {
+				continue
+			}
+			if broken = json.Unmarshal(e.Data, &r); broken != nil {
+				return false
+			}
+			if r.Suspension == sus {
+				rec, found = r, true
+				return false
+			}
+		}
+		return true
+	})
+	return rec, found, errors.Join(err, broken)
+}

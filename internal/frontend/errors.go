@@ -1,0 +1,88 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Code says what is wrong, for programs. Codes are a contract: none is renamed.
+type Code string
+
+const (
+	CodeInvalid              Code = "invalid_request"
+	CodeUnsupported          Code = "unsupported"
+	CodeBadCursor            Code = "bad_cursor"
+	CodeBadAction            Code = core.CodeBadAction
+	CodeUnclearDecision      Code = core.CodeUnclearDecision
+	CodeWrongKind            Code = core.CodeWrongKind
+	CodeContradiction        Code = core.CodeContradiction
+	CodeArgumentsUnsupported Code = core.CodeArgumentsUnsupported
+	CodeRunNotFound          Code = "run_not_found"
+	CodeThreadNotFound       Code = "thread_not_found"
+	CodeCallNotFound         Code = "call_not_found"
+	CodeAgentNotFound        Code = "agent_not_found"
+	CodeRunOpen              Code = "run_open"
+	CodeRunDone              Code = "run_done"
+	CodeAlreadyDecided       Code = "already_decided"
+	CodeLateDecision         Code = "late_decision"
+	CodeStaleSuspension      Code = "stale_suspension"
+	CodeSuspensionIDRequired Code = "suspension_id_required"
+	CodeNotSuspended         Code = "not_suspended"
+	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
+	CodeSchemaMismatch       Code = "schema_mismatch"
+	CodeInboxFull            Code = "inbox_full"
+	CodeUnavailable          Code = "unavailable"
+)
+
+// CodeAccepted is what a decision that was stored is answered with; it is no error.
+const CodeAccepted Code = "accepted"
+
+// Codes are all codes of errors, in a fixed order.
+func Codes() []Code {
+	return []Code{CodeInvalid, CodeUnsupported, CodeBadCursor, CodeBadAction, CodeUnclearDecision, CodeWrongKind,
+		CodeContradiction, CodeArgumentsUnsupported, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound,
+		CodeRunOpen, CodeRunDone, CodeAlreadyDecided, CodeLateDecision, CodeStaleSuspension, CodeSuspensionIDRequired,
+		CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeInboxFull, CodeUnavailable}
+}
+
+// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]: then it may have been, and
+// the same request may be sent again. Any other error of this package is a fault of ours.
+type Error struct {
+	Code   Code
+	Detail string // a sentence, safe to show
+
+	RunID      string        // with CodeRunOpen: the run that is in the way
+	RetryAfter time.Duration // with CodeUnavailable and CodeInboxFull
+
+	// Of refused decisions: Same is false where another decision was first, and Winner is that one.
+	Same   *bool
+	Winner *wire.Winner
+
+	cause error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("frontend: %s: %s", e.Code, e.Detail) }
+
+// Unwrap returns what the store said, if it was that.
+func (e *Error) Unwrap() error { return e.cause }
+
+func refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+func runOpen(run string) *Error {
+	return &Error{Code: CodeRunOpen, RunID: run, Detail: "the thread has a run that is not done"}
+}
+
+// decisionRefused translates what the reading of a decision says.
+func decisionRefused(err error) error {
+	var refused *core.DecisionError
+	if errors.As(err, &refused) {
+		return &Error{Code: Code(refused.Code), Detail: refused.Detail}
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package frontend_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+var anna = frontend.Caller{Tenant: "default", By: "anna"}
+
+// fixture is a frontend over a real store, and a worker to put runs into states.
+type fixture struct {
+	*frontend.Frontend
+	t      *testing.T
+	store  *sqlite.DB
+	clock  *frontendtest.Clock
+	random *frontendtest.Random
+	waker  *frontendtest.Waker
+	worker frontendtest.Worker
+	path   string // of the store
+}
+
+// newFixture wraps the store, if wrap is given, before the frontend gets it.
+func newFixture(t *testing.T, wrap func(frontend.Store) frontend.Store) *fixture {
+	t.Helper()
+	x := &fixture{t: t, clock: frontendtest.NewClock(), random: &frontendtest.Random{}, waker: &frontendtest.Waker{}}
+	x.path = filepath.Join(t.TempDir(), "dormouse.db")
+	x.store = openStore(t, x.path, x)
+	x.worker = frontendtest.Worker{Test: t, Store: x.store, Clock: x.clock, Random: x.random, Tenant: anna.Tenant}
+	x.Frontend = x.over(x.store, wrap)
+	return x
+}
+
+func openStore(t *testing.T, path string, x *fixture) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: x.clock, Random: x.random, Sync: sqlite.SyncOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) *frontend.Frontend {
+	var store frontend.Store = db
+	if wrap != nil {
+		store = wrap(db)
+	}
+	return frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
+		Clock: x.clock, Random: x.random})
+}
+
+func (x *fixture) start() wire.Run {
+	x.t.Helper()
+	s, err := x.Start(x.t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte(`"refund A-17"`)})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s.Run
+}
+
+// waiting starts a run and suspends one call of the given kind.
+func (x *fixture) waiting(kind core.Kind) (run wire.Run, sus string) {
+	x.t.Helper()
+	run = x.start()
+	return run, x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: kind})["c1"]
+}
+
+func (x *fixture) decide(run, target string, d wire.Decision) (wire.DecisionAnswer, error) {
+	d.Target = target
+	return x.Decide(x.t.Context(), anna, run, d)
+}
+
+func (x *fixture) head(thread string) core.Head {
+	x.t.Helper()
+	h, err := x.store.Load(x.t.Context(), anna.Tenant, thread)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return h
+}
+
+func (x *fixture) wantCode(err error, want frontend.Code) *frontend.Error {
+	x.t.Helper()
+	var e *frontend.Error
+	if !errors.As(err, &e) {
+		x.t.Fatalf("got %v, want %s", err, want)
+	}
+	if e.Code != want {
+		x.t.Fatalf("got %s (%s), want %s", e.Code, e.Detail, want)
+	}
+	return e
+}
+
+// answered is a decision's answer in one word.
+func answered(a wire.DecisionAnswer, err error) string {
+	var e *frontend.Error
+	if errors.As(err, &e) {
+		return string(e.Code)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	if a.Same != nil && *a.Same {
+		return "same"
+	}
+	return a.Code
+}
+
+func (x *fixture) want(a wire.DecisionAnswer, err error, want string) {
+	x.t.Helper()
+	if got := answered(a, err); got != want {
+		x.t.Fatalf("got %s (%v), want %s", got, err, want)
+	}
+}
+
+// unchanged runs f and demands that no signal was stored.
+func (x *fixture) unchanged(thread string, f func()) {
+	x.t.Helper()
+	before := x.head(thread)
+	f()
+	after := x.head(thread)
+	if before.Sigs != after.Sigs || len(before.Inbox) != len(after.Inbox) || before.Rev != after.Rev {
+		x.t.Fatalf("something was stored: sigs %d to %d", before.Sigs, after.Sigs)
+	}
+}

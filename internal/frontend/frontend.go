@@ -1,0 +1,173 @@
+// Package frontend answers callers: it starts runs, takes decisions, messages and cancels, and reads what is stored. Everything a
+// caller wants done it stores as a signal and then sends a wake-up; it never claims a run, never commits to one and runs no
+// tool. It knows no HTTP: package httpapi translates.
+//
+// Every write may be sent again by its caller after an error: starts and messages under their key, decisions by their id,
+// cancels as they are, have the effect of one.
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Options configure a [Frontend]. Store, Catalog, Waker, Clock and Random are required.
+type Options struct {
+	Store   Store
+	Catalog Catalog
+	Waker   engine.Waker
+	Clock   engine.Clock
+	Random  engine.Random
+	Limits  Limits
+
+	// Describe shows a definition to callers. Nil shows name and version.
+	Describe func(engine.Definition) (wire.Agent, error)
+}
+
+// Limits bound what callers may store. A zero member means its default.
+type Limits struct {
+	Messages int           // signals in an inbox that a further message is refused at; 32
+	Inline   int           // bytes of a value kept in the head; larger ones are put beside it; 512
+	Metadata int           // bytes of a run's metadata; 2048
+	Wait     time.Duration // the longest a read is held; 20 seconds
+	KeyLife  time.Duration // how long an idempotency key on a thread is remembered; 30 days
+}
+
+func (l Limits) orDefaults() Limits {
+	set(&l.Messages, 32)
+	set(&l.Inline, 512)
+	set(&l.Metadata, 2048)
+	set(&l.Wait, 20*time.Second)
+	set(&l.KeyLife, 30*24*time.Hour)
+	return l
+}
+
+func set[T comparable](to *T, value T) {
+	var zero T
+	if *to == zero {
+		*to = value
+	}
+}
+
+// Frontend answers callers. It is safe for concurrent use and holds no state of its own.
+type Frontend struct {
+	store    Store
+	catalog  Catalog
+	waker    engine.Waker
+	clock    engine.Clock
+	random   engine.Random
+	limits   Limits
+	describe func(engine.Definition) (wire.Agent, error)
+}
+
+// New makes a frontend.
+func New(opts Options) *Frontend {
+	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
+		limits: opts.Limits.orDefaults(), describe: opts.Describe}
+	if f.describe == nil {
+		f.describe = func(d engine.Definition) (wire.Agent, error) {
+			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil
+		}
+	}
+	return f
+}
+
+// Caller is who asks: the tenant whose things are seen, and a name for the journal.
+type Caller struct {
+	Tenant string
+	By     string
+}
+
+// dueAfter is when the sweep looks after a signal whose wake-up got lost.
+const dueAfter = 5 * time.Second
+
+func (f *Frontend) now() int64 { return f.clock.Now().UnixMilli() }
+
+func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
+
+// wake sends a wake-up unless the store has. It is a hint: if it cannot be sent, the sweep finds the thread by its due
+// time, so that is no error. The caller going away must not stop it either.
+func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) {
+	if !woken {
+		_ = f.waker.Send(context.WithoutCancel(ctx), engine.Wakeup{Tenant: tenant, Thread: thread}, 0)
+	}
+}
+
+// A store that does not answer is asked again, with the same request, before the caller is told.
+const (
+	storeTries = 3
+	firstPause = 25 * time.Millisecond
+)
+
+// try repeats op while the store does not answer, and says so as [CodeUnavailable] in the end.
+func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
+	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
+		v, err := op()
+		if !errors.Is(err, engine.ErrUnavailable) {
+			return v, err
+		}
+		if n == storeTries {
+			return v, &Error{Code: CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second, cause: err}
+		}
+		if err := f.pause(ctx, pause); err != nil {
+			return v, err
+		}
+	}
+}
+
+// pause waits for d on the injected clock, or until ctx ends.
+func (f *Frontend) pause(ctx context.Context, d time.Duration) error {
+	return engine.Sleep(ctx, f.clock, d)
+}
+
+// How often a held read looks again.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// until calls look until it says enough, or wait (at most the limit) is over.
+func (f *Frontend) until(ctx context.Context, wait time.Duration, look func() (enough bool, err error)) error {
+	end := f.clock.Now().Add(min(wait, f.limits.Wait))
+	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
+		enough, err := look()
+		left := end.Sub(f.clock.Now())
+		if err != nil || enough || left <= 0 {
+			return err
+		}
+		if err := f.pause(ctx, min(pause, left)); err != nil {
+			return err
+		}
+	}
+}
+
+// value puts a signal's value into the signal, or beside the thread, under its digest, if it is large for the head.
+func (f *Frontend) value(ctx context.Context, tenant, thread string, s core.Signal, value json.RawMessage) (core.Signal, error) {
+	if len(value) <= f.limits.Inline {
+		s.Value = value
+		return s, nil
+	}
+	s.Ref = core.Digest(value)
+	_, err := try(ctx, f, func() (struct{}, error) {
+		return struct{}{}, f.store.PutPayload(ctx, tenant, thread, s.Ref, value)
+	})
+	return s, err
+}
+
+func (f *Frontend) load(ctx context.Context, tenant, thread string) (core.Head, error) {
+	return try(ctx, f, func() (core.Head, error) { return f.store.Load(ctx, tenant, thread) })
+}
+
+func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	return try(ctx, f, func() (engine.Written, error) { return f.store.Signal(ctx, req) })
+}
+
+func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	return try(ctx, f, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+}

@@ -1,0 +1,116 @@
+package frontend
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+const (
+	maxID  = 256 // bytes of an id in a path; longer ones are not ours
+	maxKey = 255 // bytes of an idempotency key or a decision id
+)
+
+// readInput reads an input, a text or a list of text parts, as a message's parts in JSON. A text that is blank is taken for a
+// mistake; a caller who means it says so with a part.
+func readInput(input json.RawMessage) (json.RawMessage, error) {
+	if core.IsNull(input) {
+		return nil, refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
+	}
+	var text string
+	if json.Unmarshal(input, &text) == nil {
+		if strings.TrimSpace(text) == "" {
+			return nil, refuse(CodeInvalid, "input holds no text")
+		}
+		return core.Encode(core.TextParts(text)), nil
+	}
+	parts, err := readParts(input)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, refuse(CodeInvalid, "input holds no part")
+	}
+	return core.Encode(parts), nil
+}
+
+func readParts(input json.RawMessage) ([]core.Part, error) {
+	var raw []json.RawMessage
+	if json.Unmarshal(input, &raw) != nil {
+		return nil, refuse(CodeInvalid, "input is a text or a list of parts")
+	}
+	parts := make([]core.Part, 0, len(raw))
+	for i, r := range raw {
+		var part struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		dec := json.NewDecoder(bytes.NewReader(r))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&part) != nil || part.Type != "text" || part.Text == nil {
+			return nil, refuse(CodeInvalid, `input[%d] must be a part {"type":"text","text":"..."}`, i)
+		}
+		parts = append(parts, core.Part{Type: part.Type, Text: *part.Text})
+	}
+	return parts, nil
+}
+
+// readKey checks an idempotency key; the empty key means none.
+func readKey(key string) error {
+	if len(key) > maxKey {
+		return refuse(CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
+	}
+	return nil
+}
+
+func readOnPending(choice string) error {
+	switch choice {
+	case "", "refuse":
+		return nil
+	case "abandon", "queue":
+		return refuse(CodeUnsupported, "on_pending %s is not supported yet; leave it out or send refuse", choice)
+	}
+	return refuse(CodeInvalid, "on_pending is refuse, or left out")
+}
+
+func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, error) {
+	if core.IsNull(metadata) {
+		return nil, nil
+	}
+	canonical, err := core.Canonical(metadata)
+	if err != nil || canonical[0] != '{' {
+		return nil, refuse(CodeInvalid, "metadata must be an object")
+	}
+	if len(canonical) > f.limits.Metadata {
+		return nil, refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
+	}
+	return canonical, nil
+}
+
+// digest is of a request's content, however its JSON was written.
+func digest(request any) (string, error) {
+	canonical, err := core.Canonical(core.Encode(request))
+	if err != nil {
+		return "", refuse(CodeInvalid, "the request is not JSON")
+	}
+	return core.Digest(canonical), nil
+}
+
+// decisionInput is a decision as its caller wrote it.
+func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
+	in := core.DecisionInput{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
+		Reason: d.Reason, At: now}
+	if err := in.Check(); err != nil {
+		return in, decisionRefused(err)
+	}
+	switch {
+	case d.Target == "":
+		return in, refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
+	case len(d.DecisionID) > maxKey:
+		return in, refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
+	}
+	return in, nil
+}

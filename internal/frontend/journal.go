@@ -1,0 +1,110 @@
+package frontend
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// journalPiece is how many segments are read at once.
+const journalPiece = 64
+
+// journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
+// nothing above it is visited, so that a segment no head has named is never seen.
+func (f *Frontend) journal(ctx context.Context, p place, from int64, visit func(core.Segment) bool) error {
+	return f.segments(ctx, p.head.Tenant, p.head.Thread, from, p.record.Seq, visit)
+}
+
+func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to int64, visit func(core.Segment) bool) error {
+	var before *core.Segment
+	for ; from <= to; from += journalPiece {
+		last := min(from+journalPiece-1, to)
+		piece, err := try(ctx, f, func() ([]core.Segment, error) { return f.store.Segments(ctx, tenant, thread, from, last) })
+		if err != nil {
+			return err
+		}
+		if int64(len(piece)) != last-from+1 {
+			return fmt.Errorf("frontend: thread %s: %d segments from %d to %d: %w", thread, len(piece), from, last, errTorn)
+		}
+		for i, s := range piece {
+			if s.Seq != from+int64(i) || before != nil && s.Prev != before.W {
+				return fmt.Errorf("frontend: thread %s: segment %d: %w", thread, s.Seq, errTorn)
+			}
+			before = &piece[i]
+			if !visit(s) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// errTorn: the journal is not the chain that the head says it is.
+var errTorn = fmt.Errorf("frontend: the journal does not fit its head: %w", engine.ErrUnavailable)
+
+func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segment, error) {
+	var found core.Segment
+	err := f.segments(ctx, p.head.Tenant, p.head.Thread, seq, seq, func(s core.Segment) bool {
+		found = s
+		return false
+	})
+	return found, err
+}
+
+// cursor is a place in a journal: a segment, and how many of its entries were read. Outside it is opaque.
+type cursor struct {
+	seq  int64
+	read int
+}
+
+func (c cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "1.%d.%d", c.seq, c.read))
+}
+
+// readCursor reads what String wrote, and moves it into the segments from..to+1. Empty is the beginning.
+func readCursor(text string, from, to int64) (cursor, error) {
+	if text == "" {
+		return cursor{seq: from}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	fields := strings.Split(string(raw), ".")
+	if err != nil || len(fields) != 3 || fields[0] != "1" {
+		return cursor{}, badCursor()
+	}
+	seq, err1 := strconv.ParseInt(fields[1], 10, 64)
+	read, err2 := strconv.Atoi(fields[2])
+	if err1 != nil || err2 != nil || read < 0 || seq > to+1 {
+		return cursor{}, badCursor()
+	}
+	if seq < from {
+		return cursor{seq: from}, nil
+	}
+	return cursor{seq: seq, read: read}, nil
+}
+
+func badCursor() *Error { return refuse(CodeBadCursor, "the cursor is not one of this list") }
+
+// collect reads up to limit entries of the segments up to to, from at on, and says where to go on.
+func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit int, entries func(core.Segment) []T) ([]T, cursor, error) {
+	items := []T{}
+	err := f.segments(ctx, h.Tenant, h.Thread, at.seq, to, func(s core.Segment) bool {
+		all := entries(s)
+		if s.Seq != at.seq {
+			at = cursor{seq: s.Seq}
+		}
+		at.read = min(at.read, len(all))
+		take := min(len(all)-at.read, limit-len(items))
+		items = append(items, all[at.read:at.read+take]...)
+		at.read += take
+		if at.read == len(all) {
+			at = cursor{seq: s.Seq + 1}
+		}
+		return len(items) < limit
+	})
+	return items, at, err
+}

@@ -1,0 +1,180 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// List says which part of a list is wanted. Pages are read first and filtered then, so that one may be short, even empty,
+// with more behind it.
+type List struct {
+	Status string // of runs; empty for all
+	Agent  string // empty for all
+	Limit  int    // at most so many are read
+	Cursor string // of the page before; empty for the first
+}
+
+// Runs lists runs, newest first.
+func (f *Frontend) Runs(ctx context.Context, c Caller, q List) (wire.Page[wire.Run], error) {
+	return f.runs(ctx, c, "", q)
+}
+
+// ThreadRuns lists the runs of a thread, newest first.
+func (f *Frontend) ThreadRuns(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
+	if _, err := f.thread(ctx, c, thread); err != nil {
+		return wire.Page[wire.Run]{}, err
+	}
+	return f.runs(ctx, c, thread, q)
+}
+
+type listed[T any] struct {
+	items []T
+	next  string
+}
+
+func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
+	page := wire.Page[wire.Run]{Items: []wire.Run{}}
+	if err := q.check(); err != nil {
+		return page, err
+	}
+	found, err := try(ctx, f, func() (listed[core.Record], error) {
+		items, next, err := f.store.Runs(ctx, c.Tenant, thread, q.Cursor, limit(q.Limit, 20, 100))
+		return listed[core.Record]{items, next}, err
+	})
+	if err != nil {
+		return page, listRefused(err)
+	}
+	page.Next = found.next
+	for _, r := range found.items {
+		if q.Agent != "" && r.Agent != q.Agent {
+			continue
+		}
+		run, err := f.Run(ctx, c, r.Run) // the list is a hint, the head is the truth
+		if err != nil {
+			return page, err
+		}
+		if q.Status == "" || run.Status == q.Status {
+			page.Items = append(page.Items, run)
+		}
+	}
+	return page, nil
+}
+
+func listRefused(err error) error {
+	if errors.Is(err, engine.ErrRefused) {
+		return badCursor()
+	}
+	return err
+}
+
+func (q List) check() error {
+	if q.Status != "" && new(core.RunStatus).UnmarshalText([]byte(q.Status)) != nil {
+		return refuse(CodeInvalid, "status is created, running, waiting or done")
+	}
+	return nil
+}
+
+// Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
+func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
+	page := wire.Page[wire.Approval]{Items: []wire.Approval{}}
+	found, err := try(ctx, f, func() (listed[core.Head], error) {
+		items, next, err := f.store.Approvals(ctx, c.Tenant, q.Cursor, limit(q.Limit, 50, 200))
+		return listed[core.Head]{items, next}, err
+	})
+	if err != nil {
+		return page, listRefused(err)
+	}
+	page.Next = found.next
+	for _, h := range found.items {
+		if q.Agent != "" && h.Agent != q.Agent {
+			continue
+		}
+		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
+		if err != nil {
+			return page, err
+		}
+		for _, w := range waiting {
+			page.Items = append(page.Items, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
+				Since: wire.Millis(w.since), Pending: pendingOf(w, h)})
+		}
+	}
+	return page, nil
+}
+
+// Thread reads a conversation's newest state.
+func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread, error) {
+	h, err := f.thread(ctx, c, id)
+	if err != nil {
+		return wire.Thread{}, err
+	}
+	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String()}, nil
+}
+
+// Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry
+// marked Pending stays, and its result stands later.
+func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Message], error) {
+	page := wire.Page[wire.Message]{Items: []wire.Message{}}
+	h, err := f.thread(ctx, c, thread)
+	if err != nil {
+		return page, err
+	}
+	at, err := readCursor(q.Cursor, 1, h.Seq)
+	if err != nil {
+		return page, err
+	}
+	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), messagesOf)
+	if at.seq <= h.Seq {
+		page.Next = at.String()
+	}
+	return page, err
+}
+
+func messagesOf(s core.Segment) []wire.Message {
+	shown := make([]wire.Message, len(s.Messages))
+	for i, m := range s.Messages {
+		shown[i] = wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), CallID: m.CallID, Tool: m.Tool,
+			Error: m.Error, Pending: m.Pending, At: wire.Millis(m.At)}
+		for _, call := range m.Calls {
+			shown[i].ToolCalls = append(shown[i].ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		}
+	}
+	return shown
+}
+
+// Agents lists what can be run, by name.
+func (f *Frontend) Agents(ctx context.Context, c Caller) (wire.Page[wire.Agent], error) {
+	page := wire.Page[wire.Agent]{Items: []wire.Agent{}}
+	defs, err := try(ctx, f, func() ([]engine.Definition, error) { return f.catalog.Deployed(ctx, c.Tenant) })
+	if err != nil {
+		return page, err
+	}
+	for _, def := range defs {
+		agent, err := f.describe(def)
+		if err != nil {
+			return page, err
+		}
+		page.Items = append(page.Items, agent)
+	}
+	return page, nil
+}
+
+// Agent shows the deployed version of an agent.
+func (f *Frontend) Agent(ctx context.Context, c Caller, name string) (wire.Agent, error) {
+	def, err := f.current(ctx, c.Tenant, name)
+	if err != nil {
+		return wire.Agent{}, err
+	}
+	return f.describe(def)
+}
+
+func (f *Frontend) current(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	def, err := try(ctx, f, func() (engine.Definition, error) { return f.catalog.Current(ctx, tenant, name) })
+	if errors.Is(err, engine.ErrNotFound) {
+		return def, refuse(CodeAgentNotFound, "there is no such agent")
+	}
+	return def, err
+}

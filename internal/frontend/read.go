@@ -1,0 +1,205 @@
+package frontend
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Run reads a run, consistently.
+func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
+	p, err := f.find(ctx, c, id)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	return f.show(ctx, p)
+}
+
+// AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
+func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
+	var p place
+	err := f.until(ctx, wait, func() (bool, error) {
+		var err error
+		p, err = f.find(ctx, c, id)
+		return p.record.Status == core.RunWaiting || p.record.Status == core.RunDone, err
+	})
+	if err != nil {
+		return wire.Run{}, err
+	}
+	return f.show(ctx, p)
+}
+
+// show is a run as callers see it, with what the journal adds: its output, and the calls that wait.
+func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
+	run := runOf(p.record)
+	if text, ok, err := f.output(ctx, p); err != nil {
+		return run, err
+	} else if ok {
+		run.Output = &text
+	}
+	waiting, err := f.waiting(ctx, p)
+	for _, w := range waiting {
+		run.Pending = append(run.Pending, pendingOf(w, p.head))
+	}
+	return run, err
+}
+
+func runOf(r core.Record) wire.Run {
+	run := wire.Run{ID: r.Run, ThreadID: r.Thread, Agent: r.Agent, AgentVersion: r.Version, Status: r.Status.String(),
+		Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
+		Usage:    wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens},
+		Metadata: r.Metadata, Pending: []wire.Pending{}, CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
+	if r.RetryOf != "" {
+		run.RetryOf = &r.RetryOf
+	}
+	if r.Status == core.RunDone {
+		ended(&run, r)
+	}
+	return run
+}
+
+// ended adds what is known of a run once it is done.
+func ended(run *wire.Run, r core.Record) {
+	if r.Response != "" {
+		state := string(r.Response)
+		run.ResponseState = &state
+	}
+	if r.End == nil {
+		return
+	}
+	reason := r.End.Kind.String()
+	run.Reason = &reason
+	if r.End.Kind == core.Failed {
+		run.Error = &wire.RunError{Code: r.End.Code, Detail: r.End.Detail}
+		return
+	}
+	run.Code, run.Detail = r.End.Code, r.End.Detail
+}
+
+// output is the text of the last assistant turn of a run that came to its natural end.
+func (f *Frontend) output(ctx context.Context, p place) (string, bool, error) {
+	r := p.record
+	if r.Status != core.RunDone || r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
+		return "", false, nil
+	}
+	s, err := f.segment(ctx, p, r.Round)
+	if err != nil {
+		return "", false, err
+	}
+	for _, m := range slices.Backward(s.Messages) {
+		if m.Role == core.RoleAssistant {
+			return m.Text(), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// waiting are the suspended calls of the run that nobody has answered yet, oldest suspension first.
+func (f *Frontend) waiting(ctx context.Context, p place) ([]waitingCall, error) {
+	open := openSuspensions(p)
+	var calls []waitingCall
+	for _, seq := range segmentsOf(open) {
+		there, err := f.suspendedAt(ctx, p, seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range there {
+			if open[w.Suspension.ID] {
+				calls = append(calls, w)
+			}
+		}
+	}
+	return calls, nil
+}
+
+func openSuspensions(p place) map[string]bool {
+	open := map[string]bool{}
+	if !p.current || p.head.End != nil || !p.head.Open() {
+		return open
+	}
+	for _, call := range p.head.Calls {
+		if _, answered := p.head.Inbox[call.Sus]; call.Status == core.CallSuspended && !answered {
+			open[call.Sus] = true
+		}
+	}
+	return open
+}
+
+func segmentsOf(suspensions map[string]bool) []int64 {
+	var seqs []int64
+	for sus := range suspensions {
+		if seq, ok := core.SuspensionSeq(sus); ok {
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.SortFunc(seqs, cmp.Compare[int64])
+	return slices.Compact(seqs)
+}
+
+func pendingOf(w waitingCall, h core.Head) wire.Pending {
+	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: w.Arguments, Kind: w.Kind.String(),
+		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
+			ResponseSchema: w.Suspension.ResponseSchema},
+		ResumeMode: w.ResumeMode.String()}
+	if at := h.Calls[w.CallID].Deadline; at != 0 {
+		deadline := wire.Millis(at)
+		p.Deadline = &deadline
+	}
+	return p
+}
+
+// EventQuery says which events of a run are wanted.
+type EventQuery struct {
+	After string        // where to go on, as an earlier page said; empty from the first
+	Limit int           // at most so many
+	Wait  time.Duration // how long to wait if there is none yet
+}
+
+// Events reads a page of a run's committed events. A reader that goes on from Next misses none and sees none twice.
+func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+	var page wire.EventPage
+	err := f.until(ctx, q.Wait, func() (bool, error) {
+		var err error
+		page, err = f.events(ctx, c, run, q)
+		return page.Done || len(page.Items) > 0, err
+	})
+	return page, err
+}
+
+func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	at, err := readCursor(q.After, p.record.Seq0+1, p.record.Seq)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), eventsOf)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	return wire.EventPage{Items: items, Next: at.String(), Done: p.record.Status == core.RunDone && at.seq > p.record.Seq}, nil
+}
+
+func eventsOf(s core.Segment) []wire.Event {
+	events := s.Expand()
+	shown := make([]wire.Event, len(events))
+	for i, e := range events {
+		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
+			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data}
+	}
+	return shown
+}
+
+// limit is what a caller asked for, within bounds; zero is the usual size.
+func limit(asked, usual, most int) int {
+	if asked <= 0 {
+		return usual
+	}
+	return min(asked, most)
+}

@@ -1,0 +1,236 @@
+package frontend
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Started is what a start or a message came to.
+type Started struct {
+	Run wire.Run
+	New bool // stored by this request; false: it had been stored before, under the same key
+}
+
+// beginning is a request for a run, checked.
+type beginning struct {
+	agent    string
+	key      string // the caller's; empty for none
+	record   string // the key as it is kept on a thread, apart for each sort of request
+	digest   string
+	nonce    string // of this request: its own retries are known by it
+	parts    json.RawMessage
+	metadata json.RawMessage
+}
+
+// Start starts a run. With a key it does so once: the same key with the same content gives the run that was started, with other
+// content [CodeIdempotencyMismatch]. On a thread whose run is not done: [CodeRunOpen].
+func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
+	b, err := f.readStart(key, req)
+	if err != nil {
+		return Started{}, err
+	}
+	if req.ThreadID == "" {
+		return f.startThread(ctx, c, b)
+	}
+	return f.startOn(ctx, c, req.ThreadID, b)
+}
+
+func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
+	b := beginning{agent: req.Agent, key: key, record: "start:" + key, nonce: f.random.Text(16)}
+	if req.Agent == "" {
+		return b, refuse(CodeInvalid, "agent is missing")
+	}
+	if err := readOnPending(req.OnPending); err != nil {
+		return b, err
+	}
+	if err := readKey(key); err != nil {
+		return b, err
+	}
+	var err error
+	if b.parts, err = readInput(req.Input); err != nil {
+		return b, err
+	}
+	if b.metadata, err = f.readMetadata(req.Metadata); err != nil {
+		return b, err
+	}
+	b.digest, err = digest(req)
+	return b, err
+}
+
+// startThread starts the first run of a new thread. Its id is made of the key, so that the thread itself is the record that the
+// start was done.
+func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Started, error) {
+	thread := core.ThreadID(f.threadBase(c.Tenant, b.key))
+	if b.key != "" {
+		switch head, err := f.load(ctx, c.Tenant, thread); {
+		case err == nil:
+			return f.startedBefore(ctx, c, head, b)
+		case !errors.Is(err, engine.ErrNotFound):
+			return Started{}, err
+		}
+	}
+	head, err := f.firstHead(ctx, c, thread, b)
+	if err != nil {
+		return Started{}, err
+	}
+	w, err := f.start(ctx, engine.StartRequest{Head: head, Due: f.due(), Wake: &engine.Delay{}})
+	switch {
+	case err == nil:
+		return f.started(ctx, head, w.Woken)
+	case !errors.Is(err, engine.ErrRefused):
+		return Started{}, err
+	case w.Head.Inbox[core.KeyStart].ID == b.nonce, b.key == "":
+		return f.started(ctx, head, false) // our own retry: the first try had been stored
+	}
+	return f.startedBefore(ctx, c, w.Head, b)
+}
+
+func (f *Frontend) threadBase(tenant, key string) string {
+	if key == "" {
+		return f.random.Text(24)
+	}
+	sum := sha256.Sum256([]byte(tenant + "\x00" + key))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:24]
+}
+
+func (f *Frontend) firstHead(ctx context.Context, c Caller, thread string, b beginning) (core.Head, error) {
+	head, err := f.newHead(ctx, c, thread, b)
+	head.Run = core.RunID(thread, 0)
+	if b.key != "" {
+		head.Idem = b.digest
+	}
+	return head, err
+}
+
+// newHead is what first and later runs of a thread have in common. The input is in the inbox.
+func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b beginning) (core.Head, error) {
+	def, err := f.current(ctx, c.Tenant, b.agent)
+	if err != nil {
+		return core.Head{}, err
+	}
+	now := f.now()
+	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, By: c.By, At: now}, b.parts)
+	if err != nil {
+		return core.Head{}, err
+	}
+	return core.Head{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion,
+		Status: core.RunCreated, Metadata: b.metadata, Born: now, At: now, Calls: map[string]core.Call{}, Timed: map[string]int{},
+		Out: map[string]core.Out{}, Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
+}
+
+func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
+	f.wake(ctx, head.Tenant, head.Thread, woken)
+	return Started{Run: runOf(head.Record()), New: true}, nil
+}
+
+// startedBefore answers a start whose thread is there: it is the same start, or the key was used for something else.
+func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, b beginning) (Started, error) {
+	if head.Idem != b.digest {
+		return Started{}, keyMismatch()
+	}
+	return f.recorded(ctx, c, core.RunID(head.Thread, 0))
+}
+
+func keyMismatch() *Error {
+	return refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
+}
+
+// recorded answers with the run that a key stands for. While it is not yet picked up, the caller's repeat wakes it again.
+func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, error) {
+	run, err := f.Run(ctx, c, id)
+	if err != nil {
+		return Started{}, err
+	}
+	if run.Status == core.RunCreated.String() {
+		f.wake(ctx, c.Tenant, run.ThreadID, false)
+	}
+	return Started{Run: run}, nil
+}
+
+// startOn starts the next run of a thread.
+func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b beginning) (Started, error) {
+	prior, err := f.thread(ctx, c, thread)
+	if err != nil {
+		return Started{}, err
+	}
+	for range lostRaces {
+		if prior.Open() && b.key == "" {
+			return Started{}, runOpen(prior.Run)
+		}
+		s, now, err := f.follow(ctx, c, prior, b)
+		if !errors.Is(err, errMoved) {
+			return s, err
+		}
+		if now.Open() {
+			return Started{}, runOpen(now.Run)
+		}
+		prior = now
+	}
+	return Started{}, contended()
+}
+
+// lostRaces is how often a request is decided again on a head that moved between reading and writing.
+const lostRaces = 8
+
+// errMoved: the head is not what it was when it was read. Nothing was stored.
+var errMoved = errors.New("frontend: the head moved")
+
+func contended() *Error {
+	return &Error{Code: CodeUnavailable, Detail: "the thread changes too fast; send the same request again", RetryAfter: dueAfter / 5}
+}
+
+// follow stores the run that comes after prior. [errMoved], with the head that is there now, if prior is not the thread's
+// finished head any more (or never was: the store looks for the key first, so that a repeat is known while its run is open).
+func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b beginning) (Started, core.Head, error) {
+	head, err := f.nextHead(ctx, c, prior, b)
+	if err != nil {
+		return Started{}, prior, err
+	}
+	w, err := f.start(ctx, engine.StartRequest{Head: head, Prior: &prior, Key: f.key(c, b.key, b.record, head.Run, b.digest),
+		Due: f.due(), Wake: &engine.Delay{}})
+	var taken *engine.KeyTakenError
+	switch {
+	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.KeyStart].ID == b.nonce:
+		s, err := f.started(ctx, head, w.Woken)
+		return s, head, err
+	case errors.As(err, &taken):
+		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
+		return s, prior, err
+	case errors.Is(err, engine.ErrRefused):
+		return Started{}, w.Head, errMoved
+	}
+	return Started{}, prior, err
+}
+
+// nextHead takes the place of prior. What never goes back goes on from it.
+func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b beginning) (core.Head, error) {
+	h, err := f.newHead(ctx, c, prior.Thread, b)
+	h.Run, h.Idem = core.RunID(prior.Thread, prior.Rev+1), prior.Idem
+	h.Epoch, h.Rev, h.Sigs = prior.Epoch+1, prior.Rev+1, prior.Sigs+1
+	h.CID, h.Seq, h.Seg, h.Ev, h.Claim = prior.CID, prior.Seq, prior.Seg, prior.Ev, prior.Claim
+	h.Seq0, h.Ev0 = prior.Seq, prior.Ev
+	return h, err
+}
+
+// key is the record that a request on a thread was done; nil without a key.
+func (f *Frontend) key(c Caller, key, record, run, digest string) *engine.Key {
+	if key == "" {
+		return nil
+	}
+	return &engine.Key{Tenant: c.Tenant, Key: record, Run: run, Digest: digest, Expires: f.clock.Now().Add(f.limits.KeyLife).UnixMilli()}
+}
+
+func (f *Frontend) keyTaken(ctx context.Context, c Caller, k engine.Key, digest string) (Started, error) {
+	if k.Digest != digest {
+		return Started{}, keyMismatch()
+	}
+	return f.recorded(ctx, c, k.Run)
+}

@@ -1,0 +1,116 @@
+package httpapi_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// server is the API over a real store, listening on the loopback interface.
+type server struct {
+	t      *testing.T
+	url    string
+	worker frontendtest.Worker
+	client *client.Client
+}
+
+type settings struct {
+	token   string
+	wrap    func(frontend.Store) frontend.Store
+	catalog frontend.Catalog
+}
+
+func newServer(t *testing.T, s settings) *server {
+	t.Helper()
+	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"),
+		sqlite.Options{Clock: clock, Random: random, Sync: sqlite.SyncOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	var store frontend.Store = db
+	if s.wrap != nil {
+		store = s.wrap(db)
+	}
+	if s.catalog == nil {
+		s.catalog = frontendtest.NewCatalog("desk")
+	}
+	front := frontend.New(frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
+	opts := httpapi.Options{Frontend: front, Version: "v1.2.3"}
+	if s.token != "" {
+		opts.Tokens = [][sha256.Size]byte{sha256.Sum256([]byte("another")), sha256.Sum256([]byte(s.token))}
+	}
+	listener := httptest.NewServer(httpapi.New(opts))
+	t.Cleanup(listener.Close)
+	return &server{t: t, url: listener.URL, client: client.New(listener.URL, s.token, listener.Client()),
+		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
+}
+
+func (s *server) start() wire.Run {
+	s.t.Helper()
+	run, err := s.client.StartRun(s.t.Context(), wire.StartRequest{Agent: "desk", Input: []byte(`"refund A-17"`)}, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return run
+}
+
+// answer is a response with its body read.
+type answer struct {
+	*http.Response
+	text string
+}
+
+func (a answer) problem(t *testing.T) wire.Problem {
+	t.Helper()
+	var p wire.Problem
+	if media := a.Header.Get("Content-Type"); media != "application/problem+json" {
+		t.Fatalf("%d %s: %s", a.StatusCode, media, a.text)
+	}
+	if err := json.Unmarshal([]byte(a.text), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// send sends a request as it is; change may do what a client of ours would not.
+func (s *server) send(method, path, body string, change ...func(*http.Request)) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, c := range change {
+		c(req)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp, string(raw)}
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}

@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Codes of what goes wrong before a request is understood.
+const (
+	codeInternal         frontend.Code = "internal"
+	codeNotFound         frontend.Code = "not_found"
+	codeMethodNotAllowed frontend.Code = "method_not_allowed"
+	codeUnauthorized     frontend.Code = "unauthorized"
+	codeForbidden        frontend.Code = "forbidden"
+	codeMalformed        frontend.Code = "malformed_body"
+	codeUnknownField     frontend.Code = "unknown_field"
+	codeTooLarge         frontend.Code = "too_large"
+	codeMediaType        frontend.Code = "unsupported_media_type"
+)
+
+// problem is what a code means over HTTP.
+type problem struct {
+	code    frontend.Code
+	status  int
+	title   string
+	meaning string // for docs/problems.md
+}
+
+// problems is the one table from codes to statuses; docs/problems.md is generated from it.
+var problems = []problem{
+	{codeMalformed, 400, "Malformed body", "The body is not one JSON object in UTF-8, repeats a member, or a member has the wrong type."},
+	{codeUnknownField, 400, "Unknown field", "The body has a member, or the query a parameter, that this call does not take. The detail names it."},
+	{frontend.CodeInvalid, 400, "Invalid request", "A member is missing or has a value that is not allowed."},
+	{frontend.CodeUnsupported, 400, "Not supported", "The contract names this choice; this version does not offer it yet."},
+	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor was not given out by this list."},
+	{frontend.CodeBadAction, 400, "Bad action", "The action of a decision is `resume` or `cancel`, or left out."},
+	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision is neither a yes, nor a no, nor a result. Nothing was stored."},
+	{frontend.CodeWrongKind, 400, "Wrong kind", "The call waits for an answer of another kind, such as a result where an approval was sent. Nothing was stored."},
+	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has a result and an error. Nothing was stored."},
+	{frontend.CodeArgumentsUnsupported, 400, "Edited arguments are not supported", "A decision cannot change a call's arguments yet. Nothing was stored."},
+	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
+	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
+	{codeNotFound, 404, "Not found", "There is nothing at this path."},
+	{frontend.CodeRunNotFound, 404, "Run not found", "There is no such run, or it is not yours."},
+	{frontend.CodeThreadNotFound, 404, "Thread not found", "There is no such thread, or it is not yours."},
+	{frontend.CodeCallNotFound, 404, "Call not found", "The run has no such call or suspension."},
+	{frontend.CodeAgentNotFound, 404, "Agent not found", "No agent of this name is deployed."},
+	{codeMethodNotAllowed, 405, "Method not allowed", "The path is there, for other methods; `Allow` lists them."},
+	{frontend.CodeRunOpen, 409, "Run open", "The thread has a run that is not done, or that waits for a decision; `run_id` names it. Nothing was stored."},
+	{frontend.CodeRunDone, 409, "Run done", "The run is over. Nothing was stored."},
+	{frontend.CodeAlreadyDecided, 409, "Already decided", "Another decision on this suspension was first; `winner` shows it. (The same decision again is answered with 200.)"},
+	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used."},
+	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
+	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
+	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
+	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
+	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
+	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
+	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. Nothing was stored."},
+	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run; `Retry-After` says when to try again. Nothing was stored."},
+	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
+	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
+}
+
+var problemOf = func() map[frontend.Code]problem {
+	byCode := map[frontend.Code]problem{}
+	for _, p := range problems {
+		byCode[p.code] = p
+	}
+	return byCode
+}()
+
+// panicked is a handler's panic as an error.
+type panicked struct{ value any }
+
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// refused is the error as the caller may see it; ok is false for a fault of ours.
+func refused(err error) (e *frontend.Error, ok bool) {
+	if errors.As(err, &e) {
+		return e, true
+	}
+	if errors.Is(err, engine.ErrUnavailable) {
+		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second}, true
+	}
+	return &frontend.Error{Code: codeInternal, Detail: "something went wrong on our side"}, false
+}
+
+// answer writes err as a problem document. Nobody reads the answer to a request that was given up.
+func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := refused(err)
+	if !ok && r.Context().Err() == nil {
+		a.logFault(r, err)
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	doc := document(e)
+	body, err := json.Marshal(doc)
+	if err != nil {
+		a.logFault(r, err)
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(doc.Status)
+	_, _ = w.Write(body)
+}
+
+func (a *api) logFault(r *http.Request, err error) {
+	args := []any{"method", r.Method, "path", r.URL.Path, "error", err}
+	if errors.As(err, new(panicked)) {
+		args = append(args, "stack", string(debug.Stack()))
+	}
+	a.log.ErrorContext(r.Context(), "request failed", args...)
+}
+
+func document(e *frontend.Error) wire.Problem {
+	p, ok := problemOf[e.Code]
+	if !ok {
+		p = problemOf[codeInternal]
+	}
+	doc := wire.Problem{Type: "about:blank", Title: p.title, Status: p.status, Code: string(p.code), Detail: e.Detail, RunID: e.RunID}
+	if e.Same != nil {
+		doc.DecisionExtra = &wire.DecisionExtra{Same: e.Same, Winner: e.Winner}
+	}
+	return doc
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("httpapi: encoding %T: %w", v, err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller that is gone cannot be told
+	return nil
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// query reads the query's parameters, of which only those named are known, each once.
+func query(r *http.Request, known ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
+	}
+	for name, all := range values {
+		if !slices.Contains(known, name) {
+			return nil, &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", name)}
+		}
+		if len(all) > 1 {
+			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}
+		}
+	}
+	return values, nil
+}
+
+func number(values url.Values, name string) (int, error) {
+	text := values.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " must be a whole number, not negative"}
+	}
+	return n, nil
+}
+
+// seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut, before they overflow.
+func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
+
+func list(r *http.Request, known ...string) (frontend.List, error) {
+	values, err := query(r, append(known, "limit", "cursor")...)
+	if err != nil {
+		return frontend.List{}, err
+	}
+	limit, err := number(values, "limit")
+	return frontend.List{Status: values.Get("status"), Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
+}
+
+// preferredWait reads "Prefer: wait=N". A preference that is not understood is none.
+func preferredWait(r *http.Request) time.Duration {
+	for _, header := range r.Header.Values("Prefer") {
+		for _, p := range strings.FieldsFunc(header, func(c rune) bool { return c == ',' || c == ';' }) {
+			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			n, err := strconv.Atoi(strings.Trim(value, `"`))
+			if strings.EqualFold(name, "wait") && err == nil && n > 0 {
+				return seconds(n)
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// maxDecisions is how many decisions one request may carry.
+const maxDecisions = 100
+
+func (a *api) startRun(w http.ResponseWriter, r *http.Request) error {
+	var req wire.StartRequest
+	if err := readBody(w, r, &req); err != nil {
+		return err
+	}
+	s, err := a.front.Start(r.Context(), caller(r), r.Header.Get("Idempotency-Key"), req)
+	if err != nil {
+		return err
+	}
+	return writeStarted(w, s)
+}
+
+// writeStarted answers a start or a message: 202 if it was stored now, 200 if it had been before.
+func writeStarted(w http.ResponseWriter, s frontend.Started) error {
+	status := http.StatusOK
+	if s.New {
+		status = http.StatusAccepted
+	}
+	w.Header().Set("Location", "/v1/runs/"+s.Run.ID)
+	return writeJSON(w, status, s.Run)
+}
+
+func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	wait := preferredWait(r)
+	if wait > 0 {
+		w.Header().Set("Preference-Applied", "wait")
+	}
+	run, err := a.front.AwaitRun(r.Context(), caller(r), r.PathValue("id"), wait)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, run)
+}
+
+func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r, "status", "agent")
+	if err != nil {
+		return err
+	}
+	page, err := a.front.Runs(r.Context(), caller(r), q)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength != 0 {
+		if err := readBody(w, r, &struct{}{}); err != nil {
+			return err
+		}
+	}
+	run, err := a.front.Cancel(r.Context(), caller(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusAccepted, run)
+}
+
+func (a *api) readEvents(w http.ResponseWriter, r *http.Request) error {
+	values, err := query(r, "after", "wait", "limit")
+	if err != nil {
+		return err
+	}
+	wait, err := number(values, "wait")
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit")
+	if err != nil {
+		return err
+	}
+	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"),
+		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: seconds(wait)})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+// decide takes one decision, or several that are answered one by one: a refused one does not keep the others from being stored.
+func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
+	raw, err := rawBody(w, r)
+	if err != nil {
+		return err
+	}
+	var several struct {
+		Decisions []json.RawMessage `json:"decisions"`
+	}
+	if json.Unmarshal(raw, &several) == nil && several.Decisions != nil {
+		return a.decideAll(w, r, raw)
+	}
+	var d wire.Decision
+	if err := decodeStrict(raw, &d); err != nil {
+		return err
+	}
+	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err != nil {
+		return err
+	}
+	answer.Status = decidedStatus(answer)
+	return writeJSON(w, answer.Status, answer)
+}
+
+func decidedStatus(answer wire.DecisionAnswer) int {
+	if answer.Code == string(frontend.CodeAccepted) {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMessage) error {
+	decisions, err := readDecisions(raw)
+	if err != nil {
+		return err
+	}
+	answers := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(decisions))}
+	for i, d := range decisions {
+		answers.Answers[i] = a.decideOne(r, d)
+	}
+	return writeJSON(w, http.StatusOK, answers)
+}
+
+func readDecisions(raw json.RawMessage) ([]wire.Decision, error) {
+	var several struct {
+		Decisions []json.RawMessage `json:"decisions"`
+	}
+	if err := decodeStrict(raw, &several); err != nil {
+		return nil, err
+	}
+	if n := len(several.Decisions); n == 0 || n > maxDecisions {
+		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
+	}
+	decisions := make([]wire.Decision, len(several.Decisions))
+	for i, one := range several.Decisions {
+		if err := decodeStrict(one, &decisions[i]); err != nil {
+			return nil, err
+		}
+	}
+	return decisions, nil
+}
+
+func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {
+	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err == nil {
+		answer.Status = decidedStatus(answer)
+		return answer
+	}
+	e, ok := refused(err)
+	if !ok {
+		a.logFault(r, err)
+	}
+	doc := document(e)
+	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: d.Target,
+		DecisionID: d.DecisionID, Same: e.Same, Winner: e.Winner}
+}

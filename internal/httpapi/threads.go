@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	thread, err := a.front.Thread(r.Context(), caller(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, thread)
+}
+
+func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r)
+	if err != nil {
+		return err
+	}
+	page, err := a.front.Messages(r.Context(), caller(r), r.PathValue("id"), q)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
+	var req wire.MessageRequest
+	if err := readBody(w, r, &req); err != nil {
+		return err
+	}
+	s, err := a.front.Message(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"), req)
+	if err != nil {
+		return err
+	}
+	return writeStarted(w, s)
+}
+
+func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r, "status", "agent")
+	if err != nil {
+		return err
+	}
+	page, err := a.front.ThreadRuns(r.Context(), caller(r), r.PathValue("id"), q)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r, "agent")
+	if err != nil {
+		return err
+	}
+	page, err := a.front.Approvals(r.Context(), caller(r), q)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	page, err := a.front.Agents(r.Context(), caller(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	agent, err := a.front.Agent(r.Context(), caller(r), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, agent)
+}

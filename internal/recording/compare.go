@@ -1,0 +1,154 @@
+package recording
+
+import (
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Mismatch is one difference between what was recorded and what came out.
+type Mismatch struct {
+	Conversation string
+	Message      int    // counted from 1, the system's message not counted
+	Field        string // count, role, text, calls, call id, tool or arguments
+	Want, Got    string
+}
+
+func (m Mismatch) String() string {
+	return fmt.Sprintf("%s: message %d: %s: want %q, got %q", m.Conversation, m.Message, m.Field, m.Want, m.Got)
+}
+
+// Compare holds got, the messages of a thread, against a recording, message by message: role, text (null is empty), the
+// tools called with their arguments as canonical JSON, which call a result answers, and its text. Ids that repeat in the
+// recording are compared in the form the runtime gives them ([UniqueIDs]). A placeholder whose result is there is left out,
+// and results of one round are taken in call order, since nobody promises in which order they are settled; a doubled result is
+// a mismatch.
+func Compare(want Conversation, got []core.Message) []Mismatch {
+	c := comparison{conversation: want.ID}
+	wanted, got := UniqueIDs(want.Messages), settled(got)
+	for i := range max(len(wanted), len(got)) {
+		c.message = i + 1
+		switch {
+		case i >= len(got):
+			c.check("count", string(wanted[i].Role), "")
+		case i >= len(wanted):
+			c.check("count", "", string(got[i].Role))
+		default:
+			c.compare(wanted[i], got[i])
+		}
+	}
+	return c.found
+}
+
+type comparison struct {
+	conversation string
+	message      int
+	found        []Mismatch
+}
+
+func (c *comparison) check(field, want, got string) {
+	if want != got {
+		c.found = append(c.found, Mismatch{c.conversation, c.message, field, want, got})
+	}
+}
+
+func (c *comparison) compare(want, got core.Message) {
+	c.check("role", string(want.Role), string(got.Role))
+	c.check("text", want.Text(), got.Text())
+	c.check("tool", want.Tool, got.Tool)
+	c.check("call id", want.CallID, got.CallID)
+	c.check("calls", fmt.Sprint(len(want.Calls)), fmt.Sprint(len(got.Calls)))
+	for i := range min(len(want.Calls), len(got.Calls)) {
+		w, g := want.Calls[i], got.Calls[i]
+		c.check("call id", w.ID, g.ID)
+		c.check("tool", w.Name, g.Name)
+		c.check("arguments", canonical(w), canonical(g))
+	}
+}
+
+func canonical(c core.ToolCall) string {
+	raw, err := core.Canonical(c.Arguments)
+	if err != nil {
+		return string(c.Arguments)
+	}
+	return string(raw)
+}
+
+// settled leaves out placeholders that have been replaced, and puts the results of each round into the order of its calls.
+func settled(log []core.Message) []core.Message {
+	replaced := map[string]bool{}
+	for _, m := range log {
+		if m.Role == core.RoleTool && !m.Pending {
+			replaced[m.CallID] = true
+		}
+	}
+	var out, results []core.Message
+	var calls []core.ToolCall
+	flush := func() {
+		out = append(out, inOrder(calls, results)...)
+		calls, results = nil, nil
+	}
+	for _, m := range log {
+		switch {
+		case m.Role != core.RoleTool:
+			flush()
+			out, calls = append(out, m), m.Calls
+		case !m.Pending || !replaced[m.CallID]:
+			results = append(results, m)
+		}
+	}
+	flush()
+	return out
+}
+
+// inOrder sorts results by their calls; those of no call, and second ones, come last.
+func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
+	rest := append([]core.Message(nil), results...)
+	out := make([]core.Message, 0, len(results))
+	for _, call := range calls {
+		for i, r := range rest {
+			if r.CallID == call.ID {
+				out = append(out, r)
+				rest = append(rest[:i], rest[i+1:]...)
+				break
+			}
+		}
+	}
+	return append(out, rest...)
+}
+
+// UniqueIDs returns the messages with every repeated call id given its suffix, as [core.UniqueCallID] does in a thread, in the
+// calls and in their results alike. In each round the first result of an id answers the first call of it. The messages
+// given are not changed.
+func UniqueIDs(messages []core.Message) []core.Message {
+	used := map[string]bool{}
+	open := map[string][]string{} // of this round: written id to unique ids, in call order
+	out := make([]core.Message, len(messages))
+	for i, m := range messages {
+		switch {
+		case m.Role != core.RoleTool:
+			open = map[string][]string{}
+			m.Calls = uniqueCalls(m.Calls, used, open)
+		case len(open[m.CallID]) > 0:
+			written := m.CallID
+			m.CallID = open[written][0]
+			open[written] = open[written][1:]
+		}
+		out[i] = m
+	}
+	return out
+}
+
+func uniqueCalls(calls []core.ToolCall, used map[string]bool, open map[string][]string) []core.ToolCall {
+	if calls == nil {
+		return nil
+	}
+	out := make([]core.ToolCall, len(calls))
+	for i, c := range calls {
+		written := c.ID
+		c.ID = core.UniqueCallID(used, written)
+		open[written] = append(open[written], c.ID)
+		out[i] = c
+	}
+	return out
+}

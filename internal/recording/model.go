@@ -1,0 +1,83 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Ended is the code of the [engine.StopError] with which a recording says that it has no further turn.
+const Ended = "recording_ended"
+
+// Model plays the assistant of the conversation. It answers by position: the number of messages in the prompt says which turn
+// is next, so asking again gives the same turn. Where the recording has no turn of the assistant, it stops with the code
+// [Ended]. Call ids are as recorded, repeated ones too.
+func (c Conversation) Model() engine.Model { return player{c} }
+
+type player struct{ conversation Conversation }
+
+func (p player) Ask(_ context.Context, prompt engine.Prompt) (core.Turn, error) {
+	at := len(prompt.Messages)
+	messages := p.conversation.Messages
+	if at >= len(messages) || messages[at].Role != core.RoleAssistant {
+		return core.Turn{}, &engine.StopError{Code: Ended,
+			Detail: fmt.Sprintf("the recording %s has no turn of the assistant at message %d", p.conversation.ID, at+1)}
+	}
+	turn := core.Turn{Text: messages[at].Text()}
+	turn.Calls = append(turn.Calls, messages[at].Calls...)
+	return turn, nil
+}
+
+// Model plays the assistant of whichever conversation begins with the user message the thread begins with, the first if
+// there are several. A thread that none begins with is an error, which ends the run.
+func Model(conversations []Conversation) engine.Model {
+	m := chooser{}
+	for _, c := range conversations {
+		begin := c.Messages[0].Text()
+		if _, taken := m[begin]; !taken {
+			m[begin] = c
+		}
+	}
+	return m
+}
+
+type chooser map[string]Conversation
+
+func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, error) {
+	if len(prompt.Messages) == 0 {
+		return core.Turn{}, fmt.Errorf("recording: the thread is empty")
+	}
+	begin := prompt.Messages[0].Text()
+	c, ok := m[begin]
+	if !ok {
+		return core.Turn{}, fmt.Errorf("recording: no conversation begins with %q", begin)
+	}
+	return player{c}.Ask(ctx, prompt)
+}
+
+// Results are the recorded results by call id, in the form the runtime gives repeated ids ([UniqueIDs]).
+func (c Conversation) Results() map[string]core.Message {
+	results := map[string]core.Message{}
+	for _, m := range UniqueIDs(c.Messages) {
+		if m.Role == core.RoleTool {
+			results[m.CallID] = m
+		}
+	}
+	return results
+}
+
+// Tool plays every tool of the conversation: a call gets the result that was recorded for its id. It fails for an id that was not
+// recorded.
+func (c Conversation) Tool() engine.Tool { return results(c.Results()) }
+
+type results map[string]core.Message
+
+func (r results) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	m, ok := r[req.Call.ID]
+	if !ok || m.Tool != req.Call.Name {
+		return core.Outcome{Text: fmt.Sprintf("no result is recorded for call %s of %s", req.Call.ID, req.Call.Name), Failed: true}, nil
+	}
+	return core.Outcome{Text: m.Text()}, nil
+}

@@ -1,0 +1,298 @@
+// Package recording reads, writes, makes and compares recorded conversations, one JSON object a line in the OpenAI chat format,
+// and plays one back as a model and as tools. It runs nothing itself.
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Conversation is one recorded conversation, complete and well formed: it begins with a user message, every call has one
+// result, and the results stand behind the turn that asked for them, in the order of its calls.
+type Conversation struct {
+	ID       string
+	Line     int    // where it was read, counted from 1
+	System   string // empty if there is none
+	Messages []core.Message
+
+	// written are the messages in the order they have in a file, if that differs: results may come in any order there.
+	written []core.Message
+}
+
+// MaxLine is how long one line may be, in bytes.
+const MaxLine = 64 << 20
+
+// Read reads a file of conversations; name is for messages. A file that is not wholly of this form is refused with
+// "name:LINE: message N: reason", messages counted from 1. Call ids stay as they were written, repeated ones too. A
+// conversation without an id is called line-N.
+func Read(r io.Reader, name string) ([]Conversation, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, MaxLine)
+	var out []Conversation
+	seen := map[string]int{}
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		c, err := parseLine(lines.Bytes(), n)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if first, twice := seen[c.ID]; twice {
+			return nil, fmt.Errorf("%s:%d: the id %q is also on line %d", name, n, c.ID, first)
+		}
+		seen[c.ID] = n
+		out = append(out, c)
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d MB", name, n+1, MaxLine>>20)
+	case err != nil:
+		return nil, fmt.Errorf("%s:%d: %w", name, n+1, err)
+	case len(out) == 0:
+		return nil, fmt.Errorf("%s:1: the file holds no conversation", name)
+	}
+	return out, nil
+}
+
+// fileLine is a conversation as it stands in a file.
+type fileLine struct {
+	ID       string        `json:"id,omitempty"`
+	Messages []fileMessage `json:"messages"`
+}
+
+type fileMessage struct {
+	Role         string          `json:"role"`
+	Content      json.RawMessage `json:"content"`
+	Name         string          `json:"name,omitempty"`
+	ToolCalls    []fileCall      `json:"tool_calls,omitempty"`
+	ToolCallID   *string         `json:"tool_call_id,omitempty"`
+	FunctionCall json.RawMessage `json:"function_call,omitempty"`
+}
+
+type fileCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type,omitempty"`
+	Function fileFunction `json:"function"`
+}
+
+type fileFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func parseLine(line []byte, n int) (Conversation, error) {
+	var raw struct {
+		ID       *string           `json:"id"`
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return Conversation{}, explain(err)
+	}
+	c := Conversation{ID: fmt.Sprintf("line-%d", n), Line: n}
+	if raw.ID != nil && *raw.ID != "" {
+		c.ID = *raw.ID
+	}
+	p := parser{conversation: &c}
+	for i, m := range raw.Messages {
+		if err := p.add(m); err != nil {
+			return Conversation{}, fmt.Errorf("message %d: %w", i+1, err)
+		}
+	}
+	if err := p.end(); err != nil {
+		return Conversation{}, fmt.Errorf("message %d: %w", len(raw.Messages), err)
+	}
+	return c, nil
+}
+
+// explain words an error of the JSON decoder for somebody who does not know Go.
+func explain(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		where := wrong.Field
+		if where == "" {
+			where = "this"
+		}
+		return fmt.Errorf("%s cannot be a JSON %s", where, wrong.Value)
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+// parser takes the messages of a conversation in order and refuses what could not have happened.
+type parser struct {
+	conversation *Conversation
+	seen         int            // messages so far, the system's included
+	round        []core.Message // the results of the open round by call; without a role where one is missing
+	calls        []core.ToolCall
+	missing      int
+}
+
+func (p *parser) add(raw json.RawMessage) error {
+	var m fileMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return explain(err)
+	}
+	if !core.IsNull(m.FunctionCall) {
+		return errors.New("function_call is the old form; calls belong in tool_calls")
+	}
+	parts, err := readContent(m.Content)
+	if err != nil {
+		return err
+	}
+	p.seen++
+	if m.Role == string(core.RoleTool) {
+		return p.addResult(m, parts)
+	}
+	if p.missing > 0 {
+		return p.unanswered("before the next message")
+	}
+	if m.ToolCallID != nil || m.Role != string(core.RoleAssistant) && len(m.ToolCalls) > 0 {
+		return fmt.Errorf("a message of role %q can have no tool_calls or tool_call_id", m.Role)
+	}
+	switch m.Role {
+	case "system":
+		return p.addSystem(parts)
+	case string(core.RoleUser):
+		p.push(core.Message{Role: core.RoleUser, Parts: parts})
+		return nil
+	case string(core.RoleAssistant):
+		return p.addTurn(m, parts)
+	}
+	return fmt.Errorf("unknown role %q; it is one of system, user, assistant, tool", m.Role)
+}
+
+func (p *parser) push(m core.Message) {
+	p.conversation.Messages = append(p.conversation.Messages, m)
+	p.round, p.calls = nil, nil
+}
+
+func (p *parser) last() core.Role {
+	if n := len(p.conversation.Messages); n > 0 {
+		return p.conversation.Messages[n-1].Role
+	}
+	return ""
+}
+
+func (p *parser) addSystem(parts []core.Part) error {
+	if p.seen > 1 {
+		return errors.New("the system's message can only be the first")
+	}
+	p.conversation.System = core.Message{Parts: parts}.Text()
+	return nil
+}
+
+func (p *parser) addTurn(m fileMessage, parts []core.Part) error {
+	switch p.last() {
+	case "":
+		return errors.New("the conversation must begin with a user message")
+	case core.RoleAssistant:
+		return errors.New("an assistant message without calls is followed by another")
+	}
+	calls, err := readCalls(m.ToolCalls)
+	if err != nil {
+		return err
+	}
+	p.push(core.Message{Role: core.RoleAssistant, Parts: parts, Calls: calls})
+	p.calls, p.round, p.missing = calls, make([]core.Message, len(calls)), len(calls)
+	return nil
+}
+
+// addResult puts a result to the first call of that id that has none: ids may repeat, even within a turn.
+func (p *parser) addResult(m fileMessage, parts []core.Part) error {
+	if len(m.ToolCalls) > 0 {
+		return errors.New("a tool message can have no tool_calls")
+	}
+	if m.ToolCallID == nil {
+		return errors.New("a tool message needs a tool_call_id")
+	}
+	for i, call := range p.calls {
+		if call.ID == *m.ToolCallID && p.round[i].Role == "" {
+			p.round[i] = core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: parts}
+			p.missing--
+			if p.missing == 0 {
+				p.conversation.Messages = append(p.conversation.Messages, p.round...)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("the result for %q answers no open call of the turn before it", *m.ToolCallID)
+}
+
+func (p *parser) unanswered(when string) error {
+	for i, call := range p.calls {
+		if p.round[i].Role == "" {
+			return fmt.Errorf("the call %q of %s has no result %s", call.ID, call.Name, when)
+		}
+	}
+	return nil
+}
+
+func (p *parser) end() error {
+	if p.missing > 0 {
+		return p.unanswered("at the end")
+	}
+	if len(p.conversation.Messages) == 0 {
+		return errors.New("the conversation has no user message")
+	}
+	return nil
+}
+
+// readContent reads text, null or a list of text parts.
+func readContent(raw json.RawMessage) ([]core.Part, error) {
+	if core.IsNull(raw) {
+		return nil, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return core.TextParts(text), nil
+	}
+	var list []struct {
+		Type string  `json:"type"`
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, errors.New("content must be text, null or a list of text parts")
+	}
+	var parts []core.Part
+	for _, part := range list {
+		if part.Type != "text" || part.Text == nil {
+			return nil, fmt.Errorf("content has a part of type %q; only text can be replayed", part.Type)
+		}
+		parts = append(parts, core.Part{Type: "text", Text: *part.Text})
+	}
+	return parts, nil
+}
+
+func readCalls(in []fileCall) ([]core.ToolCall, error) {
+	var out []core.ToolCall
+	for i, c := range in {
+		switch {
+		case c.Type != "" && c.Type != "function":
+			return nil, fmt.Errorf("call %d is of type %q; only function is known", i+1, c.Type)
+		case c.ID == "":
+			return nil, fmt.Errorf("call %d has no id", i+1)
+		case c.Function.Name == "":
+			return nil, fmt.Errorf("call %d has no function name", i+1)
+		}
+		out = append(out, core.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: readArguments(c.Function.Arguments)})
+	}
+	return out, nil
+}
+
+// readArguments carries text that is not JSON as a JSON string, see [core.ToolCall].
+func readArguments(text string) json.RawMessage {
+	switch {
+	case len(bytes.TrimSpace([]byte(text))) == 0:
+		return json.RawMessage(`{}`)
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return core.Encode(text)
+}

@@ -1,0 +1,205 @@
+// Package scripted is a model that follows a script: rules that say what to answer, given what was said. It is for examples and
+// tests without a network, and understands nothing.
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Model answers with the first turn of its script whose conditions all hold:
+//
+//   - user: the expression matches the last thing the user said.
+//   - tool, result: among the results the model has not answered yet, one is of that tool, and the expression matches its
+//     text. The last such result counts; once the user speaks again, there is none.
+//   - no_result: there is no such result.
+//   - step: it is the model's n-th turn since the user spoke last, counted from 1.
+//
+// In what it says and in the text values of arguments, ${name} stands for what the group of that name matched, result before
+// user. A value that is nothing but one placeholder becomes a number if what was matched is one as JSON writes
+// numbers (so 0042 stays text). Calls without an id are named call_1, call_2, ... by their place in the thread.
+//
+// The same prompt has the same answer.
+type Model struct {
+	name  string
+	turns []turn
+}
+
+type turn struct {
+	agent.Turn
+	user, result *regexp.Regexp // nil: not asked for
+}
+
+var _ engine.Model = (*Model)(nil)
+
+// New makes the model of a script. name is the agent's, for messages. An expression that does not compile is an error, which
+// package agent has ruled out for definitions it read.
+func New(name string, script []agent.Turn) (*Model, error) {
+	m := &Model{name: name}
+	for i, t := range script {
+		user, err := compile(t.Given.User)
+		if err != nil {
+			return nil, fmt.Errorf("scripted: turn %d of %s: user: %w", i+1, name, err)
+		}
+		result, err := compile(t.Given.Result)
+		if err != nil {
+			return nil, fmt.Errorf("scripted: turn %d of %s: result: %w", i+1, name, err)
+		}
+		m.turns = append(m.turns, turn{t, user, result})
+	}
+	return m, nil
+}
+
+func compile(expression string) (*regexp.Regexp, error) {
+	if expression == "" {
+		return nil, nil
+	}
+	return regexp.Compile(expression)
+}
+
+// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at; it ends the run.
+func (m *Model) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
+	now := read(p.Messages)
+	for _, t := range m.turns {
+		if groups, ok := t.holds(now); ok {
+			return t.answer(groups, now.calls), nil
+		}
+	}
+	return core.Turn{}, fmt.Errorf("scripted: no turn of the script of %s answers %s", m.name, now)
+}
+
+// situation is what a script looks at.
+type situation struct {
+	user    string         // the last thing the user said
+	results []core.Message // what tools said since the model or the user spoke last
+	step    int            // of the model, since the user spoke last, counted from 1
+	calls   int            // made in the thread so far
+}
+
+func read(messages []core.Message) situation {
+	now := situation{step: 1}
+	for _, m := range messages {
+		switch m.Role {
+		case core.RoleUser:
+			now.user, now.results, now.step = m.Text(), nil, 1
+		case core.RoleAssistant:
+			now.results = nil
+			now.step++
+			now.calls += len(m.Calls)
+		case core.RoleTool:
+			now.results = append(now.results, m)
+		}
+	}
+	return now
+}
+
+func (s situation) String() string {
+	text := fmt.Sprintf("step %d after the user said %q", s.step, s.user)
+	if len(s.results) > 0 {
+		last := s.results[len(s.results)-1]
+		text += fmt.Sprintf(" and %s answered %q", last.Tool, last.Text())
+	}
+	return text
+}
+
+// holds says whether the turn answers the situation, and returns what its groups matched.
+func (t turn) holds(now situation) (map[string]string, bool) {
+	groups := map[string]string{}
+	if t.Given.Step != 0 && t.Given.Step != now.step || t.Given.NoResult && len(now.results) > 0 {
+		return nil, false
+	}
+	if !match(t.user, now.user, groups) {
+		return nil, false
+	}
+	if t.Given.Tool == "" && t.result == nil {
+		return groups, true
+	}
+	for i := len(now.results) - 1; i >= 0; i-- {
+		r := now.results[i]
+		if (t.Given.Tool == "" || t.Given.Tool == r.Tool) && match(t.result, r.Text(), groups) {
+			return groups, true
+		}
+	}
+	return nil, false
+}
+
+func match(re *regexp.Regexp, text string, groups map[string]string) bool {
+	if re == nil {
+		return true
+	}
+	found := re.FindStringSubmatch(text)
+	if found == nil {
+		return false
+	}
+	for i, name := range re.SubexpNames() {
+		if name != "" {
+			groups[name] = found[i]
+		}
+	}
+	return true
+}
+
+func (t turn) answer(groups map[string]string, before int) core.Turn {
+	out := core.Turn{Text: fill(t.Say, groups)}
+	for i, c := range t.Calls {
+		id := c.ID
+		if id == "" {
+			id = "call_" + strconv.Itoa(before+i+1)
+		}
+		out.Calls = append(out.Calls, core.ToolCall{ID: id, Name: c.Tool, Arguments: fillArguments(c.Arguments, groups)})
+	}
+	return out
+}
+
+func fill(text string, groups map[string]string) string {
+	return agent.Placeholder.ReplaceAllStringFunc(text, func(found string) string { return groups[placeholderName(found)] })
+}
+
+func placeholderName(found string) string { return agent.Placeholder.FindStringSubmatch(found)[1] }
+
+func fillArguments(raw json.RawMessage, groups map[string]string) json.RawMessage {
+	if core.IsNull(raw) {
+		return json.RawMessage(`{}`)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	return core.Encode(fillValue(v, groups))
+}
+
+func fillValue(v any, groups map[string]string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = fillValue(member, groups)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = fillValue(item, groups)
+		}
+	case string:
+		return fillText(v, groups)
+	}
+	return v
+}
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+func fillText(text string, groups map[string]string) any {
+	filled := fill(text, groups)
+	if agent.Placeholder.FindString(text) == text && text != "" && jsonNumber.MatchString(filled) {
+		return json.Number(filled)
+	}
+	return filled
+}

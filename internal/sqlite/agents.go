@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// PutDefinition stores a version of an agent. A version that is there is never replaced.
+func (db *DB) PutDefinition(ctx context.Context, d engine.Definition) error {
+	const query = "INSERT INTO definitions (tenant, name, digest, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	return exec(ctx, db, func(t *tx) error {
+		_, err := t.exec(query, d.Tenant, d.Name, d.Digest, string(d.Body))
+		return err
+	})
+}
+
+// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not stored.
+func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
+	const query = `INSERT INTO deployed (tenant, name, digest)
+		SELECT tenant, name, digest FROM definitions WHERE tenant = ? AND name = ? AND digest = ?
+		ON CONFLICT (tenant, name) DO UPDATE SET digest = excluded.digest`
+	return exec(ctx, db, func(t *tx) error {
+		n, err := t.exec(query, tenant, name, digest)
+		if err == nil && n == 0 {
+			err = engine.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Definition returns a stored version. [engine.ErrNotFound] if it is not there.
+func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d engine.Definition, err error) {
+	const query = "SELECT tenant, name, digest, body FROM definitions WHERE tenant = ? AND name = ? AND digest = ?"
+	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, query, tenant, name, digest)
+	return d, err
+}
+
+const deployedDefinitions = `SELECT d.tenant, d.name, d.digest, d.body FROM deployed c
+	JOIN definitions d ON d.tenant = c.tenant AND d.name = c.name AND d.digest = c.digest WHERE c.tenant = ?`
+
+// Current implements frontend.Catalog.
+func (db *DB) Current(ctx context.Context, tenant, name string) (d engine.Definition, err error) {
+	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, deployedDefinitions+" AND c.name = ?", tenant, name)
+	return d, err
+}
+
+// Deployed implements frontend.Catalog.
+func (db *DB) Deployed(ctx context.Context, tenant string) (all []engine.Definition, err error) {
+	err = db.read(ctx, func(s scanner) error {
+		var d engine.Definition
+		if err := scanDefinition(s, &d); err != nil {
+			return err
+		}
+		all = append(all, d)
+		return nil
+	}, deployedDefinitions+" ORDER BY c.name", tenant)
+	return all, err
+}
+
+func scanDefinition(s scanner, d *engine.Definition) error {
+	var body []byte
+	if err := s.Scan(&d.Tenant, &d.Name, &d.Digest, &body); err != nil {
+		return unavailable(err)
+	}
+	d.Body = body
+	return nil
+}

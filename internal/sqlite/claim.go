@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// claimHead has the conditions of [core.Head.Claimable]. That the claim differs is among them, so that a late copy of a claim
+// does not take a run that was released since; whether a refused claim is the caller's own is decided afterwards.
+const claimHead = `UPDATE heads SET epoch = epoch + 1, rev = rev + 1, lease = ?1, claim = ?2, st = 1, tries = tries + 1, due = ?3
+	WHERE tenant = ?4 AND thread = ?5 AND v <= ?6 AND (lease = 0 OR lease < ?7) AND claim <> ?2 AND (
+		st IN (0, 1) AND (not_before <= ?7 OR ` + inboxFilled + `)
+		OR st = 2 AND (dl <> 0 AND dl <= ?7 OR ` + inboxFilled + `))
+	RETURNING ` + headColumns
+
+const inboxFilled = `EXISTS (SELECT 1 FROM inbox WHERE inbox.tenant = heads.tenant AND inbox.thread = heads.thread)`
+
+// Claim implements [engine.Store].
+func (db *DB) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
+	return write(ctx, db, func(t *tx) (core.Head, error) {
+		h, won, err := t.change(claimHead, req.LeaseEnd, req.Claim, req.Due, req.Tenant, req.Thread, req.Schema, req.Now)
+		if won || err != nil {
+			return h, err
+		}
+		return t.refuseClaim(req)
+	})
+}
+
+func (t *tx) refuseClaim(req engine.ClaimRequest) (core.Head, error) {
+	old, err := t.head(req.Tenant, req.Thread)
+	switch {
+	case err != nil:
+		return core.Head{}, err
+	case old.Thread == "":
+		return core.Head{}, engine.ErrRefused
+	case old.Claim == req.Claim && old.Lease != 0:
+		return old, nil
+	case old.Claimable(req.Now, req.Claim): // so it was the schema
+		return old, engine.ErrNewerSchema
+	}
+	return old, engine.ErrRefused
+}
+
+// TakeOverdue implements [engine.Overdue].
+func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	const query = `UPDATE heads SET due = ?1 WHERE rowid IN
+		(SELECT rowid FROM heads WHERE due > 0 AND due <= ?2 ORDER BY due LIMIT ?3) RETURNING tenant, thread`
+	return write(ctx, db, func(t *tx) (taken []engine.Wakeup, err error) {
+		err = t.each(func(s scanner) error {
+			var w engine.Wakeup
+			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
+				return unavailable(err)
+			}
+			taken = append(taken, w)
+			return nil
+		}, query, next, now, limit)
+		return taken, err
+	})
+}
+
+// FreeLeases ends every lease and makes its run due now; it returns how many. Only for a process that knows that no other
+// one lives: an owner that does is not told, and stopped by its epoch only once somebody has claimed the run. A lease is
+// found by its due time, which every claim sets.
+func (db *DB) FreeLeases(ctx context.Context) (int, error) {
+	const query = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
+	return write(ctx, db, func(t *tx) (int, error) {
+		n, err := t.exec(query, db.now())
+		return int(n), err
+	})
+}

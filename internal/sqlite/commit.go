@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+const commitHead = `UPDATE heads SET rev = ?1, cid = ?2, seq = ?3, seg = ?4, ev = ?5, v = ?6, st = ?7, lease = ?8, tries = ?9,
+	dl = ?10, not_before = ?11, nsus = ?12, has_end = ?13, oldest = ?14, calls = ?15, timed = ?16, body = ?17,
+	due = coalesce(?18, due)
+	WHERE tenant = ?19 AND thread = ?20 AND epoch = ?21 AND rev = ?22 AND (?23 OR sigs = ?24)
+	RETURNING ` + headColumns
+
+// Commit implements [engine.Store]. The wake-up it may ask for is sent in the same transaction.
+func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
+	if s := req.Segment; s != nil && (s.Seq != req.Next.Seq || s.W != req.Next.CID) {
+		return engine.Written{}, fmt.Errorf("sqlite: segment %d (%d) does not belong to a commit of %d (%d)", s.Seq, s.W, req.Next.Seq,
+			req.Next.CID)
+	}
+	rows := commitRows{head: commitArgs(req), segment: segmentArgs(req)}
+	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
+}
+
+// commitRows are a commit's statements' arguments. They are made by the caller: the writer's time is everybody's.
+type commitRows struct{ head, segment []any }
+
+func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engine.Written, error) {
+	head, won, err := t.change(commitHead, rows.head...)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	if !won {
+		return t.refuseCommit(req)
+	}
+	if err := t.putSegment(rows.segment); err != nil {
+		return engine.Written{}, err
+	}
+	if err := t.drain(&head, req.Drained); err != nil {
+		return engine.Written{}, err
+	}
+	return t.written(head, req.Wake, now)
+}
+
+func commitArgs(req engine.CommitRequest) []any {
+	h := req.Next
+	var due any
+	if req.Due != nil {
+		due = *req.Due
+	}
+	return []any{h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Schema, int64(h.Status), h.Lease, h.Tries,
+		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, mapText(h.Calls), mapText(h.Timed), bodyOf(h),
+		due, h.Tenant, h.Thread, h.Epoch, h.Rev - 1, !req.AllSeen, req.Seen}
+}
+
+func segmentArgs(req engine.CommitRequest) []any {
+	s := req.Segment
+	if s == nil {
+		return nil
+	}
+	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), text(segmentBody{Segment: *s})}
+}
+
+// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that landed is no longer the
+// caller's business.
+func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
+	old, err := t.head(req.Next.Tenant, req.Next.Thread)
+	switch {
+	case err != nil:
+		return engine.Written{}, err
+	case old.Thread == "" || old.Epoch != req.Next.Epoch:
+		return engine.Written{Head: old}, engine.ErrFenced
+	case old.CID == req.Next.CID && old.Rev == req.Next.Rev: // a repeat of what landed, its wake-up included
+		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
+	case old.Rev == req.Next.Rev-1:
+		return engine.Written{Head: old}, engine.ErrSignals
+	}
+	return engine.Written{Head: old}, engine.ErrFenced
+}
+
+// putSegment never lets an older put replace a newer one.
+func (t *tx) putSegment(row []any) error {
+	const query = `INSERT INTO segments (tenant, thread, seq, w, prev, body) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant, thread, seq) DO UPDATE SET w = excluded.w, prev = excluded.prev, body = excluded.body
+		WHERE w < excluded.w`
+	if row == nil {
+		return nil
+	}
+	n, err := t.exec(query, row...)
+	if err == nil && n == 0 {
+		err = engine.ErrFenced
+	}
+	return err
+}
+
+func (t *tx) drain(h *core.Head, keys []string) error {
+	const query = "DELETE FROM inbox WHERE tenant = ? AND thread = ? AND key IN (SELECT value FROM json_each(?))"
+	if len(keys) == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		delete(h.Inbox, key)
+	}
+	_, err := t.exec(query, h.Tenant, h.Thread, text(keys))
+	return err
+}
+
+// written sends the wake-up that a write asked for and makes its answer.
+func (t *tx) written(h core.Head, wake *engine.Delay, now int64) (engine.Written, error) {
+	if wake == nil {
+		return engine.Written{Head: h}, nil
+	}
+	err := t.send(engine.Wakeup{Tenant: h.Tenant, Thread: h.Thread}, now+wake.For.Milliseconds())
+	return engine.Written{Head: h, Woken: err == nil}, err
+}

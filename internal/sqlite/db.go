@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+var (
+	_ engine.Store    = (*DB)(nil)
+	_ engine.Overdue  = (*DB)(nil)
+	_ engine.Waker    = (*DB)(nil)
+	_ engine.Receiver = (*DB)(nil)
+)
+
+// Sync says when a commit is on the disk.
+type Sync int
+
+const (
+	SyncFull Sync = iota // before it is answered: survives the loss of power
+	SyncOff              // when the system likes: survives the end of the process only. For tests and replay
+)
+
+// Options configure a [DB]. Clock and Random are required.
+type Options struct {
+	Clock  engine.Clock
+	Random engine.Random
+	Sync   Sync
+
+	// Visibility is how long a delivery is hidden from others; 90 seconds if zero.
+	Visibility time.Duration
+
+	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20 if zero.
+	MaxAttempts int
+}
+
+const (
+	defaultVisibility  = 90 * time.Second
+	defaultMaxAttempts = 20
+
+	busyTimeout = 5 * time.Second
+	readers     = 4 // connections for reading
+)
+
+// DB is one open file. All methods are safe for concurrent use.
+type DB struct {
+	clock       engine.Clock
+	random      engine.Random
+	visibility  time.Duration
+	maxAttempts int
+
+	writer  *writer
+	reader  *sql.DB
+	reads   statements
+	arrived chan struct{}
+
+	closing sync.Once
+	closed  error
+}
+
+// Open opens the file at path, creating it if it is not there, and brings its schema up to date. A file written by a newer
+// program is refused with [ErrNewerFile] and not touched.
+func Open(ctx context.Context, path string, opts Options) (*DB, error) {
+	if opts.Clock == nil || opts.Random == nil {
+		return nil, fmt.Errorf("sqlite: open needs a clock and a source of randomness")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	db := &DB{clock: opts.Clock, random: opts.Random, arrived: make(chan struct{}, 1),
+		visibility: opts.Visibility, maxAttempts: opts.MaxAttempts}
+	if db.visibility == 0 {
+		db.visibility = defaultVisibility
+	}
+	if db.maxAttempts == 0 {
+		db.maxAttempts = defaultMaxAttempts
+	}
+	if err := db.open(ctx, abs, opts.Sync); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context, path string, sync Sync) error {
+	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(sync)}))
+	if err != nil {
+		return err
+	}
+	conn, err := prepareFile(ctx, pool, db.clock.Now().UnixMilli())
+	if err != nil {
+		pool.Close()
+		return err
+	}
+	db.reader, err = sql.Open("sqlite", dataSource(path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
+	if err != nil {
+		conn.Close()
+		pool.Close()
+		return err
+	}
+	db.reader.SetMaxOpenConns(readers)
+	db.reader.SetMaxIdleConns(readers)
+	db.reads.prepare = db.reader.PrepareContext
+	db.writer = startWriter(pool, conn, db.announce)
+	return nil
+}
+
+func prepareFile(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, conn, now); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func writePragmas(sync Sync) []string {
+	mode := "synchronous(full)"
+	if sync == SyncOff {
+		mode = "synchronous(off)"
+	}
+	return append(readPragmas(), "journal_mode(wal)", mode)
+}
+
+func readPragmas() []string {
+	return []string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}
+}
+
+func dataSource(path string, query url.Values) string {
+	u := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	return u.String()
+}
+
+// Close runs what the writer already took, answers what still waits with [engine.ErrUnavailable], and closes the file.
+// Closing again does nothing.
+func (db *DB) Close() error {
+	db.closing.Do(func() {
+		db.reads.close()
+		err := db.reader.Close()
+		db.closed = db.writer.close()
+		if db.closed == nil {
+			db.closed = err
+		}
+	})
+	return db.closed
+}
+
+// Arrived is signalled after this process put something into the queue: a new message, one given back, a dead letter
+// sent again. It holds one signal. Whoever receives it asks [DB.Receive] and [DB.NextVisible] again. Other processes are
+// not heard here.
+func (db *DB) Arrived() <-chan struct{} { return db.arrived }
+
+func (db *DB) announce() {
+	select {
+	case db.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (db *DB) now() int64 { return db.clock.Now().UnixMilli() }

@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// DeadLetter is a message that was handed over too often.
+type DeadLetter struct {
+	ID       string
+	Attempts int
+	Cause    string // of the last time it was given back; empty if it only ran out of time
+	At       int64  // when it became one
+	engine.Wakeup
+}
+
+// DeadLetters returns up to limit dead letters, oldest first.
+func (db *DB) DeadLetters(ctx context.Context, limit int) (letters []DeadLetter, err error) {
+	err = db.read(ctx, func(s scanner) error {
+		var d DeadLetter
+		if err := s.Scan(&d.ID, &d.Attempts, &d.Cause, &d.At, &d.Tenant, &d.Thread); err != nil {
+			return unavailable(err)
+		}
+		letters = append(letters, d)
+		return nil
+	}, "SELECT id, attempts, cause, at, tenant, thread FROM dead ORDER BY at, id LIMIT ?", limit)
+	return letters, err
+}
+
+// Redrive puts up to limit dead letters back into the queue, oldest first, visible now and with no attempt counted. It
+// returns how many; each moves once, however often and by how many callers it is asked.
+func (db *DB) Redrive(ctx context.Context, limit int) (int, error) {
+	const query = "DELETE FROM dead WHERE id IN (SELECT id FROM dead ORDER BY at, id LIMIT ?) RETURNING tenant, thread"
+	return write(ctx, db, func(t *tx) (int, error) {
+		var wakeups []engine.Wakeup
+		err := t.each(func(s scanner) error {
+			var w engine.Wakeup
+			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
+				return unavailable(err)
+			}
+			wakeups = append(wakeups, w)
+			return nil
+		}, query, limit)
+		if err != nil {
+			return 0, err
+		}
+		for _, w := range wakeups {
+			if err := t.send(w, db.now()); err != nil {
+				return 0, err
+			}
+		}
+		return len(wakeups), nil
+	})
+}

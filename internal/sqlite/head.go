@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// headColumns are read by scanHead, in this order. The inbox comes along, so that head and signals are of one moment.
+const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
+	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
+	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,
+	(SELECT json_group_object(i.key, json(i.value)) FROM inbox i WHERE i.tenant = heads.tenant AND i.thread = heads.thread)`
+
+const selectHead = "SELECT " + headColumns + " FROM heads WHERE tenant = ? AND thread = ?"
+
+// body is a head without what stands in columns of its own: a nil member hides the one of the embedded head.
+type body struct {
+	core.Head
+	Tenant    *hidden `json:"tenant,omitempty"`
+	Thread    *hidden `json:"thread,omitempty"`
+	Run       *hidden `json:"run,omitempty"`
+	Agent     *hidden `json:"agent,omitempty"`
+	Schema    *hidden `json:"v,omitempty"`
+	Status    *hidden `json:"st,omitempty"`
+	Epoch     *hidden `json:"epoch,omitempty"`
+	Rev       *hidden `json:"rev,omitempty"`
+	CID       *hidden `json:"cid,omitempty"`
+	Seq       *hidden `json:"seq,omitempty"`
+	Seg       *hidden `json:"seg,omitempty"`
+	Ev        *hidden `json:"ev,omitempty"`
+	Sigs      *hidden `json:"sigs,omitempty"`
+	Lease     *hidden `json:"lease,omitempty"`
+	Claim     *hidden `json:"claim,omitempty"`
+	Tries     *hidden `json:"tries,omitempty"`
+	Deadline  *hidden `json:"dl,omitempty"`
+	NotBefore *hidden `json:"not_before,omitempty"`
+	Pending   *hidden `json:"nsus,omitempty"`
+	Oldest    *hidden `json:"as,omitempty"`
+	Born      *hidden `json:"born,omitempty"`
+	Due       *hidden `json:"due,omitempty"`
+	Calls     *hidden `json:"calls,omitempty"`
+	Timed     *hidden `json:"timed,omitempty"`
+	Inbox     *hidden `json:"inbox,omitempty"`
+}
+
+type hidden struct{}
+
+func bodyOf(h core.Head) string { return text(body{Head: h}) }
+
+// text is v as JSON, bound as TEXT: SQLite takes a blob for its own binary form of JSON.
+func text(v any) string { return string(core.Encode(v)) }
+
+// mapText writes an empty map for nil, so that every map exists from the start.
+func mapText[V any](m map[string]V) string {
+	if m == nil {
+		return "{}"
+	}
+	return text(m)
+}
+
+func scanHead(s scanner, h *core.Head) error {
+	var calls, timed, rest, inbox string
+	var found core.Head
+	err := s.Scan(&found.Tenant, &found.Thread, &found.Run, &found.Agent, &found.Schema, &found.Status, &found.Epoch,
+		&found.Rev, &found.CID, &found.Seq, &found.Seg, &found.Ev, &found.Sigs, &found.Lease, &found.Claim, &found.Tries,
+		&found.Deadline, &found.NotBefore, &found.Pending, &found.Oldest, &found.Born, &found.Due,
+		&calls, &timed, &rest, &inbox)
+	if err != nil {
+		return unavailable(err)
+	}
+	full := body{Head: found}
+	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
+		json.Unmarshal([]byte(timed), &full.Head.Timed), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
+	if err == nil && found.Status > core.RunDone {
+		err = fmt.Errorf("%d is no status", found.Status)
+	}
+	if err != nil && found.Schema > core.SchemaVersion {
+		return fmt.Errorf("%w: thread %q", engine.ErrNewerSchema, found.Thread)
+	}
+	if err != nil {
+		return unreadable("head of thread "+found.Thread, err)
+	}
+	*h = full.Head
+	if h.Out == nil {
+		h.Out = map[string]core.Out{}
+	}
+	return nil
+}
+
+// unreadable is the error for something in the file that this program cannot have written.
+func unreadable(what string, err error) error {
+	return unavailable(fmt.Errorf("sqlite: the stored %s cannot be read: %w", what, err))
+}
+
+// head reads a head as the operations before in the same transaction left it; a zero head if there is none.
+func (t *tx) head(tenant, thread string) (h core.Head, err error) {
+	err = t.row(func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Head{}, nil
+	}
+	return h, err
+}
+
+// change runs an update of one head that returns headColumns; won says whether its conditions held.
+func (t *tx) change(query string, args ...any) (h core.Head, won bool, err error) {
+	err = t.row(func(s scanner) error { return scanHead(s, &h) }, query, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Head{}, false, nil
+	}
+	return h, err == nil, err
+}
+
+// Load implements [engine.Store] and frontend.Store.
+func (db *DB) Load(ctx context.Context, tenant, thread string) (h core.Head, err error) {
+	err = db.readOne(ctx, func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
+	return h, err
+}

@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Archived implements frontend.Store.
+func (db *DB) Archived(ctx context.Context, tenant, run string) (r core.Record, err error) {
+	const query = "SELECT run, body FROM archive WHERE tenant = ? AND run = ?"
+	err = db.readOne(ctx, func(s scanner) error { return scanRecord(s, &r) }, query, tenant, run)
+	return r, err
+}
+
+func scanRecord(s scanner, r *core.Record) error {
+	var run string
+	var raw []byte
+	if err := s.Scan(&run, &raw); err != nil {
+		return unavailable(err)
+	}
+	if err := json.Unmarshal(raw, r); err != nil {
+		return unreadable("record of run "+run, err)
+	}
+	return nil
+}
+
+// The two halves of the list of runs, of a tenant or of a thread.
+const (
+	headPage    = "SELECT " + headColumns + " FROM heads WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
+	archivePage = "SELECT run, body FROM archive WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
+	ofThread    = " AND thread = ?5"
+	newestFirst = " ORDER BY born DESC, run DESC LIMIT ?4"
+)
+
+// Runs implements frontend.Store.
+//
+// Heads are read before the archive: a run that moves from one to the other in between is found twice and shown once. The
+// other way round it would be missed.
+func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
+	after, err := parseCursor(cursor, position{List: listRuns, Number: math.MaxInt64})
+	if err != nil {
+		return nil, "", err
+	}
+	limit = max(limit, 1)
+	heads, archive := headPage+newestFirst, archivePage+newestFirst
+	args := []any{tenant, after.Number, after.Text, limit + 1}
+	if thread != "" {
+		heads, archive = headPage+ofThread+newestFirst, archivePage+ofThread+newestFirst
+		args = append(args, thread)
+	}
+	var records []core.Record
+	err = db.read(ctx, func(s scanner) error {
+		var h core.Head
+		err := scanHead(s, &h)
+		records = append(records, h.Record())
+		return err
+	}, heads, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	err = db.read(ctx, func(s scanner) error {
+		var r core.Record
+		err := scanRecord(s, &r)
+		records = append(records, r)
+		return err
+	}, archive, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := cutPage(mergeRuns(records), limit, func(r core.Record) position { return position{List: listRuns, Number: r.Born, Text: r.Run} })
+	return page, next, nil
+}
+
+func mergeRuns(records []core.Record) []core.Record {
+	slices.SortStableFunc(records, func(a, b core.Record) int {
+		return cmp.Or(cmp.Compare(b.Born, a.Born), cmp.Compare(b.Run, a.Run))
+	})
+	return slices.CompactFunc(records, func(a, b core.Record) bool { return a.Run == b.Run })
+}
+
+// Approvals implements frontend.Store.
+func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	const query = "SELECT " + headColumns + ` FROM heads WHERE tenant = ? AND oldest <> '' AND (oldest, thread) > (?, ?)
+		ORDER BY oldest, thread LIMIT ?`
+	after, err := parseCursor(cursor, position{List: listApprovals})
+	if err != nil {
+		return nil, "", err
+	}
+	limit = max(limit, 1)
+	var heads []core.Head
+	err = db.read(ctx, func(s scanner) error {
+		var h core.Head
+		err := scanHead(s, &h)
+		heads = append(heads, h)
+		return err
+	}, query, tenant, after.Text, after.Tie, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := cutPage(heads, limit, func(h core.Head) position { return position{List: listApprovals, Text: h.Oldest, Tie: h.Thread} })
+	return page, next, nil
+}
+
+const (
+	listRuns      = "r"
+	listApprovals = "a"
+)
+
+// position is where a page ended.
+type position struct {
+	List   string `json:"l"`
+	Number int64  `json:"n,omitempty"`
+	Text   string `json:"s,omitempty"`
+	Tie    string `json:"t,omitempty"`
+}
+
+func cutPage[T any](rows []T, limit int, at func(T) position) (page []T, next string) {
+	if len(rows) <= limit {
+		return rows, ""
+	}
+	page = rows[:limit:limit]
+	return page, base64.RawURLEncoding.EncodeToString(core.Encode(at(page[limit-1])))
+}
+
+func parseCursor(cursor string, first position) (position, error) {
+	if cursor == "" {
+		return first, nil
+	}
+	var p position
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	if err != nil || p.List != first.List {
+		return position{}, fmt.Errorf("%w: %q is no cursor of this list", engine.ErrRefused, cursor)
+	}
+	return p, nil
+}

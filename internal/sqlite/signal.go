@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// putSignal stores a signal if the head accepts it. Call ids may hold any character, so the call is found by key and not by a path.
+const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
+	SELECT ?1, ?2, ?3, ?4 FROM heads
+	WHERE tenant = ?1 AND thread = ?2 AND run = ?5 AND has_end = 0
+	AND (NOT ?6 OR nsus = 0)
+	AND (?7 = 0 OR (SELECT count(*) FROM inbox i WHERE i.tenant = ?1 AND i.thread = ?2) < ?7)
+	AND (?8 = '' OR EXISTS (SELECT 1 FROM json_each(heads.calls) c
+		WHERE c.key = ?9 AND c.value ->> '$.st' = 'suspended' AND c.value ->> '$.sus' = ?8))
+	ON CONFLICT (tenant, thread, key) DO NOTHING`
+
+const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? AND thread = ? RETURNING " + headColumns
+
+// Signal implements frontend.Store.
+func (db *DB) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	value := text(req.Signal)
+	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.signal(req, value, db.now()) })
+}
+
+func (t *tx) signal(req engine.SignalRequest, value string, now int64) (engine.Written, error) {
+	if err := t.putKey(req.Key, now); err != nil {
+		return engine.Written{}, err
+	}
+	n, err := t.exec(putSignal, req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
+		req.MaxMessages, req.Suspension, req.Call)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	if n == 0 {
+		return t.refused(req.Tenant, req.Thread)
+	}
+	head, _, err := t.change(countSignal, req.Due, req.Tenant, req.Thread)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	return t.written(head, req.Wake, now)
+}

@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Start implements frontend.Store.
+func (db *DB) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	rows := startRowsOf(req)
+	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.start(req, rows, db.now()) })
+}
+
+// startRows are a start's statements' arguments, made by the caller like [commitRows].
+type startRows struct {
+	head    []any
+	inbox   [][]any
+	archive []any // of the run before; nil if there is none
+}
+
+func startRowsOf(req engine.StartRequest) startRows {
+	rows := startRows{head: startArgs(req)}
+	for key, signal := range req.Head.Inbox {
+		rows.inbox = append(rows.inbox, []any{req.Head.Tenant, req.Head.Thread, key, text(signal)})
+	}
+	if req.Prior != nil {
+		r := req.Prior.Record()
+		rows.head = append(rows.head, req.Prior.Rev)
+		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, text(r)}
+	}
+	return rows
+}
+
+func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.Written, error) {
+	if err := t.putKey(req.Key, now); err != nil {
+		return engine.Written{}, err
+	}
+	won, err := t.putHead(rows)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	if !won {
+		return t.refused(req.Head.Tenant, req.Head.Thread)
+	}
+	if err := t.fillInbox(rows.inbox); err != nil {
+		return engine.Written{}, err
+	}
+	head, err := t.head(req.Head.Tenant, req.Head.Thread)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	return t.written(head, req.Wake, now)
+}
+
+func (t *tx) refused(tenant, thread string) (engine.Written, error) {
+	old, err := t.head(tenant, thread)
+	if err != nil {
+		return engine.Written{}, err
+	}
+	return engine.Written{Head: old}, engine.ErrRefused
+}
+
+const createHead = `INSERT INTO heads (run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries, dl, not_before,
+	nsus, has_end, oldest, born, due, calls, timed, body, tenant, thread)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+// succeedHead puts a new run in the place of a finished one. The counters that never go back are the caller's to continue.
+const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch = ?, rev = ?, cid = ?, seq = ?, seg = ?, ev = ?, sigs = ?,
+	lease = ?, claim = ?, tries = ?, dl = ?, not_before = ?, nsus = ?, has_end = ?, oldest = ?, born = ?, due = ?,
+	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND st = 3`
+
+const archiveRun = `INSERT INTO archive (tenant, run, thread, born, body) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (tenant, run) DO UPDATE SET thread = excluded.thread, born = excluded.born, body = excluded.body`
+
+// putHead creates the head or lets it follow a finished one, which goes to the archive.
+func (t *tx) putHead(rows startRows) (won bool, err error) {
+	query := createHead
+	if rows.archive != nil {
+		query = succeedHead
+	}
+	n, err := t.exec(query, rows.head...)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if rows.archive != nil {
+		_, err = t.exec(archiveRun, rows.archive...)
+	}
+	return err == nil, err
+}
+
+func startArgs(req engine.StartRequest) []any {
+	h := req.Head
+	return []any{h.Run, h.Agent, h.Schema, int64(h.Status), h.Epoch, h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Sigs, h.Lease,
+		h.Claim, h.Tries, h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, h.Born, req.Due,
+		mapText(h.Calls), mapText(h.Timed), bodyOf(h), h.Tenant, h.Thread}
+}
+
+func (t *tx) fillInbox(rows [][]any) error {
+	const query = `INSERT INTO inbox (tenant, thread, key, value) VALUES (?, ?, ?, ?)
+		ON CONFLICT (tenant, thread, key) DO UPDATE SET value = excluded.value`
+	for _, row := range rows {
+		if _, err := t.exec(query, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putKey records that something is done, or says who did it. A record that expired makes room.
+func (t *tx) putKey(key *engine.Key, now int64) error {
+	const put = `INSERT INTO keys (tenant, key, run, digest, expires) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, digest = excluded.digest, expires = excluded.expires
+		WHERE expires BETWEEN 1 AND ?`
+	const get = "SELECT tenant, key, run, digest, expires FROM keys WHERE tenant = ? AND key = ?"
+	if key == nil {
+		return nil
+	}
+	n, err := t.exec(put, key.Tenant, key.Key, key.Run, key.Digest, key.Expires, now)
+	if err != nil || n == 1 {
+		return err
+	}
+	var taken engine.KeyTakenError
+	k := &taken.Key
+	err = t.row(func(s scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, get, key.Tenant, key.Key)
+	if err != nil {
+		return unavailable(err)
+	}
+	return &taken
+}

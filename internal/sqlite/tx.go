@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// tx is the writer's transaction as one operation sees it.
+type tx struct {
+	ctx     context.Context
+	stmts   *statements
+	counts  *counts
+	arrived bool // something was put into the queue
+}
+
+// exec returns how many rows it changed.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	stmt, err := t.statement(query, args)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	return n, nil
+}
+
+// each calls scan for each row, after SQLite has made all changes of the statement.
+func (t *tx) each(scan func(scanner) error, query string, args ...any) error {
+	stmt, err := t.statement(query, args)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(t.ctx, args...)
+	if err != nil {
+		return unavailable(err)
+	}
+	return eachRow(rows, scan)
+}
+
+// row scans the first row, or returns [sql.ErrNoRows].
+func (t *tx) row(scan func(scanner) error, query string, args ...any) error {
+	found := false
+	err := t.each(func(s scanner) error {
+		found = true
+		return scan(s)
+	}, query, args...)
+	if err == nil && !found {
+		return sql.ErrNoRows
+	}
+	return err
+}
+
+func (t *tx) statement(query string, args []any) (*sql.Stmt, error) {
+	t.counts.statements.Add(1)
+	t.counts.bytes.Add(boundBytes(args))
+	stmt, err := t.stmts.get(t.ctx, query)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return stmt, nil
+}
+
+func boundBytes(args []any) int64 {
+	n := 0
+	for _, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return int64(n)
+}
+
+type scanner interface{ Scan(dest ...any) error }
+
+func eachRow(rows *sql.Rows, scan func(scanner) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// read runs a query on the connections for reading. It sees everything that was answered before.
+func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	stmt, err := db.reads.get(ctx, query)
+	if err != nil {
+		return unavailable(err)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return unavailable(err)
+	}
+	return eachRow(rows, scan)
+}
+
+// readOne reads the first row, or returns [engine.ErrNotFound].
+func (db *DB) readOne(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	found := false
+	err := db.read(ctx, func(s scanner) error {
+		found = true
+		return scan(s)
+	}, query, args...)
+	if err == nil && !found {
+		return engine.ErrNotFound
+	}
+	return err
+}
+
+// statements keeps each query prepared. Queries are constants of this package, so that it does not grow.
+type statements struct {
+	prepare func(ctx context.Context, query string) (*sql.Stmt, error)
+	mu      sync.Mutex
+	known   map[string]*sql.Stmt
+}
+
+func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt, ok := s.known[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s.known == nil {
+		s.known = map[string]*sql.Stmt{}
+	}
+	s.known[query] = stmt
+	return stmt, nil
+}
+
+func (s *statements) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stmt := range s.known {
+		stmt.Close()
+	}
+	s.known = nil
+}
+
+// unavailable translates what SQLite or the context says.
+func unavailable(err error) error {
+	if errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+}
+
+// fatal says whether err may have ended the whole transaction, so that nothing of the batch can be trusted.
+func fatal(err error) bool {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case codes.SQLITE_ERROR, codes.SQLITE_CONSTRAINT, codes.SQLITE_MISMATCH, codes.SQLITE_TOOBIG:
+		return false
+	}
+	return true
+}

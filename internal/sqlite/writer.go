@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// maxBatch is how many operations share one transaction at most.
+const maxBatch = 128
+
+var errClosed = fmt.Errorf("%w: the file is closed", engine.ErrUnavailable)
+
+// operation is one caller's write.
+type operation struct {
+	ctx    context.Context
+	run    func(*tx) error
+	answer func(error)
+	err    error
+}
+
+// writer owns the only connection that writes.
+type writer struct {
+	pool     *sql.DB
+	conn     *sql.Conn
+	stmts    statements
+	queue    chan *operation // unbuffered: an operation is either with its caller or with the writer
+	stop     chan struct{}
+	done     chan struct{}
+	announce func()
+	counts   counts
+}
+
+type counts struct {
+	commits, operations, statements, bytes atomic.Int64
+}
+
+// Stats counts what the writer did since the file was opened.
+type Stats struct {
+	Commits      int64 // transactions
+	Operations   int64 // callers' writes, refused ones too
+	Statements   int64 // of those operations; savepoints and commits are not counted
+	BytesWritten int64 // text and blobs bound to those statements
+}
+
+// Stats says what was written so far.
+func (db *DB) Stats() Stats {
+	c := &db.writer.counts
+	return Stats{Commits: c.commits.Load(), Operations: c.operations.Load(), Statements: c.statements.Load(),
+		BytesWritten: c.bytes.Load()}
+}
+
+func startWriter(pool *sql.DB, conn *sql.Conn, announce func()) *writer {
+	w := &writer{pool: pool, conn: conn, announce: announce, queue: make(chan *operation),
+		stop: make(chan struct{}), done: make(chan struct{})}
+	w.stmts.prepare = conn.PrepareContext
+	go w.loop()
+	return w
+}
+
+// write runs fn in the writer's next transaction and returns what it returned once that is committed. If fn returns an error, what
+// it wrote is undone. If ctx ends before the answer, the error wraps [engine.ErrUnavailable] and the cause, and fn may
+// still run or not.
+func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var value, zero T
+	answered := make(chan result, 1)
+	op := &operation{ctx: ctx}
+	op.run = func(t *tx) (err error) {
+		value, err = fn(t)
+		return err
+	}
+	op.answer = func(err error) {
+		if errors.Is(err, engine.ErrUnavailable) {
+			value = zero
+		}
+		answered <- result{value, err}
+	}
+	if err := db.writer.submit(ctx, op); err != nil {
+		return zero, err
+	}
+	select {
+	case r := <-answered:
+		return r.value, r.err
+	case <-ctx.Done():
+		return zero, unavailable(context.Cause(ctx))
+	}
+}
+
+// exec is write for an operation that returns nothing.
+func exec(ctx context.Context, db *DB, fn func(*tx) error) error {
+	_, err := write(ctx, db, func(t *tx) (struct{}, error) { return struct{}{}, fn(t) })
+	return err
+}
+
+func (w *writer) submit(ctx context.Context, op *operation) error {
+	select {
+	case w.queue <- op:
+		return nil
+	case <-ctx.Done():
+		return unavailable(context.Cause(ctx))
+	case <-w.stop:
+		return errClosed
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	for {
+		select {
+		case op := <-w.queue:
+			w.commit(w.gather(op))
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// gather adds to first what else waits now.
+func (w *writer) gather(first *operation) []*operation {
+	runtime.Gosched() // those that were just answered may have more: without this every second batch is a batch of one
+	batch := []*operation{first}
+	for len(batch) < maxBatch {
+		select {
+		case op := <-w.queue:
+			batch = append(batch, op)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs a batch in one transaction. Answers are given after the commit, refusals too: they may have seen what another
+// operation of the batch wrote.
+func (w *writer) commit(batch []*operation) {
+	arrived, err := w.transact(batch)
+	w.counts.operations.Add(int64(len(batch)))
+	if err == nil {
+		w.counts.commits.Add(1)
+	}
+	if arrived {
+		w.announce()
+	}
+	for _, op := range batch {
+		if err != nil {
+			op.err = err
+		}
+		op.answer(op.err)
+	}
+}
+
+func (w *writer) transact(batch []*operation) (arrived bool, err error) {
+	ctx := context.Background() // one caller's end must not stop the others' work
+	if err := w.do(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return false, unavailable(err)
+	}
+	for _, op := range batch {
+		put, err := w.run(ctx, op)
+		if err != nil {
+			w.do(ctx, "ROLLBACK") // fails if SQLite did so itself
+			return false, unavailable(err)
+		}
+		arrived = arrived || put
+	}
+	if err := w.do(ctx, "COMMIT"); err != nil {
+		w.do(ctx, "ROLLBACK")
+		return false, unavailable(err)
+	}
+	return arrived, nil
+}
+
+// run runs one operation in its savepoint. Its error is a failure of the whole transaction; a refusal of the operation is left
+// in op.err.
+func (w *writer) run(ctx context.Context, op *operation) (arrived bool, err error) {
+	if cause := context.Cause(op.ctx); cause != nil {
+		op.err = unavailable(cause)
+		return false, nil
+	}
+	if err := w.do(ctx, "SAVEPOINT operation"); err != nil {
+		return false, err
+	}
+	t := &tx{ctx: ctx, stmts: &w.stmts, counts: &w.counts}
+	op.err = op.run(t)
+	if fatal(op.err) {
+		return false, op.err
+	}
+	if op.err != nil {
+		t.arrived = false
+		if err := w.do(ctx, "ROLLBACK TO operation"); err != nil {
+			return false, err
+		}
+	}
+	return t.arrived, w.do(ctx, "RELEASE operation")
+}
+
+func (w *writer) do(ctx context.Context, query string) error {
+	stmt, err := w.stmts.get(ctx, query)
+	if err != nil {
+		return err
+	}
+	_, err = stmt.ExecContext(ctx)
+	return err
+}
+
+func (w *writer) close() error {
+	close(w.stop)
+	<-w.done
+	w.stmts.close()
+	return errors.Join(w.conn.Close(), w.pool.Close())
+}

@@ -1,0 +1,28 @@
+package tool
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+type recorded []agent.Answer
+
+// Recorded is a tool that gives the first answer whose conditions hold for the arguments, and fails if there is none. The same
+// arguments, the same answer.
+func Recorded(answers []agent.Answer) engine.Tool { return recorded(answers) }
+
+func (r recorded) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	for _, a := range r {
+		if !a.Matches(req.Call.Arguments) {
+			continue
+		}
+		if a.Error != "" {
+			return core.Outcome{Text: a.Error, Failed: true}, nil
+		}
+		return core.Outcome{Text: a.Text()}, nil
+	}
+	return core.Outcome{Text: "No answer is recorded for these arguments.", Failed: true}, nil
+}
