@@ -165,7 +165,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	if !json.Valid(t.Suspension.ResponseSchema) {
 		t.Suspension.ResponseSchema = nil
 	}
-	t.Pending = PendingCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments}
+	t.Pending = PendingCall(call)
 	c := d.h.Calls[call.ID]
 	c.Kind, c.Mode, c.Sus, c.Intent = kind, t.ResumeMode, t.Suspension.ID, 0
 	c.Times++
