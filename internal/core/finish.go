@@ -12,7 +12,7 @@ const (
 
 func (d *draft) endActivation(outcome string) {
 	d.h.Activations++
-	d.event(ActivationEnded, map[string]any{"activation": d.h.Activations, "epoch": d.h.Epoch, "outcome": outcome}, 0)
+	d.event(ActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome}, 0)
 }
 
 func (d *draft) endStep() {

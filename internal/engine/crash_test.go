@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type breaking struct {
 	before bool
 	how    func() error // what happens: panic(lost{}) or an error
 	now    bool         // the next one breaks
+	also   []int        // further ones that break
 }
 
 func (b *breaking) hit() bool {
@@ -32,7 +34,7 @@ func (b *breaking) hit() bool {
 	b.n++
 	now := b.now
 	b.now = false
-	return now || b.n == b.at
+	return now || b.n == b.at || slices.Contains(b.also, b.n)
 }
 
 func broken[T any](b *breaking, do func() (T, error)) (T, error) {

@@ -60,7 +60,7 @@ func segmentArgs(req engine.CommitRequest) []any {
 	if s == nil {
 		return nil
 	}
-	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), text(segmentBody{Segment: *s})}
+	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), segmentText(*s)}
 }
 
 // refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that landed is no longer the

@@ -113,7 +113,23 @@ func (db *DB) open(ctx context.Context, path string, sync Sync) error {
 	return nil
 }
 
+// prepareFile connects and migrates. Several processes may do so at once on a file that is not there yet, and while one turns the
+// write-ahead log on SQLite tells the others that it is busy without waiting, whatever its timeout is; they try again.
 func prepareFile(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error) {
+	for end := time.Now().Add(busyTimeout); ; {
+		conn, err := connect(ctx, pool, now)
+		if err == nil || !busy(err) || time.Now().After(end) {
+			return conn, err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func connect(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, err

@@ -8,12 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// segmentBody is a segment without what stands in columns of its own.
-type segmentBody struct {
-	core.Segment
-	Seq  *hidden `json:"seq,omitempty"`
-	W    *hidden `json:"w,omitempty"`
-	Prev *hidden `json:"prev,omitempty"`
+// segmentText is a segment without what stands in columns of its own.
+func segmentText(s core.Segment) string {
+	s.Seq, s.W, s.Prev = 0, 0, 0
+	return text(s)
 }
 
 // Segments implements [engine.Store] and frontend.Store.
@@ -31,15 +29,17 @@ func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int6
 }
 
 func scanSegment(s scanner) (core.Segment, error) {
-	var b segmentBody
+	var seq, w, prev int64
 	var raw []byte
-	if err := s.Scan(&b.Segment.Seq, &b.Segment.W, &b.Segment.Prev, &raw); err != nil {
+	if err := s.Scan(&seq, &w, &prev, &raw); err != nil {
 		return core.Segment{}, unavailable(err)
 	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", b.Segment.Seq), err)
+	var segment core.Segment
+	if err := json.Unmarshal(raw, &segment); err != nil {
+		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", seq), err)
 	}
-	return b.Segment, nil
+	segment.Seq, segment.W, segment.Prev = seq, core.Stamp(w), core.Stamp(prev)
+	return segment, nil
 }
 
 // PutPayload implements frontend.Store. It does not check that digest is body's.
