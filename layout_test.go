@@ -1,0 +1,64 @@
+package dormouse_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors says where each package lives. A package imports lower floors only; the rooms of one floor do not know one another,
+// but for the doors in sideways.
+var floors = map[string]int{
+	"internal/core": 1, "internal/wire": 1, "internal/client": 1,
+	"internal/engine": 2, "internal/frontend": 2, "internal/agent": 2,
+	"internal/sqlite": 3, "internal/scripted": 3, "internal/recording": 3, "internal/tool": 3, "internal/httpapi": 3, "internal/sim": 3,
+	"internal/local": 4, "internal/replay": 4,
+	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6,
+	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, // for tests
+}
+
+var sideways = map[string][]string{
+	"internal/client":   {"internal/wire"},
+	"internal/frontend": {"internal/engine"}, // the words of the ports
+}
+
+const module = "github.com/dormouse-dev/dormouse/"
+
+func TestPackagesImportLowerFloorsOnly(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		floor, ok := floors[pkg]
+		if !ok {
+			t.Errorf("%s has no floor; give it one here and in docs/architecture.md", pkg)
+			return nil
+		}
+		seen[pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range f.Imports {
+			to, ours := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), module)
+			if ours && floors[to] >= floor && !slices.Contains(sideways[pkg], to) {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, to, floors[to])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range floors {
+		if !seen[pkg] {
+			t.Errorf("%s has a floor and no code", pkg)
+		}
+	}
+}
