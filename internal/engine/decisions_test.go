@@ -377,6 +377,22 @@ func TestDeciding(t *testing.T) {
 	})
 }
 
+func TestAnsweringByMessage(t *testing.T) {
+	t.Run("a message answers the call that waits for input", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "ask_user", `{}`)), says("done"))
+		r.suspending("ask_user", core.UseDecisionAsToolResult, 1)
+		r.start("hi")
+		r.work()
+		if s := r.suspended("c1"); s.Kind != core.KindInput || r.head().Pending != 0 {
+			t.Fatalf("suspended as %s, %d wait for more than a message", s.Kind, r.head().Pending)
+		}
+		r.must(r.say("m1", "blue"))
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantConversation("user: hi", "assistant[c1]", "tool(c1): blue", "assistant: done")
+	})
+}
+
 func TestDecisionIsBoundToItsRun(t *testing.T) {
 	t.Run("HR4 HB15 a decision for a run whose thread has gone on is refused", func(t *testing.T) {
 		r := paying(t)

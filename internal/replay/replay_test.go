@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/recording"
@@ -42,6 +43,29 @@ func TestGeneratedConversations(t *testing.T) {
 				check(t, report, err)
 			})
 		}
+	}
+}
+
+func TestASeedRepeatsItsRun(t *testing.T) {
+	once := func() Report {
+		r, err := Run(t.Context(), Options{Conversations: recording.Generate(5, 6, recording.GenerateOptions{}), Gate: []string{"refund"}, Faults: 0.08, Seed: 21, Workers: 5})
+		check(t, r, err)
+		r.Seconds = 0
+		return r
+	}
+	if a, b := once(), once(); !reflect.DeepEqual(a, b) {
+		t.Errorf("one seed, two runs:\n%+v\n%+v", a, b)
+	}
+}
+
+func TestAMismatchIsFound(t *testing.T) {
+	made := recording.Generate(5, 2, recording.GenerateOptions{})
+	report := Report{}
+	for _, m := range recording.Compare(made[0], made[1].Messages) {
+		report.mismatch(made[0], m.String())
+	}
+	if report.OK() || len(report.First) == 0 {
+		t.Error("two different conversations are taken for one")
 	}
 }
 
