@@ -5,6 +5,7 @@ package recording
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +31,12 @@ const MaxLine = 64 << 20
 
 // Read reads a file of conversations; name is for messages. A file that is not wholly of this form is refused with
 // "name:LINE: message N: reason", messages counted from 1. Call ids stay as they were written, repeated ones too. A
-// conversation without an id is called line-N.
+// conversation without an id is called line-N; of several with one id, the later ones get their line added.
 func Read(r io.Reader, name string) ([]Conversation, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxLine)
 	var out []Conversation
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	n := 0
 	for lines.Scan() {
 		n++
@@ -46,10 +47,10 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if first, twice := seen[c.ID]; twice {
-			return nil, fmt.Errorf("%s:%d: the id %q is also on line %d", name, n, c.ID, first)
+		if seen[c.ID] {
+			c.ID = fmt.Sprintf("%s (line %d)", c.ID, n)
 		}
-		seen[c.ID] = n
+		seen[c.ID] = true
 		out = append(out, c)
 	}
 	switch err := lines.Err(); {
@@ -91,16 +92,17 @@ type fileFunction struct {
 
 func parseLine(line []byte, n int) (Conversation, error) {
 	var raw struct {
-		ID       *string           `json:"id"`
+		ID       json.RawMessage   `json:"id"`
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return Conversation{}, explain(err)
 	}
-	c := Conversation{ID: fmt.Sprintf("line-%d", n), Line: n}
-	if raw.ID != nil && *raw.ID != "" {
-		c.ID = *raw.ID
+	id, err := readID(raw.ID)
+	if err != nil {
+		return Conversation{}, err
 	}
+	c := Conversation{ID: cmp.Or(id, fmt.Sprintf("line-%d", n)), Line: n}
 	p := parser{conversation: &c}
 	for i, m := range raw.Messages {
 		if err := p.add(m); err != nil {
@@ -111,6 +113,21 @@ func parseLine(line []byte, n int) (Conversation, error) {
 		return Conversation{}, fmt.Errorf("message %d: %w", len(raw.Messages), err)
 	}
 	return c, nil
+}
+
+// readID takes a text or a number.
+func readID(raw json.RawMessage) (string, error) {
+	var text string
+	var number json.Number
+	switch {
+	case core.IsNull(raw):
+		return "", nil
+	case json.Unmarshal(raw, &text) == nil:
+		return text, nil
+	case json.Unmarshal(raw, &number) == nil:
+		return number.String(), nil
+	}
+	return "", errors.New("id is a text or a number")
 }
 
 // explain words an error of the JSON decoder for somebody who does not know Go.

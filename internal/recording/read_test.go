@@ -77,6 +77,9 @@ func TestReadAccepts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { read(t, tt.text) })
 	}
+	if got := read(t, line(usr)+"\n"+line(usr)+"\n"+strings.Replace(line(usr), `"id":"c"`, `"id":7`, 1)); got[1].ID != "c (line 2)" || got[2].ID != "7" {
+		t.Errorf("ids %q and %q", got[1].ID, got[2].ID)
+	}
 	if got := read(t, "\n"+strings.Replace(line(usr), `"id":"c",`, "", 1)); got[0].ID != "line-2" {
 		t.Errorf("id %q", got[0].ID)
 	}
@@ -92,7 +95,7 @@ func TestReadRefusesWithLineAndReason(t *testing.T) {
 		{"messages of another type", `{"messages":"hi"}`, "f.jsonl:1: messages cannot be a JSON string"},
 		{"no messages", `{"id":"c"}`, "f.jsonl:1: message 0: the conversation has no user message"},
 		{"only a system message", line(sys), "message 1: the conversation has no user message"},
-		{"the same id twice", line(usr) + "\n" + line(usr), `f.jsonl:2: the id "c" is also on line 1`},
+		{"an id that is neither text nor number", `{"id":[1],"messages":[]}`, "f.jsonl:1: id is a text or a number"},
 		{"a system message later", line(usr, sys), "f.jsonl:1: message 2: the system's message can only be the first"},
 		{"the assistant first", line(sys, bot, usr), "f.jsonl:1: message 2: the conversation must begin with a user message"},
 		{"two assistant messages", line(usr, bot, bot), "message 3: an assistant message without calls is followed by another"},
