@@ -14,6 +14,7 @@ type draft struct {
 
 	drained   []string
 	must      bool // must be durable before any body runs
+	closes    bool // a signal that is acceptable now is not after this commit
 	finalTurn bool // the turn folded in asks for no tool
 	userSpoke bool // a user message was drained
 }
@@ -49,6 +50,7 @@ func (d *draft) write(c Commit) *Commit {
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	c.Head, c.Drained = d.h, d.drained
+	c.AllSeen = c.AllSeen || d.closes
 	return &c
 }
 

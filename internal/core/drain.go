@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,19 +25,25 @@ func (d *draft) drain(apply bool) error {
 	return nil
 }
 
-// inboxOrder is the order signals are applied in: the input first, then by time; ties by key, so that it is one order.
+// inboxOrder is the order signals are applied in: the input first, then decisions, then the rest, each by time; ties by key,
+// so that it is one order. A message may answer a call that waits for input, so decisions come before: the caller of one that is
+// in the inbox was told that it is the first on its suspension. Times are of callers' clocks and cannot tell who was.
 func (d *draft) inboxOrder() []string {
 	keys := sortedKeys(d.h.Inbox)
 	slices.SortStableFunc(keys, func(a, b string) int {
-		if (a == KeyStart) != (b == KeyStart) {
-			if a == KeyStart {
-				return -1
-			}
-			return 1
-		}
-		return int(d.h.Inbox[a].At - d.h.Inbox[b].At)
+		return cmp.Or(cmp.Compare(d.drainRank(a), d.drainRank(b)), cmp.Compare(d.h.Inbox[a].At, d.h.Inbox[b].At))
 	})
 	return keys
+}
+
+func (d *draft) drainRank(key string) int {
+	switch d.h.Inbox[key].Kind {
+	case SignalStart:
+		return 0
+	case SignalDecision:
+		return 1
+	}
+	return 2
 }
 
 func (d *draft) drainOne(key string, s Signal, apply bool) error {
@@ -55,7 +62,10 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 	return fmt.Errorf("core: signal %q of unknown kind %q", key, s.Kind)
 }
 
-// drainMessage adds a user message, unless a call waits for input: then it is that call's answer.
+// drainMessage adds a user message, unless a call waits for input: then it is that call's answer. That closes a door: a decision
+// that was stored after the owner looked would be accepted, and find its suspension spent by the message.
+//
+//	owner sees the message ── decision stored (202) ── commit: the message is the answer
 func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply bool) error {
 	var parts []Part
 	if err := json.Unmarshal(value, &parts); err != nil {
@@ -65,6 +75,7 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 		parts = TextParts("(a message that cannot be read any more)")
 	}
 	if call, sus, ok := d.waitsForInput(); ok && apply {
+		d.closes = true
 		text := Message{Parts: parts}.Text()
 		return d.apply(call, DecisionRecord{CallID: call.ID, Suspension: sus, By: "message", Applied: true,
 			Resume: Resume{DecisionID: key, Action: ActionResume, Result: Encode(text), UpdatedAt: s.At}})
@@ -86,8 +97,11 @@ func (d *draft) waitsForInput() (call ToolCall, suspension string, ok bool) {
 // drainDecision gives a decision to the call that is suspended on exactly the suspension it names.
 func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply bool) error {
 	var r Resume
-	if err := json.Unmarshal(value, &r); err != nil && apply {
-		return fmt.Errorf("core: decision on %s: %w", key, err)
+	if err := json.Unmarshal(value, &r); err != nil {
+		if apply {
+			return fmt.Errorf("core: decision on %s: %w", key, err)
+		}
+		r = Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
 	}
 	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Resume: r}
 	call, ok := d.call(s.Call)
@@ -108,6 +122,12 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	c := d.h.Calls[call.ID]
 	c.Decision = rec.DecisionID + " " + rec.Digest
 	c.Attempt++
+	if c.Kind != KindUnknownOutcome {
+		c.Passed = ""
+		if c.Mode == PassDecisionToTool {
+			c.Passed = rec.Suspension
+		}
+	}
 	if c.Kind == KindApproval && rec.Action == ActionResume {
 		c.Approved = true
 	}

@@ -98,6 +98,7 @@ type Call struct {
 	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
 	Hold     string     `json:"hold,omitempty"` // the call it is held behind
 	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
+	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
 }
 
 // Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too large for the head is

@@ -171,7 +171,7 @@ func (d *draft) run(call ToolCall) (Plan, error) {
 		return d.commit(), nil
 	}
 	run := &BodyRun{Call: call, Attempt: c.Attempt, AtMostOnce: amo}
-	if rec, ok := d.round.Decisions[c.Sus]; ok && c.Mode == PassDecisionToTool && c.Kind != KindUnknownOutcome {
+	if rec, ok := d.round.Decisions[c.Passed]; ok {
 		run.Resume = &rec.Resume
 	}
 	return Plan{Run: run}, nil

@@ -22,6 +22,8 @@ const (
 	Doubled     = "message doubled"
 	Delayed     = "message delayed"
 	Lost        = "message lost"
+	Paused      = "paused"
+	LateCopy    = "request landed again later"
 )
 
 // Faults decides, at each operation, whether something goes wrong, and counts what did.
@@ -30,7 +32,19 @@ type Faults struct {
 	Rate   float64 // of each operation
 	Counts map[string]int
 	Ops    int64
+
+	// Pause is the chance that a process stands still for up to PauseMax before or after an operation: longer than its lease, and
+	// it comes back to a run that another one owns.
+	Pause    float64
+	PauseMax time.Duration
+
+	// Late is the chance that a copy of a write lands again up to LateMax later, when nobody waits for its answer any more.
+	Late    float64
+	LateMax time.Duration
 }
+
+// Stop ends all faults; copies that are already under way still land.
+func (f *Faults) Stop() { f.Rate, f.Pause, f.Late = 0, 0, 0 }
 
 // NewFaults with a rate of 0 injects nothing but still interleaves.
 func NewFaults(w *World, rate float64) *Faults {
@@ -51,9 +65,17 @@ func (l Lose) at(where string) {
 
 // op runs one operation of a store or queue among the faults.
 func op[T any](ctx context.Context, f *Faults, lose Lose, name string, do func() (T, error)) (T, error) {
-	var zero T
 	f.World.Yield(ctx)
 	f.Ops++
+	f.pause(ctx)
+	v, err := struck(f, lose, name, do)
+	f.pause(ctx)
+	return v, err
+}
+
+// struck does the operation, unless its process is lost or its request is, before or after.
+func struck[T any](f *Faults, lose Lose, name string, do func() (T, error)) (T, error) {
+	var zero T
 	if !f.World.Chance(f.Rate) {
 		return do()
 	}
@@ -78,6 +100,38 @@ func op[T any](ctx context.Context, f *Faults, lose Lose, name string, do func()
 	return zero, nil // not reached
 }
 
+func (f *Faults) pause(ctx context.Context) {
+	if f.World.Chance(f.Pause) {
+		f.count(Paused)
+		_ = f.World.Sleep(ctx, f.World.Upto(f.PauseMax))
+	}
+}
+
+// write is op for a request whose copy may land again later.
+func write[T any](ctx context.Context, s Store, name string, do func(context.Context) (T, error)) (T, error) {
+	return op(ctx, s.Faults, s.Lose, name, func() (T, error) {
+		s.Faults.copyLater(ctx, name, func(ctx context.Context) { _, _ = do(ctx) })
+		return do(ctx)
+	})
+}
+
+const soon = 20 * time.Millisecond
+
+func (f *Faults) copyLater(ctx context.Context, name string, do func(context.Context)) {
+	if !f.World.Chance(f.Late) {
+		return
+	}
+	f.count(LateCopy)
+	wait := f.World.Upto(f.LateMax)
+	if f.World.Chance(0.5) {
+		wait = f.World.Upto(soon) // while the one who sent it still works: an activation takes some milliseconds of this world
+	}
+	f.World.Daemon(context.WithoutCancel(ctx), "late "+name, func(ctx context.Context) {
+		_ = f.World.Sleep(ctx, wait)
+		do(ctx)
+	})
+}
+
 // FullStore is every side of a store that a simulated system uses.
 type FullStore interface {
 	engine.Store
@@ -94,22 +148,22 @@ type Store struct {
 }
 
 func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
-	return op(ctx, s.Faults, s.Lose, "claim", func() (core.Head, error) { return s.Inner.Claim(ctx, req) })
+	return write(ctx, s, "claim", func(ctx context.Context) (core.Head, error) { return s.Inner.Claim(ctx, req) })
 }
 
 func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, s.Lose, "commit", func() (engine.Written, error) { return s.Inner.Commit(ctx, req) })
+	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) { return s.Inner.Commit(ctx, req) })
 }
 
 func (s Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, s.Lose, "start", func() (engine.Written, error) { return s.Inner.Start(ctx, req) })
+	return write(ctx, s, "start", func(ctx context.Context) (engine.Written, error) { return s.Inner.Start(ctx, req) })
 }
 
 func (s Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	req.Wake = nil
-	return op(ctx, s.Faults, s.Lose, "signal", func() (engine.Written, error) { return s.Inner.Signal(ctx, req) })
+	return write(ctx, s, "signal", func(ctx context.Context) (engine.Written, error) { return s.Inner.Signal(ctx, req) })
 }
 
 func (s Store) Load(ctx context.Context, tenant, thread string) (core.Head, error) {

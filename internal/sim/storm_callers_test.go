@@ -1,0 +1,411 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+var anna = frontend.Caller{Tenant: "t", By: "anna"}
+
+// thread is a conversation and what its callers were told of it.
+type thread struct {
+	s       *stage
+	n       int
+	id      string
+	runs    []string
+	seen    []wire.Pending       // every suspension a caller ever saw
+	of      map[string]string    // their runs
+	said    map[string]*saidText // texts of inputs and messages
+	told    []toldDecision
+	cancels map[string]bool // runs whose cancel was accepted
+	sent    []func(context.Context)
+}
+
+// saidText is a user message: how often it was accepted under one key, which must come to one.
+type saidText struct{ accepted bool }
+
+// toldDecision is a decision whose caller was told that it counts, or which other one does.
+type toldDecision struct {
+	run, id string // of the decision that was first
+	sus     string // if it was named
+	answer  string
+}
+
+func (s *stage) callers(ctx context.Context) {
+	for i := range s.plan.threads {
+		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}}
+		s.threads = append(s.threads, t)
+		s.caller(ctx, "caller", t.lead)
+		for range 2 {
+			if !s.plan.calm {
+				s.caller(ctx, "rival", t.rival)
+			}
+		}
+	}
+	s.w.Go(ctx, "settler", s.settle)
+}
+
+func (s *stage) caller(ctx context.Context, name string, act func(context.Context)) {
+	s.busy++
+	s.w.Go(ctx, name, func(ctx context.Context) {
+		defer func() { s.busy-- }()
+		act(ctx)
+	})
+}
+
+var errBroken = errors.New("the connection broke")
+
+// once sends one request; a frontend that is lost on the way looks like a broken connection.
+func once[T any](ctx context.Context, request func(context.Context) (T, error)) (v T, err error) {
+	if survive(func() { v, err = request(ctx) }) {
+		return v, errBroken
+	}
+	return v, err
+}
+
+func temporary(err error) bool {
+	var e *frontend.Error
+	if errors.As(err, &e) {
+		return e.Code == frontend.CodeUnavailable || e.Code == frontend.CodeInboxFull
+	}
+	return errors.Is(err, errBroken) || errors.Is(err, engine.ErrUnavailable)
+}
+
+// persist sends a request until it is answered for good, as a careful caller does.
+func persist[T any](ctx context.Context, s *stage, request func(context.Context) (T, error)) (T, error) {
+	for {
+		v, err := once(ctx, request)
+		if !temporary(err) {
+			s.known(err)
+			return v, err
+		}
+		_ = s.w.Sleep(ctx, s.w.Upto(time.Second))
+	}
+}
+
+// known: every other error is a fault of the frontend.
+func (s *stage) known(err error) {
+	var e *frontend.Error
+	if err != nil && !errors.As(err, &e) {
+		s.wrong("a caller got %v", err)
+	}
+}
+
+func code(err error) frontend.Code {
+	var e *frontend.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// lead starts the thread, decides what waits, and starts the next runs.
+func (t *thread) lead(ctx context.Context) {
+	_ = t.s.w.Sleep(ctx, t.s.w.Upto(2*time.Second))
+	if !t.begin(ctx) {
+		return
+	}
+	for n := range 3 {
+		t.follow(ctx, t.runs[len(t.runs)-1])
+		if n < 2 {
+			t.say(ctx, fmt.Sprintf("lead %d", n), true)
+		}
+	}
+}
+
+func (t *thread) begin(ctx context.Context) bool {
+	text := fmt.Sprintf("begin %d", t.n)
+	req := wire.StartRequest{Agent: fmt.Sprintf("agent-%d", t.n), Input: core.Encode(text)}
+	start := func(ctx context.Context) (frontend.Started, error) {
+		return t.s.front.Start(ctx, anna, fmt.Sprintf("start-%d", t.n), req)
+	}
+	t.said[text] = &saidText{}
+	got, err := persist(ctx, t.s, start)
+	if err != nil {
+		t.s.wrong("a start was refused: %v", err)
+		return false
+	}
+	t.said[text].accepted = true
+	t.id = got.Run.ThreadID
+	t.addRun(got.Run.ID)
+	t.sent = append(t.sent, func(ctx context.Context) {
+		if again, err := once(ctx, start); err == nil && again.Run.ID != got.Run.ID {
+			t.s.wrong("one key started %s and %s", got.Run.ID, again.Run.ID)
+		}
+	})
+	return true
+}
+
+func (t *thread) addRun(id string) {
+	for _, known := range t.runs {
+		if known == id {
+			return
+		}
+	}
+	t.runs = append(t.runs, id)
+}
+
+// say sends a message under a key of its own.
+func (t *thread) say(ctx context.Context, text string, stubborn bool) {
+	request := func(ctx context.Context) (frontend.Started, error) {
+		return t.s.front.Message(ctx, anna, t.id, fmt.Sprintf("key %d of %s", t.n, text), wire.MessageRequest{Input: core.Encode(text)})
+	}
+	t.said[text] = &saidText{}
+	send := persist[frontend.Started]
+	if !stubborn {
+		send = func(ctx context.Context, _ *stage, r func(context.Context) (frontend.Started, error)) (frontend.Started, error) {
+			return once(ctx, r)
+		}
+	}
+	got, err := send(ctx, t.s, request)
+	run := t.heard(text, got, err)
+	t.sent = append(t.sent, func(ctx context.Context) {
+		again, err := once(ctx, request)
+		if id := t.heard(text, again, err); id != "" && run != "" && id != run {
+			t.s.wrong("one key of a message stands for %s and %s", run, id)
+		}
+	})
+}
+
+func (t *thread) heard(text string, got frontend.Started, err error) (run string) {
+	if err != nil {
+		if !temporary(err) && code(err) != frontend.CodeRunOpen {
+			t.s.wrong("a message was refused: %v", err)
+		}
+		return ""
+	}
+	t.said[text].accepted = true
+	t.addRun(got.Run.ID)
+	return got.Run.ID
+}
+
+// follow decides what the run waits for until it is done, or patience ends.
+func (t *thread) follow(ctx context.Context, run string) {
+	for n := 0; t.s.plan.calm || n < 60; n++ {
+		got, err := t.look(ctx, run)
+		if err != nil || got.Status == core.RunDone.String() {
+			return
+		}
+		for _, p := range got.Pending {
+			t.decide(ctx, run, t.truth(run, p))
+		}
+		_ = t.s.w.Sleep(ctx, 500*time.Millisecond+t.s.w.Upto(3*time.Second))
+	}
+}
+
+func (t *thread) look(ctx context.Context, run string) (wire.Run, error) {
+	got, err := persist(ctx, t.s, func(ctx context.Context) (wire.Run, error) { return t.s.front.Run(ctx, anna, run) })
+	if err != nil {
+		t.s.wrong("reading %s: %v", run, err)
+		return got, err
+	}
+	for _, p := range got.Pending {
+		if _, known := t.of[p.Suspension.ID]; !known {
+			t.of[p.Suspension.ID] = run
+			t.seen = append(t.seen, p)
+		}
+	}
+	return got, nil
+}
+
+// truth is the decision that depends on nothing but the call and how often it was decided.
+func (t *thread) truth(run string, p wire.Pending) wire.Decision {
+	d := wire.Decision{DecisionID: "lead " + p.Suspension.ID, Target: p.Suspension.ID, Action: "resume"}
+	what := hash(string(p.Arguments), p.Tool)
+	switch p.Kind {
+	case "unknown_outcome":
+		if out, ok := t.s.cast.happened[run+"/"+p.CallID]; ok && out.Failed {
+			d.Error, d.Action = out.Text, ""
+		} else if ok {
+			d.Result = core.Encode(out.Text)
+		}
+	case "approval":
+		if what%4 == 0 {
+			d.Action, d.Reason = "cancel", "no"
+		} else if p.ResumeMode != "replay_tool_call" {
+			d.Result = json.RawMessage(`{"approved":true,"note":"fine"}`)
+		}
+	default:
+		d.Action, d.Result = "resume", t.answer(run, p)
+		if what%5 == 0 && p.Tool != "again" {
+			d.Result, d.Error, d.Action = nil, "it broke", ""
+		}
+	}
+	return d
+}
+
+func (t *thread) answer(run string, p wire.Pending) json.RawMessage {
+	if p.Tool != "again" {
+		return core.Encode("answer to " + string(p.Arguments))
+	}
+	for _, old := range t.seen {
+		if old.CallID == p.CallID && old.Kind == p.Kind && old.Suspension.ID != p.Suspension.ID && t.of[old.Suspension.ID] == run {
+			return json.RawMessage(`"enough"`)
+		}
+	}
+	return json.RawMessage(`"more"`)
+}
+
+// decide sends a decision and remembers what it was told.
+func (t *thread) decide(ctx context.Context, run string, d wire.Decision) {
+	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.s.front.Decide(ctx, anna, run, d) }
+	answer, err := persist(ctx, t.s, request)
+	t.learn(run, d, answer, err)
+	counted := err == nil
+	t.sent = append(t.sent, func(ctx context.Context) {
+		answer, err := once(ctx, request)
+		t.learn(run, d, answer, err)
+		if code(err) == frontend.CodeSuspensionIDRequired {
+			return // it named its call, which has been suspended again since
+		}
+		if counted && err != nil && !temporary(err) {
+			t.s.wrong("decision %q on %s was accepted, and its repeat got %v", d.DecisionID, d.Target, err)
+		}
+	})
+}
+
+func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, err error) {
+	sus := ""
+	if _, ok := core.SuspensionSeq(d.Target); ok {
+		sus = d.Target
+	}
+	var e *frontend.Error
+	switch {
+	case err == nil:
+		t.told = append(t.told, toldDecision{run, answer.DecisionID, sus, answer.Code})
+	case errors.As(err, &e) && e.Code == frontend.CodeAlreadyDecided:
+		if e.Winner == nil || e.Winner.DecisionID == "" || e.Same == nil || *e.Same {
+			t.s.wrong("already_decided without the winner: %+v", e)
+			return
+		}
+		t.told = append(t.told, toldDecision{run, e.Winner.DecisionID, sus, "winner"})
+	}
+}
+
+// rival does what callers should not, and what they may.
+func (t *thread) rival(ctx context.Context) {
+	for n := range 8 + int(t.s.w.Upto(20)) {
+		_ = t.s.w.Sleep(ctx, t.s.w.Upto(8*time.Second))
+		if t.id == "" || len(t.runs) == 0 {
+			continue
+		}
+		t.act(ctx, n)
+	}
+}
+
+func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
+
+func (t *thread) act(ctx context.Context, n int) {
+	switch run := t.runs[t.pick(len(t.runs))]; t.pick(12) {
+	case 0:
+		if t.pick(4) == 0 {
+			t.cancel(ctx, run)
+		}
+	case 1, 2:
+		t.say(ctx, fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
+	case 3, 4:
+		if len(t.sent) > 0 {
+			t.sent[t.pick(len(t.sent))](ctx)
+		}
+	case 5:
+		_, _ = t.look(ctx, run)
+	default:
+		t.meddle(ctx)
+	}
+}
+
+func (t *thread) cancel(ctx context.Context, run string) {
+	request := func(ctx context.Context) (wire.Run, error) { return t.s.front.Cancel(ctx, anna, run) }
+	if _, err := persist(ctx, t.s, request); err == nil {
+		t.cancels[run] = true
+	}
+	t.sent = append(t.sent, func(ctx context.Context) {
+		if _, err := once(ctx, request); err == nil {
+			t.cancels[run] = true
+		}
+	})
+}
+
+// meddle decides anything, in any way, on a suspension that somebody once saw, by its id or by its call's.
+func (t *thread) meddle(ctx context.Context) {
+	if len(t.seen) == 0 {
+		return
+	}
+	p := t.seen[len(t.seen)-1-min(t.pick(len(t.seen)), t.pick(len(t.seen)))]
+	run := t.of[p.Suspension.ID]
+	d := wire.Decision{Target: p.Suspension.ID, DecisionID: "rival " + t.s.w.Text(8)}
+	switch t.pick(6) {
+	case 0:
+		d.Target = p.CallID
+	case 1:
+		run = t.runs[t.pick(len(t.runs))]
+	case 2:
+		d.DecisionID = ""
+	}
+	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`}
+	if r := results[t.pick(len(results))]; r != "" {
+		d.Result = json.RawMessage(r)
+	} else if t.pick(3) == 0 {
+		d.Error = "bad"
+	}
+	d.Action = []string{"resume", "cancel", "", "resume"}[t.pick(4)]
+	t.decide(ctx, run, d)
+}
+
+// settle waits for all callers, ends the faults, and demands that every thread comes to rest: done, or waiting for somebody;
+// what still waits is decided, and every run must end.
+func (s *stage) settle(ctx context.Context) {
+	for s.busy > 0 {
+		_ = s.w.Sleep(ctx, 5*time.Second)
+	}
+	s.faults.Stop()
+	_ = s.w.Sleep(ctx, 2*lease)
+	for _, t := range s.threads {
+		for range 40 {
+			if !t.rest(ctx) {
+				break
+			}
+		}
+		if h, err := s.db.Load(ctx, anna.Tenant, t.id); err == nil && h.Open() {
+			s.wrong("I-5: run %s does not end although everything is decided: %s", h.Run, core.Encode(h))
+		}
+	}
+	_ = s.w.Sleep(ctx, 2*lease)
+}
+
+// rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
+func (t *thread) rest(ctx context.Context) (open bool) {
+	for range 80 {
+		h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+		if err != nil || !h.Open() {
+			return false
+		}
+		if h.Status == core.RunWaiting && len(h.Inbox) == 0 {
+			t.decideAll(ctx, h)
+			return true
+		}
+		_ = t.s.w.Sleep(ctx, 4*time.Second)
+	}
+	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
+	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
+	return false
+}
+
+func (t *thread) decideAll(ctx context.Context, h core.Head) {
+	got, err := t.look(ctx, h.Run)
+	if err == nil && len(got.Pending) == 0 {
+		t.s.wrong("I-5: %s waits, and shows nothing that it waits for: %s", h.Run, core.Encode(h))
+	}
+	for _, p := range got.Pending {
+		t.decide(ctx, h.Run, t.truth(h.Run, p))
+	}
+	_ = t.s.w.Sleep(ctx, time.Second)
+}

@@ -1,0 +1,274 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/sim"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+var (
+	oneSeed   = flag.Uint64("storm.seed", 0, "simulate this seed alone")
+	firstSeed = flag.Uint64("storm.first", 50, "the first seed")
+	seeds     = flag.Uint64("storm.seeds", 4, "how many seeds to simulate")
+)
+
+// TestStorm (I-1 to I-9, H1 to H9, H14, H15, H18, H19, H26, HB5) lets generated agents, callers, workers and sweeps meet every
+// fault there is, and holds what is left against the invariants of the design.
+func TestStorm(t *testing.T) {
+	template := emptyStore(t)
+	first, end := *firstSeed, *firstSeed+*seeds
+	if *oneSeed != 0 {
+		first, end = *oneSeed, *oneSeed+1
+	}
+	total := map[string]int{}
+	began := time.Now()
+	for seed := first; seed < end; seed++ {
+		for kind, n := range storm(t, template, seed) {
+			total[kind] += n
+		}
+	}
+	t.Logf("%d seeds in %s: %v", end-first, time.Since(began).Round(time.Millisecond), total)
+}
+
+// storm simulates one seed. A seed whose callers only decide, each in one way, is simulated again without faults: both must
+// come to the same conversation (I-9).
+func storm(t *testing.T, template []byte, seed uint64) map[string]int {
+	p := planOf(seed)
+	s := play(t, template, seed, p)
+	if p.calm {
+		still := p
+		still.rate, still.late, still.pause, still.skew, still.jumps, still.tryAgain = 0, 0, 0, 0, 0, 0
+		calm := play(t, template, seed, still)
+		for i := range s.threads {
+			if a, b := conversation(s, i), conversation(calm, i); !slices.Equal(a, b) {
+				s.wrong("I-9: thread %d: %s", i, firstDifference(a, b))
+			}
+		}
+		s.violations = append(s.violations, calm.violations...)
+	}
+	for _, v := range s.violations {
+		t.Errorf("%s\n\tagain with: go test ./internal/sim -run TestStorm -storm.seed %d", v, seed)
+	}
+	s.faults.Counts["operations"] = int(s.faults.Ops)
+	s.faults.Counts["bodies"] = len(s.cast.executions)
+	return s.faults.Counts
+}
+
+func firstDifference(with, without []string) string {
+	for i := range min(len(with), len(without)) {
+		if with[i] != without[i] {
+			return fmt.Sprintf("message %d is, with faults,\n\t%s\nand without\n\t%s", i, with[i], without[i])
+		}
+	}
+	return fmt.Sprintf("%d messages with faults, %d without", len(with), len(without))
+}
+
+// plan is how rough a seed is.
+type plan struct {
+	calm     bool // callers do nothing that may change the outcome
+	rate     float64
+	late     float64
+	pause    float64
+	tryAgain float64 // of model calls
+	skew     time.Duration
+	jumps    float64
+	workers  int
+	threads  int
+	limits   core.Limits
+}
+
+var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64}
+
+func planOf(seed uint64) plan {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
+	p := plan{calm: seed%3 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
+		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), threads: 1 + rng.IntN(2), limits: core.DefaultLimits}
+	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
+	p.jumps = pick(0, 0, 0.02)
+	if p.calm {
+		p.limits = unlimited
+	}
+	return p
+}
+
+// Timing on the virtual clock. Two clocks are at most twice the skew apart, which is less than the margin.
+const (
+	lease       = 20 * time.Second
+	margin      = 7 * time.Second
+	sweepPeriod = 5 * time.Second
+	visibility  = 30 * time.Second
+)
+
+// stage is the whole system in one process.
+type stage struct {
+	seed       uint64
+	plan       plan
+	w          *sim.World
+	faults     *sim.Faults
+	db         *sqlite.DB
+	watched    *watched
+	front      *frontend.Frontend
+	cast       *cast
+	threads    []*thread
+	final      map[int][]core.Message // the model's views at the end
+	busy       int                    // callers that are not through
+	violations []string
+}
+
+func (s *stage) wrong(format string, args ...any) {
+	if len(s.violations) < 5 {
+		s.violations = append(s.violations, fmt.Sprintf("seed %d at %s: ", s.seed, s.w.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
+	}
+}
+
+// emptyStore is a fresh store's file; copying it is faster than making one for each seed.
+func emptyStore(t *testing.T) []byte {
+	path := filepath.Join(t.TempDir(), "empty.db")
+	w := sim.NewWorld(0)
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func play(t *testing.T, template []byte, seed uint64, p plan) *stage {
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("%d-%v.db", seed, p.rate))
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}}
+	var err error
+	s.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Clock: s.w, Random: s.w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(path)
+	defer s.db.Close()
+	s.build(t.Context())
+	if err := s.w.Run(400_000); err != nil {
+		s.wrong("the world does not come to an end: %v", err)
+		return s
+	}
+	s.check(t.Context())
+	return s
+}
+
+func (s *stage) build(ctx context.Context) {
+	p := s.plan
+	s.faults = sim.NewFaults(s.w, p.rate)
+	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
+	s.watched = watch(s)
+	s.cast = newCast(s)
+	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.db, Faults: s.faults}
+	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.w, Random: s.w,
+		Limits: frontend.Limits{Inline: 300}})
+	for i := range p.workers {
+		clock := &skewed{World: s.w}
+		if p.skew > 0 {
+			clock.usual = s.w.Upto(2*p.skew) - p.skew
+		}
+		w := &worker{s: s, clock: clock, store: store, queue: queue}
+		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast})
+		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
+	}
+	s.w.Daemon(ctx, "sweep", func(ctx context.Context) { s.sweep(ctx, store, queue) })
+	s.callers(ctx)
+}
+
+// skewed is one worker's clock: wrong by a little, and now and then by minutes. Timers on it never fire: who sleeps in a simulated body
+// cannot be stopped from outside.
+type skewed struct {
+	*sim.World
+	usual, jump time.Duration
+}
+
+func (c *skewed) Now() time.Time                                { return c.World.Now().Add(c.usual + c.jump) }
+func (c *skewed) AfterFunc(time.Duration, func()) (stop func()) { return func() {} }
+
+type worker struct {
+	s      *stage
+	clock  *skewed
+	store  sim.Store
+	queue  sim.Queue
+	engine *engine.Engine
+}
+
+// work takes one message after the other. When its process is lost, another one takes its place a little later.
+func (w *worker) work(ctx context.Context) {
+	for {
+		w.tick()
+		var worked bool
+		lost := survive(func() { worked = w.once(ctx) })
+		if lost || !worked {
+			_ = w.s.w.Sleep(ctx, 200*time.Millisecond+w.s.w.Upto(time.Second))
+		}
+	}
+}
+
+func (w *worker) tick() {
+	w.clock.jump = 0
+	if w.s.faults.Rate+w.s.faults.Pause+w.s.faults.Late > 0 && w.s.w.Chance(w.s.plan.jumps) {
+		w.clock.jump = w.s.w.Upto(10*time.Minute) - 5*time.Minute
+	}
+}
+
+func (w *worker) once(ctx context.Context) (worked bool) {
+	got, err := w.queue.Receive(ctx, 1)
+	if err != nil || len(got) == 0 {
+		return false
+	}
+	if _, err := w.engine.Step(ctx, got[0].Wakeup); err != nil {
+		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
+			w.s.wrong("a step failed: %v", err)
+		}
+		_ = w.queue.Nack(ctx, got[0], time.Second, err.Error())
+		return true
+	}
+	_ = w.queue.Ack(ctx, got[0])
+	return true
+}
+
+const leaseOver = "engine: the lease is too near its end to start a body that must not run twice"
+
+// survive runs f and says whether its process was lost on the way.
+func survive(f func()) (lost bool) {
+	defer func() {
+		p := recover()
+		if _, crash := p.(sim.Crash); p != nil && !crash {
+			panic(p)
+		}
+		lost = p != nil
+	}()
+	f()
+	return false
+}
+
+func (s *stage) sweep(ctx context.Context, store sim.Store, queue sim.Queue) {
+	for {
+		survive(func() { _ = engine.Sweep(ctx, store, queue, s.w, sweepPeriod) })
+		_ = s.w.Sleep(ctx, sweepPeriod)
+	}
+}
