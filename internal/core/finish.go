@@ -7,6 +7,7 @@ const (
 	OutcomeStepDone   = "step_done"
 	OutcomeApproval   = "suspended_approval"
 	OutcomeClientTool = "suspended_client_tool"
+	OutcomePartial    = "suspended_step_partial"
 	OutcomeDone       = "done"
 )
 
@@ -42,7 +43,15 @@ func (d *draft) setStatus(next RunStatus) error {
 // releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
 func (d *draft) releaseRunning() (Plan, error) {
 	d.endStep()
-	d.endActivation(OutcomeStepDone)
+	return d.handOver(OutcomeStepDone)
+}
+
+// releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
+// The step stays open; what is done is committed, and the model is not asked again for it.
+func (d *draft) releasePartial() (Plan, error) { return d.handOver(OutcomePartial) }
+
+func (d *draft) handOver(outcome string) (Plan, error) {
+	d.endActivation(outcome)
 	d.h.Lease = 0
 	delay := max(0, d.h.NotBefore-d.v.Now)
 	due := d.v.Now + delay + RetryDue

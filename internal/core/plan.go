@@ -16,6 +16,9 @@ type View struct {
 	Fresh    func() string              // unguessable text, new each time
 	Put      int                        // number of the next write within this activation
 
+	// TimeUp: too little of the activation is left to begin a body or a model call.
+	TimeUp bool
+
 	// Asked: this activation has called the model; it does not call it twice.
 	Asked bool
 
@@ -136,6 +139,9 @@ func (d *draft) mustEnd() *Reason {
 // next is asked when everything known is folded in and every call that needs no body is settled.
 func (d *draft) next() (Plan, error) {
 	if call, ok := d.runnable(); ok {
+		if d.v.TimeUp && d.h.Calls[call.ID].Intent != d.h.Epoch {
+			return d.releasePartial()
+		}
 		return d.run(call)
 	}
 	switch AggregateOf(d.h.Calls) {
@@ -144,13 +150,19 @@ func (d *draft) next() (Plan, error) {
 	case Executing:
 		return Plan{}, &TransitionError{"round", "executing", "nothing to execute"}
 	}
+	if !d.finalTurn {
+		d.endStep()
+	}
 	if d.finalTurn && !d.userSpoke {
 		return d.end(Reason{Kind: NaturalEnd})
 	}
 	if d.v.Asked || d.h.NotBefore > d.v.Now {
 		return d.releaseRunning()
 	}
-	if d.dirty() {
+	switch {
+	case d.v.TimeUp:
+		return d.releasePartial()
+	case d.dirty():
 		return d.commit(), nil
 	}
 	return Plan{Ask: true}, nil

@@ -65,6 +65,8 @@ func (a *activation) prepare(ctx context.Context) error {
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing",
 			Detail: fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)}
 		agent.Rules = noRules{}
+	case err != nil && h.Tries > a.e.o.Limits.Claims:
+		agent.Rules = noRules{} // enough was tried; the run ends as a crash loop
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
 	}
@@ -83,6 +85,7 @@ func (a *activation) prepare(ctx context.Context) error {
 // look takes the time and fetches what the inbox refers to.
 func (a *activation) look(ctx context.Context) error {
 	a.view.Now = a.e.o.Clock.Now().UnixMilli()
+	a.view.TimeUp = a.timeLeft() < (a.e.o.Lease-a.e.o.Margin)/4
 	a.view.Put++
 	for _, s := range a.view.Head.Inbox {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {

@@ -262,6 +262,34 @@ func TestTime(t *testing.T) {
 		}
 		r.wantRun(core.RunDone, core.Failed)
 	})
+	t.Run("a round that nears the end of its lease goes on in the next activation, nothing done twice", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "slow", `{"n":1}`), call("c2", "slow", `{"n":2}`), call("c3", "slow", `{"n":3}`)), says("done"))
+		r.tool("slow", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+			r.clock.Advance(50 * time.Second)
+			return core.Outcome{Text: "ok " + string(req.Call.Arguments)}, nil
+		}})
+		r.start("hi")
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantRan(`slow{"n":1}`, `slow{"n":2}`, `slow{"n":3}`)
+		r.wantAsked(2)
+		if n, steps := r.count(core.ActivationEnded), r.count(core.StepEnded); n != 2 || steps != 2 {
+			t.Errorf("%d activations, %d steps ended", n, steps)
+		}
+	})
+	t.Run("an agent that can never be loaded ends in a crash loop, not in a hot potato", func(t *testing.T) {
+		r := newRig(t, says("done"))
+		r.eng = engine.New(engine.Options{Store: r.db, Waker: r.db, Agents: downAgents{}, Clock: restless{r.clock}, Random: r.random})
+		r.start("hi")
+		for range 10 {
+			_, _ = r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
+			r.clock.Advance(3 * time.Minute)
+		}
+		r.wantRun(core.RunDone, core.Failed)
+		if c := r.head().End.Code; c != "crash_loop" {
+			t.Errorf("code %q", c)
+		}
+	})
 	t.Run("a stale owner's commit is refused and its step stops", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
 		r.tool("slow", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
@@ -348,4 +376,10 @@ func TestOutbox(t *testing.T) {
 			t.Errorf("told %d times", len(r.notified))
 		}
 	})
+}
+
+type downAgents struct{}
+
+func (downAgents) Load(context.Context, string, string, string) (engine.Agent, error) {
+	return engine.Agent{}, errors.New("the registry is on fire")
 }

@@ -390,7 +390,7 @@ func (r *rig) wantAsked(want int) {
 	}
 }
 
-// invariants are I-5 and I-6, and that events are numbered without gaps.
+// invariants are I-5 and I-6, that events are numbered without gaps, and that steps are paired and never nested.
 func (r *rig) invariants() {
 	r.t.Helper()
 	h := r.head()
@@ -413,9 +413,22 @@ func (r *rig) invariants() {
 			r.t.Errorf("nothing will ever wake this run: %+v", h)
 		}
 	}
+	open := 0
 	for i, e := range r.events() {
 		if e.Seq != int64(i+1) {
 			r.t.Errorf("event %d has number %d", i+1, e.Seq)
 		}
+		switch e.Type {
+		case core.StepStarted:
+			open++
+		case core.StepEnded:
+			open--
+		}
+		if open < 0 || open > 1 {
+			r.t.Errorf("at event %d, %s, %d steps are open", e.Seq, e.Type, open)
+		}
+	}
+	if open > 0 && h.Status != core.RunRunning {
+		r.t.Errorf("the run is %s and a step is open", h.Status)
 	}
 }
