@@ -98,8 +98,10 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 	}
 	nodes := o.list("tools")
 	d.Tools = s.tools(nodes)
-	d.Permissions = s.permissions(o.take("permissions"))
+	permissions := o.take("permissions")
+	d.Permissions = s.permissions(permissions)
 	s.exclusive(d, nodes)
+	s.aimless(d, permissions)
 	return d
 }
 
@@ -227,6 +229,28 @@ func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
 			s.refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
 		}
 	}
+}
+
+// aimless refuses asks and allows that name a tool the agent does not have: a typo in an ask would leave the tool that was meant to
+// whatever else allows it. Denies may name such tools, since they also count for sleeping runs, whose version may have them.
+func (s *source) aimless(d Definition, permissions *yaml.Node) {
+	for list, rules := range map[string][]Rule{"ask": d.Permissions.Ask, "allow": d.Permissions.Allow} {
+		for i, r := range rules {
+			if toolName.MatchString(r.Tool) && !slices.ContainsFunc(d.Tools, func(t Tool) bool { return t.Name == r.Tool }) {
+				s.refuse(memberOf(permissions, list).Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
+			}
+		}
+	}
+}
+
+// memberOf is a member of a mapping that is known to have it.
+func memberOf(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return &yaml.Node{}
 }
 
 // expression reports a regular expression that does not compile, and returns the names of its groups.

@@ -128,6 +128,9 @@ func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 
 const head = "model: {provider: scripted, turns: [{say: hi}]}\n" // line 1 of what follows
 
+// withTool is an agent of two lines with a tool a.
+const withTool = head + "tools: [{name: a, go: a}]\n"
+
 func TestParseNamesFileLineAndMistake(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -176,12 +179,14 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"reference to nowhere", head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {$ref: '#/$defs/y'}}}}]\n", []string{"leads nowhere"}},
 		{"bad rule pattern", head + "permissions: {deny: ['rm -rf']}\n", []string{`"rm -rf" cannot name tools`}},
 		{"empty rule", head + "permissions: {deny: [{reason: x}]}\n", []string{`"" cannot name tools`}},
+		{"ask for a tool that is not there", withTool + "permissions:\n  ask:\n    - b\n", []string{`a.yaml:5: the agent has no tool "b"`}},
+		{"allow of a tool that is not there", withTool + "permissions: {allow: [a, {tool: b}]}\n", []string{`the agent has no tool "b"`}},
 		{"bad default", head + "permissions: {default: perhaps}\n", []string{`default cannot be "perhaps"; it is one of ask, allow, deny`}},
 		{"mode of a deny", head + "permissions: {deny: [{tool: a, mode: replay_tool_call}]}\n", []string{"mode belongs to rules that ask"}},
-		{"bad mode", head + "permissions: {ask: [{tool: a, mode: guess}]}\n", []string{`mode cannot be "guess"`}},
-		{"when without argument", head + "permissions: {ask: [{tool: a, when: {above: 1}}]}\n", []string{"when needs an argument"}},
-		{"when without comparison", head + "permissions: {ask: [{tool: a, when: {argument: x}}]}\n", []string{"when needs equals, or above"}},
-		{"text as a bound", head + "permissions: {ask: [{tool: a, when: {argument: x, above: lots}}]}\n", []string{"above must be a number"}},
+		{"bad mode", withTool + "permissions: {ask: [{tool: a, mode: guess}]}\n", []string{`mode cannot be "guess"`}},
+		{"when without argument", withTool + "permissions: {ask: [{tool: a, when: {above: 1}}]}\n", []string{"when needs an argument"}},
+		{"when without comparison", withTool + "permissions: {ask: [{tool: a, when: {argument: x}}]}\n", []string{"when needs equals, or above"}},
+		{"text as a bound", withTool + "permissions: {ask: [{tool: a, when: {argument: x, above: lots}}]}\n", []string{"above must be a number"}},
 		{"answer without result", head + "tools: [{name: a, recorded: [{when: {x: 1}}]}]\n", []string{"exactly one of result and error"}},
 		{"HA4 client tool asked for by name", head + "tools: [{name: a, client: true}]\npermissions: {ask: [a]}\n", []string{`a.yaml:2: client tool "a" is also asked for`}},
 		{"HA4 client tool asked for by pattern", head + "tools: [{name: ask_me, client: true}]\npermissions: {ask: ['ask_*']}\n", []string{`client tool "ask_me"`}},
@@ -207,6 +212,10 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestADenyAndAPatternMayNameToolsThatAreNotThere(t *testing.T) {
+	parse(t, head+"permissions: {deny: [gone], ask: ['mcp_*'], allow: ['*']}\n")
 }
 
 func TestClientToolUnderBroadAskIsFineOnceAllowed(t *testing.T) {

@@ -13,7 +13,11 @@ type rawJSON = json.RawMessage
 
 func gate(t *testing.T, permissions, tool, args string) core.Verdict {
 	t.Helper()
-	d := parse(t, head+"permissions: "+permissions+"\n")
+	tools := "tools:\n"
+	for _, name := range []string{"pay", "bash", "read", "other", "git_push"} {
+		tools += "  - {name: " + name + ", go: " + name + "}\n"
+	}
+	d := parse(t, head+tools+"permissions: "+permissions+"\n")
 	r, err := d.Rules(nil, nil)
 	if err != nil {
 		t.Fatal(err)

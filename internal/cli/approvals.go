@@ -19,6 +19,9 @@ func (a *app) approvalsCommand() *cobra.Command {
   dormouse approvals --agent refund-desk --json`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := atLeastOne("--limit", list.Limit); err != nil {
+				return err
+			}
 			c, err := a.connect()
 			if err != nil {
 				return err
@@ -63,10 +66,7 @@ type answer struct{ means, command string }
 
 // answers are the commands that answer a waiting call. What may be answered follows from its kind.
 func (a *app) answers(run string, p wire.Pending) []answer {
-	base := "dormouse decide " + run + " " + p.Suspension.ID
-	if a.url != "" {
-		base += " --url " + a.url
-	}
+	base := a.command("decide " + run + " " + p.Suspension.ID)
 	switch p.Kind {
 	case "approval":
 		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}

@@ -2,6 +2,14 @@ package cli
 
 import "github.com/spf13/cobra"
 
+// atLeastOne refuses a number that a server or a pool would silently read as its own default.
+func atLeastOne(flag string, n int) error {
+	if n < 1 {
+		return usagef("%s is a number from 1, not %d", flag, n)
+	}
+	return nil
+}
+
 // takes demands between least and most arguments, and shows the verb's form if there are fewer or more.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -100,7 +100,7 @@ func onlyPending(ctx context.Context, c *client.Client, id string) (string, erro
 // printAnswer shows what became of the decision; a refusal is a failure.
 func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 	if answer.Status >= http.StatusBadRequest {
-		return &failure{ExitFailed, answer.Code, refusal(answer.Code, answer.Detail, answer.Winner)}
+		return &failure{ExitFailed, answer.Code, refusal(answer.Code, answer.Detail, answer.Winner) + flagsFor[answer.Code]}
 	}
 	if a.json {
 		return a.printJSON(answer)
@@ -115,13 +115,19 @@ func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 	return a.printf("%s: %s\n", words, answer.Target)
 }
 
+// flagsFor say in this program's words what a refused decision should have been.
+var flagsFor = map[string]string{
+	"unclear_decision": "; dormouse approvals shows the flags that answer this call",
+	"wrong_kind":       "; dormouse approvals shows the flags that answer this call",
+}
+
 // refused says why the server said no.
 func refused(p *client.Error) *failure {
 	var winner *wire.Winner
 	if p.DecisionExtra != nil {
 		winner = p.Winner
 	}
-	detail := refusal(p.Code, p.Detail, winner)
+	detail := refusal(p.Code, p.Detail, winner) + flagsFor[p.Code]
 	switch {
 	case p.Status == http.StatusUnauthorized:
 		detail += "; give a token with $DORMOUSE_TOKEN or --token-file"

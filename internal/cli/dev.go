@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"log/slog"
+	"net/netip"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ An address that other machines can reach needs --tokens.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 				return usagef("%v", err)
+			}
+			if err := atLeastOne("--workers", o.Workers); err != nil {
+				return err
 			}
 			return a.serve(cmd, o)
 		},
@@ -54,8 +58,17 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	return errors.Join(a.announce(server.Addr(), o), server.Wait())
 }
 
+// reachable is addr with an address that a client on this machine can use, also where the server listens on all of them.
+func reachable(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
+}
+
 func (a *app) announce(addr string, o local.Options) error {
-	at := (&url.URL{Scheme: "http", Host: addr}).String()
+	at := (&url.URL{Scheme: "http", Host: reachable(addr)}).String()
 	if a.json {
 		return a.printJSON(map[string]string{"url": at, "data": o.Data, "agents": o.Agents})
 	}

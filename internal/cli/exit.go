@@ -17,7 +17,7 @@ import (
 const (
 	ExitOK          = 0 // it was done, or it runs or waits
 	ExitFailed      = 1 // the thing itself failed
-	ExitUsage       = 2 // the command was not understood; nothing was changed
+	ExitUsage       = 2 // the command or a file it names was not understood; nothing was changed
 	ExitUnreachable = 3 // no server answered
 )
 
@@ -28,8 +28,9 @@ func exitCodesTopic() *cobra.Command {
 		Long: `Exit codes:
   0  done as asked; a run that still works or waits counts as that
   1  it failed: the run ended in error, the decision was refused, the replay found a mismatch,
-     the server answered with an error, or the command was interrupted
-  2  wrong usage: unknown command or flag, missing argument; nothing was changed
+     the server answered with an error or could not start, or the command was interrupted
+  2  wrong usage: unknown command or flag, missing argument, a recording to
+     replay that is none; nothing was changed
   3  no server answers at the address
 
 With --json the reason is on stderr as {"error":{"code":"...","detail":"..."}}.`,

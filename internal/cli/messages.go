@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -14,22 +16,29 @@ func (a *app) messagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "messages THREAD [TEXT]",
 		Short: "Show a conversation, or send a message to it",
+		Long: `Show the conversation of a thread, or send a message to it, which starts its next run. Instead of the thread, any of its
+runs may be named.`,
 		Example: `  dormouse messages thr_3k7q2
+  dormouse messages run_3k7q2_0
   dormouse messages thr_3k7q2 "And order B-02, please" --wait`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
 			if len(args) == 1 {
-				return a.showMessages(cmd, args[0])
+				return a.showMessages(cmd, c, args[0])
 			}
 			input, err := a.text(args[1])
 			if err != nil {
 				return err
 			}
-			c, err := a.connect()
+			thread, err := threadOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
-			run, err := c.SendMessage(cmd.Context(), args[0], wire.MessageRequest{Input: input, OnPending: onPending}, key)
+			run, err := c.SendMessage(cmd.Context(), thread, wire.MessageRequest{Input: input, OnPending: onPending}, key)
 			if err != nil {
 				return err
 			}
@@ -38,13 +47,22 @@ func (a *app) messagesCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&key, "key", "", "idempotency key: the same key is the same message")
-	flags.StringVar(&onPending, "on-pending", "", "if the thread's run waits: refuse, abandon or queue")
+	flags.StringVar(&onPending, "on-pending", "", "what to do if the thread's run waits: refuse, which is also the default and the only choice so far")
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
 	return cmd
 }
 
-func (a *app) showMessages(cmd *cobra.Command, thread string) error {
-	c, err := a.connect()
+// threadOf is the thread that id names, or that the run it names belongs to.
+func threadOf(ctx context.Context, c *client.Client, id string) (string, error) {
+	if !strings.HasPrefix(id, "run_") {
+		return id, nil
+	}
+	run, err := c.Run(ctx, id, 0)
+	return run.ThreadID, err
+}
+
+func (a *app) showMessages(cmd *cobra.Command, c *client.Client, id string) error {
+	thread, err := threadOf(cmd.Context(), c, id)
 	if err != nil {
 		return err
 	}
@@ -58,11 +76,17 @@ func (a *app) showMessages(cmd *cobra.Command, thread string) error {
 	return a.table(Transcript(page))
 }
 
-// Transcript is a conversation as rows of two columns: who, and what.
+// Transcript is a conversation as rows of two columns: who, and what. That a call waits is left out once it has a result.
 func Transcript(messages []wire.Message) [][]string {
+	answered := map[string]bool{}
+	for _, m := range messages {
+		answered[m.CallID] = answered[m.CallID] || !m.Pending
+	}
 	var rows [][]string
 	for _, m := range messages {
-		rows = append(rows, messageRows(m)...)
+		if !m.Pending || !answered[m.CallID] {
+			rows = append(rows, messageRows(m)...)
+		}
 	}
 	return rows
 }

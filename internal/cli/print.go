@@ -60,7 +60,18 @@ func (a *app) printRun(run wire.Run) error {
 	for _, p := range run.Pending {
 		rows = append(rows, a.pendingRows(run.ID, p)...)
 	}
+	if run.Status != "done" && len(run.Pending) == 0 {
+		rows = append(rows, []string{"follow it", a.command("watch " + run.ID)})
+	}
 	return a.table(rows)
+}
+
+// command is a command line for the person to copy, which reaches the same server as this one.
+func (a *app) command(words string) string {
+	if a.url != "" {
+		words += " --url " + a.url
+	}
+	return "dormouse " + words
 }
 
 // statusText is the status, with the reason of a run that is done.
@@ -69,7 +80,10 @@ func statusText(run wire.Run) string {
 		return run.Status
 	}
 	words := *run.Reason
-	if run.Code != "" {
+	switch {
+	case run.Error != nil:
+		words += " " + run.Error.Code
+	case run.Code != "":
 		words += " " + run.Code
 	}
 	return run.Status + " (" + words + ")"
@@ -77,7 +91,7 @@ func statusText(run wire.Run) string {
 
 // pendingRows show a waiting call and how to answer it.
 func (a *app) pendingRows(run string, p wire.Pending) [][]string {
-	rows := [][]string{{"waits for", fmt.Sprintf("%s of %s %s", p.Kind, p.Tool, oneLine(string(p.Arguments)))}}
+	rows := [][]string{{"waits for", fmt.Sprintf("%s %s %s", awaited(p.Kind), p.Tool, oneLine(string(p.Arguments)))}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, []string{"", oneLine(p.Suspension.Message)})
 	}
@@ -88,6 +102,19 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 		rows = append(rows, []string{"  " + answer.means, answer.command})
 	}
 	return rows
+}
+
+// awaited says what a call of that kind waits for; the tool's name follows.
+func awaited(kind string) string {
+	switch kind {
+	case "client":
+		return "the client's result of"
+	case "input":
+		return "an answer to"
+	case "unknown_outcome":
+		return "word of what became of"
+	}
+	return kind + " of"
 }
 
 func clock(t wire.Time) string {

@@ -37,7 +37,7 @@ With the same --key and the same input, a second start finds the first run.`,
 	flags.StringVar(&thread, "thread", "", "go on in this thread instead of a new one")
 	flags.StringVar(&key, "key", "", "idempotency key: the same key starts one run")
 	flags.StringVar(&metadata, "metadata", "", "JSON object kept with the run")
-	flags.StringVar(&onPending, "on-pending", "", "if the thread's run waits: refuse, abandon or queue")
+	flags.StringVar(&onPending, "on-pending", "", "what to do if the thread's run waits: refuse, which is also the default and the only choice so far")
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
 	return cmd
 }

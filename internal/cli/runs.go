@@ -12,8 +12,8 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	var list client.List
 	cmd := &cobra.Command{
-		Use:   "runs [ID]",
-		Short: "List runs, newest first, or show one",
+		Use:   "runs [RUN]",
+		Short: "List runs, newest first, show one, or cancel one",
 		Example: `  dormouse runs
   dormouse runs --status waiting --limit 5
   dormouse runs run_3k7q2_0
@@ -22,6 +22,9 @@ func (a *app) runsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.showRun(cmd, args[0])
+			}
+			if err := atLeastOne("--limit", list.Limit); err != nil {
+				return err
 			}
 			return a.listRuns(cmd, list)
 		},
@@ -83,7 +86,7 @@ func (a *app) printMore(verb, next string) error {
 
 func (a *app) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "cancel ID",
+		Use:     "cancel RUN",
 		Short:   "Cancel a run",
 		Long:    "Cancel a run. The run ends at its next commit; calls that are still open are closed with a result.",
 		Example: "  dormouse runs cancel run_3k7q2_0",

@@ -126,10 +126,17 @@ func TestMessages(t *testing.T) {
 			{Role: "tool", Tool: "lookup_order", CallID: "c1", Text: "no such order", Error: true},
 		}}),
 		"POST /v1/threads/thr_x7/messages": answer(202, run("running")),
+		"GET /v1/runs/" + runID:            answer(200, run("running")),
 	})
 	out := dormouse(t, s, "messages", "thr_x7")
 	out.wantExit(t, cli.ExitOK)
 	contains(t, out.stdout, "Refund A-17", `calls lookup_order {"order":"A-17"}`, "lookup_order failed")
+
+	asRun := dormouse(t, s, "messages", runID)
+	asRun.wantExit(t, cli.ExitOK)
+	if asRun.stdout != out.stdout {
+		t.Errorf("a run should show its thread:\n%s", asRun.stdout)
+	}
 
 	out = dormouse(t, s, "messages", "thr_x7", "And B-02", "--on-pending", "queue", "--key", "m1")
 	out.wantExit(t, cli.ExitOK)
@@ -158,15 +165,32 @@ func TestWatch(t *testing.T) {
 	const state = "GET /v1/runs/" + runID
 	t.Run("ends when the run waits, after all events", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{
-			state:  inTurn(answer(200, run("running")), answer(200, run("waiting"))),
+			state:  inTurn(answer(200, run("running")), answer(200, run("waiting", pending("sus_1_a")))),
 			events: log("turn.started", "call.suspended"),
 		})
-		out := dormouse(t, s, "watch", runID)
+		out := dormouse(t, s, "watch", runID, "--json")
 		out.wantExit(t, cli.ExitOK)
 		if got := strings.Count(out.stdout, "\n"); got != 2 {
 			t.Errorf("%d lines, want 2:\n%s", got, out.stdout)
 		}
 		contains(t, out.stdout, "turn.started", "call.suspended", "waiting")
+	})
+	t.Run("says how to answer what the run waits for", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("waiting", pending("sus_1_a"))), events: log("call.suspended")})
+		out := dormouse(t, s, "watch", runID)
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "approval of issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
+	})
+	t.Run("goes on if the run's only call was just answered", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{
+			state:  inTurn(answer(200, run("waiting")), answer(200, run("done", done("natural_end")))),
+			events: log("decision.recorded", "run.status"),
+		})
+		out := dormouse(t, s, "watch", runID)
+		out.wantExit(t, cli.ExitOK)
+		if n := len(s.seen); n < 4 {
+			t.Errorf("it gave up after %d requests", n)
+		}
 	})
 	t.Run("goes on through a wait if told to, one JSON value a line", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{
@@ -184,4 +208,14 @@ func TestWatch(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("error"))), events: log("run.status")})
 		dormouse(t, s, "watch", runID).wantExit(t, cli.ExitFailed)
 	})
+}
+
+func TestAPlaceholderIsLeftOutOnceTheResultIsThere(t *testing.T) {
+	waits := wire.Message{Role: "tool", Tool: "locate", CallID: "c1", Text: "waits", Pending: true}
+	other := wire.Message{Role: "tool", Tool: "locate", CallID: "c2", Text: "waits", Pending: true}
+	result := wire.Message{Role: "tool", Tool: "locate", CallID: "c1", Text: "Rome"}
+	want := [][]string{{"locate waits", "waits"}, {"locate", "Rome"}}
+	if diff := cmp.Diff(want, cli.Transcript([]wire.Message{waits, other, result})); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
 }

@@ -34,11 +34,26 @@ func (a *app) watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.printPending(run); err != nil {
+				return err
+			}
 			return ended(run)
 		},
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "go on while the run waits, until it is done")
 	return cmd
+}
+
+// printPending shows people how to answer what a run waits for; programs read it from the run.
+func (a *app) printPending(run wire.Run) error {
+	if a.json {
+		return nil
+	}
+	var rows [][]string
+	for _, p := range run.Pending {
+		rows = append(rows, a.pendingRows(run.ID, p)...)
+	}
+	return a.table(rows)
 }
 
 // watch prints events until the run is done or, unless follow is set, waits. The status is read before the events, so
@@ -50,7 +65,8 @@ func (a *app) watch(ctx context.Context, c *client.Client, id string, follow boo
 		if err != nil {
 			return run, err
 		}
-		resting := run.Status == "done" || run.Status == "waiting" && !follow
+		// A run whose only call was just answered still reads as waiting for a moment; it is about to go on.
+		resting := run.Status == "done" || run.Status == "waiting" && len(run.Pending) > 0 && !follow
 		wait := patience
 		if resting {
 			wait = 0

@@ -41,9 +41,9 @@ func (in DecisionInput) Check() error {
 	switch {
 	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
 		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
-	case in.Arguments != nil:
+	case !IsNull(in.Arguments):
 		return &DecisionError{CodeArgumentsUnsupported, "edited arguments are not supported yet: a call runs with the arguments it was shown with"}
-	case in.Result != nil && in.Error != "":
+	case !IsNull(in.Result) && in.Error != "":
 		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
 	}
 	return nil

@@ -26,6 +26,10 @@ type Options struct {
 	Random  engine.Random
 	Limits  Limits
 
+	// Stopping, once closed, ends every held read with what is there then: a server that stops does not make its callers wait,
+	// nor wait for them. Nil never does.
+	Stopping <-chan struct{}
+
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 }
@@ -63,13 +67,14 @@ type Frontend struct {
 	clock    engine.Clock
 	random   engine.Random
 	limits   Limits
+	stopping <-chan struct{}
 	describe func(engine.Definition) (wire.Agent, error)
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		limits: opts.Limits.orDefaults(), describe: opts.Describe}
+		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, describe: opts.Describe}
 	if f.describe == nil {
 		f.describe = func(d engine.Definition) (wire.Agent, error) {
 			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil
@@ -132,8 +137,10 @@ const (
 	lastLook  = time.Second
 )
 
-// until calls look until it says enough, or wait (at most the limit) is over.
+// until calls look until it says enough, or wait (at most the limit) is over, or the server stops.
 func (f *Frontend) until(ctx context.Context, wait time.Duration, look func() (enough bool, err error)) error {
+	held, release := f.held(ctx)
+	defer release()
 	end := f.clock.Now().Add(min(wait, f.limits.Wait))
 	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
 		enough, err := look()
@@ -141,10 +148,25 @@ func (f *Frontend) until(ctx context.Context, wait time.Duration, look func() (e
 		if err != nil || enough || left <= 0 {
 			return err
 		}
-		if err := f.pause(ctx, min(pause, left)); err != nil {
-			return err
+		if f.pause(held, min(pause, left)) != nil {
+			return ctx.Err() // nil: the server stops, and what look found last is the answer
 		}
 	}
+}
+
+// held is ctx until the server stops.
+func (f *Frontend) held(ctx context.Context) (context.Context, context.CancelFunc) {
+	held, release := context.WithCancel(ctx)
+	if f.stopping != nil {
+		go func() {
+			select {
+			case <-f.stopping:
+				release()
+			case <-held.Done():
+			}
+		}()
+	}
+	return held, release
 }
 
 // value puts a signal's value into the signal, or beside the thread, under its digest, if it is large for the head.
@@ -165,9 +187,27 @@ func (f *Frontend) load(ctx context.Context, tenant, thread string) (core.Head, 
 }
 
 func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
-	return try(ctx, f, func() (engine.Written, error) { return f.store.Signal(ctx, req) })
+	again := req.Signal.Kind != core.SignalMessage || req.Key != nil
+	return write(ctx, f, again, func() (engine.Written, error) { return f.store.Signal(ctx, req) })
 }
 
 func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
-	return try(ctx, f, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+	again := req.Prior == nil || req.Key != nil
+	return write(ctx, f, again, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+}
+
+// write is try for what can be told from its repeat. A message, or the next run of a thread, that has no key cannot be once a
+// worker has taken it up, so it is sent once:
+//
+//	stored, reply lost ── worker drains it ── sent again: stored twice
+func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {
+	if again {
+		return try(ctx, f, op)
+	}
+	w, err := op()
+	if errors.Is(err, engine.ErrUnavailable) {
+		err = &Error{Code: CodeUnavailable, RetryAfter: time.Second, cause: err,
+			Detail: "the store did not answer, so it may have been done; look before sending it again, or send it with an Idempotency-Key"}
+	}
+	return w, err
 }

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -42,20 +41,24 @@ func readParts(input json.RawMessage) ([]core.Part, error) {
 	if json.Unmarshal(input, &raw) != nil {
 		return nil, refuse(CodeInvalid, "input is a text or a list of parts")
 	}
-	parts := make([]core.Part, 0, len(raw))
+	parts := make([]core.Part, len(raw))
 	for i, r := range raw {
-		var part struct {
-			Type string  `json:"type"`
-			Text *string `json:"text"`
-		}
-		dec := json.NewDecoder(bytes.NewReader(r))
-		dec.DisallowUnknownFields()
-		if dec.Decode(&part) != nil || part.Type != "text" || part.Text == nil {
+		var ok bool
+		if parts[i], ok = readPart(r); !ok {
 			return nil, refuse(CodeInvalid, `input[%d] must be a part {"type":"text","text":"..."}`, i)
 		}
-		parts = append(parts, core.Part{Type: part.Type, Text: *part.Text})
 	}
 	return parts, nil
+}
+
+// readPart matches the members exactly, case included, as bodies are read everywhere.
+func readPart(raw json.RawMessage) (part core.Part, ok bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || len(members) != 2 || core.IsNull(members["text"]) {
+		return part, false
+	}
+	ok = json.Unmarshal(members["type"], &part.Type) == nil && part.Type == "text" && json.Unmarshal(members["text"], &part.Text) == nil
+	return part, ok
 }
 
 // readKey checks an idempotency key; the empty key means none.

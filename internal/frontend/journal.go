@@ -11,8 +11,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// journalPiece is how many segments are read at once.
-const journalPiece = 64
+// How many segments are read at once: more and more while they are light, one by one once they are heavy, so that what is held
+// in memory does not depend on what callers have sent.
+const (
+	firstPiece = 8
+	mostPiece  = 64
+)
+
+// pageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
+const pageBytes = 4 << 20
 
 // journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
 // nothing above it is visited, so that a segment no head has named is never seen.
@@ -22,8 +29,8 @@ func (f *Frontend) journal(ctx context.Context, p place, from int64, visit func(
 
 func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to int64, visit func(core.Segment) bool) error {
 	var before *core.Segment
-	for ; from <= to; from += journalPiece {
-		last := min(from+journalPiece-1, to)
+	for count := int64(firstPiece); from <= to; {
+		last := min(from+count-1, to)
 		piece, err := try(ctx, f, func() ([]core.Segment, error) { return f.store.Segments(ctx, tenant, thread, from, last) })
 		if err != nil {
 			return err
@@ -40,8 +47,25 @@ func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to
 				return nil
 			}
 		}
+		from, count = last+1, nextPiece(count, piece)
 	}
 	return nil
+}
+
+func nextPiece(count int64, read []core.Segment) int64 {
+	weight := 0
+	for _, s := range read {
+		for _, m := range s.Messages {
+			weight += len(m.Text())
+		}
+		for _, e := range s.Events {
+			weight += len(e.Data)
+		}
+	}
+	if weight > pageBytes/4 {
+		return 1
+	}
+	return min(2*count, mostPiece)
 }
 
 // errTorn: the journal is not the chain that the head says it is.
@@ -89,22 +113,25 @@ func readCursor(text string, from, to int64) (cursor, error) {
 
 func badCursor() *Error { return refuse(CodeBadCursor, "the cursor is not one of this list") }
 
-// collect reads up to limit entries of the segments up to to, from at on, and says where to go on.
-func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit int, entries func(core.Segment) []T) ([]T, cursor, error) {
-	items := []T{}
+// collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
+// never without an entry, once they weigh [pageBytes].
+func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit int, entries func(core.Segment) []T, weigh func(T) int) ([]T, cursor, error) {
+	items, weight := []T{}, 0
 	err := f.segments(ctx, h.Tenant, h.Thread, at.seq, to, func(s core.Segment) bool {
 		all := entries(s)
 		if s.Seq != at.seq {
 			at = cursor{seq: s.Seq}
 		}
 		at.read = min(at.read, len(all))
-		take := min(len(all)-at.read, limit-len(items))
-		items = append(items, all[at.read:at.read+take]...)
-		at.read += take
+		for at.read < len(all) && len(items) < limit && weight < pageBytes {
+			items = append(items, all[at.read])
+			weight += weigh(all[at.read])
+			at.read++
+		}
 		if at.read == len(all) {
 			at = cursor{seq: s.Seq + 1}
 		}
-		return len(items) < limit
+		return len(items) < limit && weight < pageBytes
 	})
 	return items, at, err
 }

@@ -10,13 +10,16 @@ import (
 )
 
 // List says which part of a list is wanted. Pages are read first and filtered then, so that one may be short, even empty,
-// with more behind it.
+// with more behind it. They also end early once they are heavy ([pageBytes]), for which they are read in pieces.
 type List struct {
 	Status string // of runs; empty for all
 	Agent  string // empty for all
 	Limit  int    // at most so many are read
 	Cursor string // of the page before; empty for the first
 }
+
+// listPiece is how many runs of a list are read at once.
+const listPiece = 10
 
 // Runs lists runs, newest first.
 func (f *Frontend) Runs(ctx context.Context, c Caller, q List) (wire.Page[wire.Run], error) {
@@ -41,28 +44,61 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 	if err := q.check(); err != nil {
 		return page, err
 	}
-	found, err := try(ctx, f, func() (listed[core.Record], error) {
-		items, next, err := f.store.Runs(ctx, c.Tenant, thread, q.Cursor, limit(q.Limit, 20, 100))
-		return listed[core.Record]{items, next}, err
-	})
-	if err != nil {
-		return page, listRefused(err)
-	}
-	page.Next = found.next
-	for _, r := range found.items {
-		if q.Agent != "" && r.Agent != q.Agent {
-			continue
+	weight := 0
+	page.Next = q.Cursor
+	for left := limit(q.Limit, 20, 100); left > 0 && weight < pageBytes; left -= listPiece {
+		found, err := try(ctx, f, func() (listed[core.Record], error) {
+			items, next, err := f.store.Runs(ctx, c.Tenant, thread, page.Next, min(left, listPiece))
+			return listed[core.Record]{items, next}, err
+		})
+		if err != nil {
+			return page, listRefused(err)
 		}
-		run, err := f.Run(ctx, c, r.Run) // the list is a hint, the head is the truth
+		runs, err := f.shown(ctx, c, q, found.items)
 		if err != nil {
 			return page, err
 		}
-		if q.Status == "" || run.Status == q.Status {
-			page.Items = append(page.Items, run)
+		for _, run := range runs {
+			weight += weighRun(run)
+		}
+		page.Items = append(page.Items, runs...)
+		if page.Next = found.next; page.Next == "" {
+			break
 		}
 	}
 	return page, nil
 }
+
+// shown reads the runs of records that fit the query. The list is a hint, the head is the truth.
+func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.Record) ([]wire.Run, error) {
+	var runs []wire.Run
+	for _, r := range records {
+		if q.Agent != "" && r.Agent != q.Agent {
+			continue
+		}
+		run, err := f.Run(ctx, c, r.Run)
+		if err != nil {
+			return nil, err
+		}
+		if q.Status == "" || run.Status == q.Status {
+			runs = append(runs, run)
+		}
+	}
+	return runs, nil
+}
+
+func weighRun(run wire.Run) int {
+	weight := 0
+	if run.Output != nil {
+		weight = len(*run.Output)
+	}
+	for _, p := range run.Pending {
+		weight += weighPending(p)
+	}
+	return weight
+}
+
+func weighPending(p wire.Pending) int { return len(p.Arguments) + len(p.Suspension.ResponseSchema) }
 
 func listRefused(err error) error {
 	if errors.Is(err, engine.ErrRefused) {
@@ -81,28 +117,47 @@ func (q List) check() error {
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
 func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
 	page := wire.Page[wire.Approval]{Items: []wire.Approval{}}
-	found, err := try(ctx, f, func() (listed[core.Head], error) {
-		items, next, err := f.store.Approvals(ctx, c.Tenant, q.Cursor, limit(q.Limit, 50, 200))
-		return listed[core.Head]{items, next}, err
-	})
-	if err != nil {
-		return page, listRefused(err)
+	weight := 0
+	page.Next = q.Cursor
+	for left := limit(q.Limit, 50, 200); left > 0 && weight < pageBytes; left -= listPiece {
+		found, err := try(ctx, f, func() (listed[core.Head], error) {
+			items, next, err := f.store.Approvals(ctx, c.Tenant, page.Next, min(left, listPiece))
+			return listed[core.Head]{items, next}, err
+		})
+		if err != nil {
+			return page, listRefused(err)
+		}
+		approvals, err := f.approvalsOf(ctx, q, found.items)
+		if err != nil {
+			return page, err
+		}
+		for _, a := range approvals {
+			weight += weighPending(a.Pending)
+		}
+		page.Items = append(page.Items, approvals...)
+		if page.Next = found.next; page.Next == "" {
+			break
+		}
 	}
-	page.Next = found.next
-	for _, h := range found.items {
+	return page, nil
+}
+
+func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) ([]wire.Approval, error) {
+	var approvals []wire.Approval
+	for _, h := range heads {
 		if q.Agent != "" && h.Agent != q.Agent {
 			continue
 		}
 		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
 		if err != nil {
-			return page, err
+			return nil, err
 		}
 		for _, w := range waiting {
-			page.Items = append(page.Items, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
+			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
 				Since: wire.Millis(w.since), Pending: pendingOf(w, h)})
 		}
 	}
-	return page, nil
+	return approvals, nil
 }
 
 // Thread reads a conversation's newest state.
@@ -126,11 +181,19 @@ func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), messagesOf)
+	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), messagesOf, weighMessage)
 	if at.seq <= h.Seq {
 		page.Next = at.String()
 	}
 	return page, err
+}
+
+func weighMessage(m wire.Message) int {
+	weight := len(m.Text)
+	for _, call := range m.ToolCalls {
+		weight += len(call.Arguments)
+	}
+	return weight
 }
 
 func messagesOf(s core.Segment) []wire.Message {

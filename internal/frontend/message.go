@@ -65,6 +65,14 @@ func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beg
 
 // deliver puts the message into the inbox of the open run. [errMoved], with the head that is there now, if that run ended.
 func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b beginning) (Started, core.Head, error) {
+	if len(b.parts) > f.limits.Inline {
+		if s, known, err := f.known(ctx, c, b); known || err != nil {
+			return s, head, err
+		}
+		if err := f.whyNot(head.Run, head); !errors.Is(err, errMoved) {
+			return Started{}, head, err
+		}
+	}
 	id := b.nonce
 	if b.key != "" {
 		id = core.Digest([]byte(b.record))[:24]

@@ -27,6 +27,9 @@ type Store interface {
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 
+	// Used is the record of a key that has not expired. [engine.ErrNotFound] if there is none.
+	Used(ctx context.Context, tenant, key string) (engine.Key, error)
+
 	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if there is none.
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 

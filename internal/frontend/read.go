@@ -179,7 +179,8 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), eventsOf)
+	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), eventsOf,
+		func(e wire.Event) int { return len(e.Data) })
 	if err != nil {
 		return wire.EventPage{}, err
 	}

@@ -162,15 +162,15 @@ func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b begin
 		return Started{}, err
 	}
 	for range lostRaces {
-		if prior.Open() && b.key == "" {
+		if s, known, err := f.known(ctx, c, b); known || err != nil {
+			return s, err
+		}
+		if prior.Open() {
 			return Started{}, runOpen(prior.Run)
 		}
 		s, now, err := f.follow(ctx, c, prior, b)
 		if !errors.Is(err, errMoved) {
 			return s, err
-		}
-		if now.Open() {
-			return Started{}, runOpen(now.Run)
 		}
 		prior = now
 	}
@@ -188,7 +188,7 @@ func contended() *Error {
 }
 
 // follow stores the run that comes after prior. [errMoved], with the head that is there now, if prior is not the thread's
-// finished head any more (or never was: the store looks for the key first, so that a repeat is known while its run is open).
+// finished head any more. A repeat that came in between is known by its key, which the store looks at first.
 func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b beginning) (Started, core.Head, error) {
 	head, err := f.nextHead(ctx, c, prior, b)
 	if err != nil {
@@ -226,6 +226,23 @@ func (f *Frontend) key(c Caller, key, record, run, digest string) *engine.Key {
 		return nil
 	}
 	return &engine.Key{Tenant: c.Tenant, Key: record, Run: run, Digest: digest, Expires: f.clock.Now().Add(f.limits.KeyLife).UnixMilli()}
+}
+
+// known answers a request on a thread whose key was used before. It only reads, so that a request that is refused for another
+// reason leaves nothing behind, no large input either; the store looks again when it writes.
+func (f *Frontend) known(ctx context.Context, c Caller, b beginning) (s Started, known bool, err error) {
+	if b.key == "" {
+		return Started{}, false, nil
+	}
+	used, err := try(ctx, f, func() (engine.Key, error) { return f.store.Used(ctx, c.Tenant, b.record) })
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return Started{}, false, nil
+	case err != nil:
+		return Started{}, false, err
+	}
+	s, err = f.keyTaken(ctx, c, used, b.digest)
+	return s, true, err
 }
 
 func (f *Frontend) keyTaken(ctx context.Context, c Caller, k engine.Key, digest string) (Started, error) {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"net/http"
+	"path"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -73,10 +74,12 @@ func (a *api) routes() {
 // handler answers a request, or returns why not before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// serve lets the mux find the handler, and words its own refusals as problems.
+// serve lets the mux find the handler, and words its own refusals as problems. A path with empty or dotted segments, which the
+// mux would redirect, is no path of ours: a redirected POST is one that some callers send again without its body.
 func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
-	if pattern != "" {
+	escaped := r.URL.EscapedPath()
+	if pattern != "" && path.Clean(escaped) == escaped {
 		a.mux.ServeHTTP(w, r)
 		return
 	}
@@ -84,7 +87,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(&refused, r)
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refused.header.Get("Allow"))
-		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: r.Method + " is not offered here"})
+		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not offered here"})
 		return
 	}
 	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "there is nothing at this path"})

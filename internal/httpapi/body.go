@@ -27,6 +27,9 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 }
 
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+	if _, err := query(r); err != nil { // what takes a body takes no parameters
+		return nil, err
+	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
 		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}
@@ -43,6 +46,15 @@ func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 
 func malformed(format string, args ...any) *frontend.Error {
 	return &frontend.Error{Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
+}
+
+// clipped is a caller's text, short enough to be shown in an answer.
+func clipped(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // checkJSON demands one JSON object in UTF-8 in which no object, however deep, has a member twice: two readers of such a
@@ -77,7 +89,7 @@ func checkMembers(dec *json.Decoder) error {
 		if name, ok := token.(string); ok && len(open) > 0 {
 			if top := &open[len(open)-1]; top.members != nil && !top.value {
 				if top.members[name] {
-					return malformed("the member %q is there twice", name)
+					return malformed("the member %q is there twice", clipped(name))
 				}
 				top.members[name], top.value = true, true
 				continue
@@ -112,13 +124,13 @@ func decodeStrict(raw json.RawMessage, to any) error {
 	known := membersOf(reflect.TypeOf(to).Elem())
 	for name := range members {
 		if !known[name] {
-			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the field %q is not known here", name)}
+			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the field %q is not known here", clipped(name))}
 		}
 	}
 	var mistyped *json.UnmarshalTypeError
 	err := json.Unmarshal(raw, to)
 	if errors.As(err, &mistyped) {
-		return malformed("the field %q must not be a %s", mistyped.Field, mistyped.Value)
+		return malformed("the field %q must not be a %s", clipped(mistyped.Field), clipped(mistyped.Value))
 	}
 	if err != nil {
 		return malformed("the body cannot be read")

@@ -20,7 +20,7 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 	}
 	for name, all := range values {
 		if !slices.Contains(known, name) {
-			return nil, &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", name)}
+			return nil, &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
 		}
 		if len(all) > 1 {
 			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}

@@ -51,6 +51,15 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"a key of absurd length", "POST", "/v1/runs", ok, header("Idempotency-Key", long), 400, "invalid_request", "key"},
 		{"C125 a bad action before the look-up", "POST", "/v1/runs/run_nobody_0/decisions", `{"target":"c1","action":"invalid_action"}`, nil, 400, "bad_action", ""},
 		{"a page of another site", "POST", "/v1/runs", ok, header("Sec-Fetch-Site", "cross-site"), 403, "forbidden", ""},
+		{"an empty segment", "GET", "/v1//runs", "", nil, 404, "not_found", ""},
+		{"a dotted path", "GET", "/v1/threads/x/../../runs", "", nil, 404, "not_found", ""},
+		{"a start at a path that is not clean", "POST", "/v1//runs", ok, nil, 404, "not_found", ""},
+		{"an encoded slash in an id", "GET", "/v1/runs/run_a%2F..%2Fb_0", "", nil, 404, "run_not_found", ""},
+		{"a zero byte in an id", "GET", "/v1/runs/run_%00_0", "", nil, 404, "run_not_found", ""},
+		{"a parameter with a start", "POST", "/v1/runs?agent=other", ok, nil, 400, "unknown_field", `"agent"`},
+		{"a parameter with a cancel", "POST", "/v1/runs/" + run.ID + "/cancel?force=1", "", nil, 400, "unknown_field", `"force"`},
+		{"not a number", "POST", "/v1/runs", `{"agent":"desk","input":NaN}`, nil, 400, "malformed_body", ""},
+		{"nested too deep", "POST", "/v1/runs", `{"agent":"desk","input":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, nil, 400, "malformed_body", ""},
 		{"a foreign host name", "GET", "/v1/runs", "", func(r *http.Request) { r.Host = "rebound.example:80" }, 403, "forbidden", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,5 +157,16 @@ func TestFaultsShowNothingOfTheInside(t *testing.T) {
 				t.Errorf("got %d %s, Retry-After %q", got.StatusCode, got.text, got.Header.Get("Retry-After"))
 			}
 		})
+	}
+}
+
+func TestWhatACallerWroteIsShownClipped(t *testing.T) {
+	s := newServer(t, settings{})
+	name := strings.Repeat("\u00e9", 200_000)
+	for _, body := range []string{`{"` + name + `":1}`, `{"a":{"` + name + `":1,"` + name + `":1}}`} {
+		got := s.send("POST", "/v1/runs", body)
+		if p := got.problem(t); got.StatusCode != 400 || len(got.text) > 1000 || !strings.Contains(p.Detail, "\u00e9") {
+			t.Errorf("%d with %d bytes", got.StatusCode, len(got.text))
+		}
 	}
 }

@@ -62,6 +62,9 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
 	if r.ContentLength != 0 {
 		if err := readBody(w, r, &struct{}{}); err != nil {
 			return err

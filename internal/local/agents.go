@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ type Definitions interface {
 	Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error)
 	PutDefinition(ctx context.Context, d engine.Definition) error
 	Deploy(ctx context.Context, tenant, name, digest string) error
+	Undeploy(ctx context.Context, tenant, name string) error
 }
 
 // Agents puts models and tool bodies behind stored definitions. Safe for concurrent use.
@@ -44,19 +46,19 @@ func NewAgents(stored Definitions, tools *tool.Registry, dir string) *Agents {
 	return &Agents{stored: stored, tools: tools, dir: dir, known: map[versions]engine.Agent{}}
 }
 
-// Deploy makes every agent of the directory what new runs start with. Versions that sleeping runs are pinned to stay.
+// Deploy makes the agents of the directory, and no others, what new runs start with. Nothing is deployed if one of them cannot be.
+// Versions that sleeping runs are pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition, error) {
 	loaded, err := agent.Load(a.dir)
 	if err != nil {
 		return nil, err
 	}
+	if err := a.check(loaded); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
 	for _, d := range loaded {
-		if missing := d.Missing(a.tools.Specs()); len(missing) > 0 {
-			return nil, fmt.Errorf("agent %s: this program has no function %q; name one it has, or build one that registers it", d.Name, missing[0])
-		}
-		if _, err := a.build(d, nil); err != nil {
-			return nil, err
-		}
+		names[d.Name] = true
 		stored := engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
 		if err := a.stored.PutDefinition(ctx, stored); err != nil {
 			return nil, err
@@ -65,13 +67,41 @@ func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition,
 			return nil, err
 		}
 	}
-	return loaded, nil
+	return loaded, a.undeploy(ctx, tenant, names)
+}
+
+// check says everything that keeps definitions from being run by this program.
+func (a *Agents) check(loaded []agent.Definition) error {
+	var wrong []error
+	for _, d := range loaded {
+		for _, name := range d.Missing(a.tools.Specs()) {
+			wrong = append(wrong, fmt.Errorf("agent %s: this program has no function %q; name one it has, or build one that registers it", d.Name, name))
+		}
+		if _, err := a.build(d, nil); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// undeploy takes away what was deployed before and is not any more.
+func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bool) error {
+	before, err := a.stored.Deployed(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	for _, d := range before {
+		if !keep[d.Name] {
+			err = errors.Join(err, a.stored.Undeploy(ctx, tenant, d.Name))
+		}
+	}
+	return err
 }
 
 // Load implements [engine.Agents].
 func (a *Agents) Load(ctx context.Context, tenant, name, version string) (engine.Agent, error) {
 	current, err := a.stored.Current(ctx, tenant, name)
-	if err != nil {
+	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
 		return engine.Agent{}, err
 	}
 	key := versions{tenant, name, version, current.Digest}
@@ -99,6 +129,9 @@ func (a *Agents) assemble(pinned, current engine.Definition) (engine.Agent, erro
 	d, err := agent.Decode(pinned.Body)
 	if err != nil {
 		return engine.Agent{}, err
+	}
+	if current.Digest == "" {
+		return a.build(d, nil)
 	}
 	deployed, err := agent.Decode(current.Body)
 	if err != nil {

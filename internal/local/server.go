@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
@@ -33,14 +34,29 @@ type Options struct {
 	Version    string
 }
 
+const (
+	drainTime = 15 * time.Second // how long steps at hand may take when the process is asked to stop
+	tenant    = "default"
+)
+
 // Timing of the embedded runtime. An activation may take as long as its lease; a process that dies is found by another one a
 // lease and a sweep later, and by itself, started again alone, at once.
-const (
-	sweepPeriod = 5 * time.Second
-	lease       = 2 * time.Minute
-	drainTime   = 15 * time.Second // how long steps at hand may take when the process is asked to stop
-	tenant      = "default"
+//
+// They are text, so that a test of whole processes can build the program with shorter ones (-ldflags -X) and need not wait for
+// minutes. Nobody who runs the program can change them: two processes on one directory should agree.
+var (
+	leaseText = "2m"
+	sweepText = "5s"
 )
+
+type timing struct{ lease, margin, sweep time.Duration }
+
+// readTiming keeps a twelfth of the lease for writing down what was done.
+func readTiming() (timing, error) {
+	lease, err1 := time.ParseDuration(leaseText)
+	sweep, err2 := time.ParseDuration(sweepText)
+	return timing{lease: lease, margin: lease / 12, sweep: sweep}, errors.Join(err1, err2)
+}
 
 // Server is a running embedded runtime.
 type Server struct {
@@ -74,11 +90,34 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := CheckAddr(o.Addr, len(tokens) > 0); err != nil {
 		return nil, err
 	}
+	times, err := readTiming()
+	if err != nil {
+		return nil, err
+	}
+	d, err := openData(ctx, o, times)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.serve(ctx, o, times, tokens)
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return s, nil
+}
+
+// data is an open data directory and this process's share of it.
+type data struct {
+	db    *sqlite.DB
+	share *lock
+}
+
+// openData opens the file, and puts right what a dead process left behind if nobody else lives.
+func openData(ctx context.Context, o Options, times timing) (*data, error) {
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
-	clock, random := Clock{}, Random{}
-	db, err := sqlite.Open(ctx, filepath.Join(o.Data, "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Visibility: lease + time.Minute})
+	db, err := sqlite.Open(ctx, filepath.Join(o.Data, "dormouse.db"),
+		sqlite.Options{Clock: Clock{}, Random: Random{}, Visibility: times.lease + time.Minute})
 	if err != nil {
 		return nil, err
 	}
@@ -92,40 +131,55 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	agents := NewAgents(db, o.Tools, o.Agents)
+	return &data{db, share}, nil
+}
+
+func (d *data) close() error {
+	defer d.share.release()
+	return d.db.Close()
+}
+
+// serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
+func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha256.Size]byte) (*Server, error) {
+	agents := NewAgents(d.db, o.Tools, o.Agents)
 	deployed, err := agents.Deploy(ctx, tenant)
 	if err != nil {
-		share.release()
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
-	for _, d := range deployed {
-		o.Logger.Info("agent", "name", d.Name, "version", d.Digest())
+	for _, a := range deployed {
+		o.Logger.Info("agent", "name", a.Name, "version", a.Digest())
+	}
+	if len(deployed) == 0 {
+		o.Logger.Warn("there is no agent file in the directory; nothing can be started", "agents", o.Agents)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
-		share.release()
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
-	eng := engine.New(engine.Options{Store: db, Waker: db, Agents: agents, Clock: clock, Random: random, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Lease: lease, Grain: sweepPeriod})
-	front := frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: clock, Random: random, Describe: agents.Describe})
-	work := &pool{queue: db, engine: eng, clock: clock, arrived: db.Arrived(), log: o.Logger}
-	overdue := &sweep{store: db, waker: db, clock: clock, period: sweepPeriod, log: o.Logger}
-	web := &http.Server{Handler: httpapi.New(httpapi.Options{Frontend: front, Tokens: tokens, Version: o.Version, Logger: o.Logger}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)}
+	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: Clock{}, Random: Random{}, Logger: o.Logger,
+		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
+	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: Clock{}, Random: Random{},
+		Stopping: ctx.Done(), Describe: agents.Describe})
+	work := &pool{queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
+	overdue := &sweep{store: d.db, waker: d.db, clock: Clock{}, period: times.sweep, log: o.Logger}
+	api := httpapi.New(httpapi.Options{Frontend: front, Tokens: tokens, Version: o.Version, Logger: o.Logger})
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		s.err = errors.Join(serve(ctx, web, listener, work, overdue, max(o.Workers, 0)), db.Close())
-		share.release()
+		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue, o.Workers), d.close())
 	}()
 	return s, nil
 }
 
+func webServer(api http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{Handler: api, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, // a read is held for at most 20 s
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
 // serve runs until ctx ends, or the web server fails, and everything has stopped.
 func serve(ctx context.Context, web *http.Server, listener net.Listener, work *pool, overdue *sweep, workers int) error {
-	if workers == 0 {
+	if workers <= 0 {
 		workers = 4
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -189,6 +243,17 @@ type notices struct{ log *slog.Logger }
 
 func (n notices) Notify(_ context.Context, what engine.Notice) error {
 	n.log.Info("a call waits for an answer", "run", what.Run, "tool", what.Call.ToolName, "kind", what.Call.Kind,
-		"answer", fmt.Sprintf("dormouse decide %s %s", what.Run, what.Call.Suspension.ID))
+		"answer", fmt.Sprintf("dormouse decide %s %s %s", what.Run, what.Call.Suspension.ID, flags(what.Call.Kind)))
 	return nil
+}
+
+// flags are those of `dormouse decide` that answer a kind of wait.
+func flags(k core.Kind) string {
+	switch k {
+	case core.KindApproval:
+		return "--approve (or --deny)"
+	case core.KindUnknownOutcome:
+		return "--result JSON (or --error TEXT, --approve to run it, --deny to leave it)"
+	}
+	return "--result JSON (or --error TEXT)"
 }

@@ -65,7 +65,8 @@ func compile(expression string) (*regexp.Regexp, error) {
 	return regexp.Compile(expression)
 }
 
-// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at; it ends the run.
+// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at; it ends the run, which shows
+// it: a script has no secrets from whoever talks to it.
 func (m *Model) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
 	now := read(p.Messages)
 	for _, t := range m.turns {
@@ -73,7 +74,7 @@ func (m *Model) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
 			return t.answer(groups, now.calls), nil
 		}
 	}
-	return core.Turn{}, fmt.Errorf("scripted: no turn of the script of %s answers %s", m.name, now)
+	return core.Turn{}, &engine.ModelError{Detail: fmt.Sprintf("no turn of the script of %s answers %s", m.name, now)}
 }
 
 // situation is what a script looks at.

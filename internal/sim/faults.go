@@ -185,6 +185,10 @@ func (s Store) PutPayload(ctx context.Context, tenant, thread, digest string, bo
 	return err
 }
 
+func (s Store) Used(ctx context.Context, tenant, key string) (engine.Key, error) {
+	return op(ctx, s.Faults, s.Lose, "used", func() (engine.Key, error) { return s.Inner.Used(ctx, tenant, key) })
+}
+
 func (s Store) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
 	return op(ctx, s.Faults, s.Lose, "archived", func() (core.Record, error) { return s.Inner.Archived(ctx, tenant, run) })
 }

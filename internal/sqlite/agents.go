@@ -29,6 +29,14 @@ func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 	})
 }
 
+// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to them.
+func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
+	return exec(ctx, db, func(t *tx) error {
+		_, err := t.exec("DELETE FROM deployed WHERE tenant = ? AND name = ?", tenant, name)
+		return err
+	})
+}
+
 // Definition returns a stored version. [engine.ErrNotFound] if it is not there.
 func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d engine.Definition, err error) {
 	const query = "SELECT tenant, name, digest, body FROM definitions WHERE tenant = ? AND name = ? AND digest = ?"

@@ -53,6 +53,10 @@ func (s *inTurn) Signal(ctx context.Context, req engine.SignalRequest) (engine.W
 	return s.db().Signal(ctx, req)
 }
 
+func (s *inTurn) Used(ctx context.Context, tenant, key string) (engine.Key, error) {
+	return s.db().Used(ctx, tenant, key)
+}
+
 func (s *inTurn) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
 	return s.db().Archived(ctx, tenant, run)
 }

@@ -128,3 +128,10 @@ func (t *tx) putKey(key *engine.Key, now int64) error {
 	}
 	return &taken
 }
+
+// Used implements frontend.Store.
+func (db *DB) Used(ctx context.Context, tenant, key string) (k engine.Key, err error) {
+	const query = "SELECT tenant, key, run, digest, expires FROM keys WHERE tenant = ? AND key = ? AND (expires = 0 OR expires > ?)"
+	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, query, tenant, key, db.now())
+	return k, err
+}

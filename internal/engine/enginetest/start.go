@@ -164,6 +164,11 @@ func testStartKey(t *storeTest) {
 	t.must(err)
 	_, err = t.store.Start(t.Context(), req)
 	t.keyTaken(err, *req.Key)
+	used, err := t.store.Used(t.Context(), tenant, "k1")
+	t.must(err)
+	t.equal("used key", used, *req.Key)
+	_, err = t.store.Used(t.Context(), "another tenant", "k1")
+	t.wantErr(err, engine.ErrNotFound)
 	done := t.commit(finish(t.claim(w.Head, "w9", 5000), 1))
 	again := succeed(done, "run_a_9")
 	again.Key = &engine.Key{Tenant: tenant, Key: "k1", Run: "run_a_9", Digest: "d2"}

@@ -22,6 +22,7 @@ type Store interface {
 	Start(ctx context.Context, req engine.StartRequest) (engine.Written, error)
 	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
+	Used(ctx context.Context, tenant, key string) (engine.Key, error)
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)

@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/recording"
+	"github.com/dormouse-dev/dormouse/internal/replay"
+)
+
+// recorded writes text as a file of conversations and returns its name.
+func recorded(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "talks.jsonl")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+const talk = `{"id":"t1","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]}` + "\n"
+
+func TestReplayRefuses(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		stderr string
+	}{
+		{"neither a file nor generate", nil, "--generate N"},
+		{"both a file and generate", []string{"x.jsonl", "--generate", "2"}, "either"},
+		{"generating less than nothing", []string{"--generate", "-1"}, "N from 1"},
+		{"a file that is not there", []string{"no/such.jsonl"}, "no/such.jsonl"},
+		{"an empty file", []string{recorded(t, "")}, "talks.jsonl"},
+		{"a line that is not JSON", []string{recorded(t, talk+"nonsense\n")}, "talks.jsonl:2: not JSON"},
+		{"a message of an unknown role", []string{recorded(t, talk+`{"messages":[{"role":"user","content":"a"},{"role":"wizard","content":"b"}]}`)},
+			"talks.jsonl:2: message 2"},
+		{"a rate that is none", []string{recorded(t, talk), "--faults", "1"}, "--faults is a rate"},
+		{"a rate that is no number", []string{recorded(t, talk), "--faults", "NaN"}, "--faults is a rate"},
+		{"no workers", []string{recorded(t, talk), "--workers", "0"}, "--workers is a number from 1"},
+		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := dormouse(t, nil, append([]string{"replay"}, tt.args...)...)
+			out.wantExit(t, cli.ExitUsage)
+			contains(t, out.stderr, tt.stderr)
+			if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 {
+				t.Errorf("want one line on stderr alone: %q, %q", out.stdout, out.stderr)
+			}
+		})
+	}
+}
+
+func TestReplayReports(t *testing.T) {
+	file := recorded(t, talk)
+	t.Run("for people, with the progress apart", func(t *testing.T) {
+		out := dormouse(t, nil, "replay", file)
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "conversations", "mismatches")
+		contains(t, out.stderr, "1 of 1 conversations")
+		if strings.Contains(out.stdout, "1 of 1") {
+			t.Errorf("the progress is on stdout:\n%s", out.stdout)
+		}
+	})
+	t.Run("for programs, with nothing beside it", func(t *testing.T) {
+		out := dormouse(t, nil, "replay", file, "--json")
+		out.wantExit(t, cli.ExitOK)
+		var report replay.Report
+		if err := json.Unmarshal([]byte(out.stdout), &report); err != nil || report.Conversations != 1 || report.Mismatches != 0 {
+			t.Errorf("report %+v, %v", report, err)
+		}
+		if out.stderr != "" {
+			t.Errorf("stderr %q", out.stderr)
+		}
+	})
+}
+
+func TestReplayGenerates(t *testing.T) {
+	made := dormouse(t, nil, "replay", "--generate", "3", "--seed", "5")
+	made.wantExit(t, cli.ExitOK)
+	conversations, err := recording.Read(bytes.NewReader([]byte(made.stdout)), "made")
+	if err != nil || len(conversations) != 3 {
+		t.Fatalf("%d conversations, %v", len(conversations), err)
+	}
+	if again := dormouse(t, nil, "replay", "--generate", "3", "--seed", "5"); again.stdout != made.stdout {
+		t.Error("one seed made two files")
+	}
+	dormouse(t, nil, "replay", recorded(t, made.stdout), "--faults", "0.05", "--seed", "2").wantExit(t, cli.ExitOK)
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package local
+
+import (
+	"errors"
+	"testing"
+)
+
+// take locks as a process of its own would: locks belong to the open file, not to the process.
+func take(t *testing.T, dir string) (l *lock, alone bool) {
+	t.Helper()
+	l, err := lockData(dir, func() error {
+		alone = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, alone
+}
+
+func TestOnlyTheFirstIsAlone(t *testing.T) {
+	dir := t.TempDir()
+	a, alone := take(t, dir)
+	if !alone {
+		t.Error("the first is not alone")
+	}
+	b, alone := take(t, dir)
+	if alone {
+		t.Error("the second is alone")
+	}
+	a.release()
+	c, alone := take(t, dir)
+	if alone {
+		t.Error("the third is alone while the second lives")
+	}
+	b.release()
+	c.release()
+	d, alone := take(t, dir)
+	if !alone {
+		t.Error("who comes after all others have gone is not alone")
+	}
+	d.release()
+}
+
+func TestTheSecondWaitsUntilTheFirstHasPutThingsRight(t *testing.T) {
+	dir := t.TempDir()
+	type taken struct {
+		l   *lock
+		err error
+	}
+	second := make(chan taken, 1)
+	a, err := lockData(dir, func() error {
+		started := make(chan struct{})
+		go func() {
+			close(started)
+			l, err := lockData(dir, func() error { return nil })
+			second <- taken{l, err}
+		}()
+		<-started
+		select {
+		case <-second:
+			t.Error("the second works before the first is ready")
+		default:
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := <-second
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	got.l.release()
+	a.release()
+}
+
+func TestALockWhoseWorkFailedIsFree(t *testing.T) {
+	dir := t.TempDir()
+	wrong := errors.New("wrong")
+	if _, err := lockData(dir, func() error { return wrong }); !errors.Is(err, wrong) {
+		t.Fatalf("got %v", err)
+	}
+	l, alone := take(t, dir)
+	if !alone {
+		t.Error("the lock is held by nobody and refused")
+	}
+	l.release()
+	if _, err := lockData(dir+"/nowhere", func() error { return nil }); err == nil {
+		t.Error("a directory that is not there was locked")
+	}
+}
