@@ -58,51 +58,6 @@ type Store interface {
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 }
 
-// ClaimRequest asks for a thread's run. Claim is random for each claim; only its own retries share it, never two
-// deliveries of one message.
-type ClaimRequest struct {
-	Tenant, Thread string
-	Claim          string
-	Now            int64 // the caller's clock
-	LeaseEnd       int64
-	Due            int64 // when the sweep shall look, should the owner die
-	Schema         int
-}
-
-// CommitRequest is one write of the owner.
-type CommitRequest struct {
-	// Next is the head after the write. The store takes the owner's attributes from it; Inbox, Sigs and Due are not among
-	// them. Next.Epoch and Next.Rev-1 are the condition. Next.CID is the write's stamp. Next.Lease 0 gives the
-	// claim up.
-	Next core.Head
-
-	// Segment is what the write adds to the journal, nil for nothing. Its number is Next.Seq, its stamp Next.CID.
-	Segment *core.Segment
-
-	// Drained are the inbox keys whose signals the segment contains.
-	Drained []string
-
-	// AllSeen demands that Sigs is still Seen.
-	AllSeen bool
-	Seen    int64
-
-	// Due is what the index shall say; nil leaves it as it is, 0 removes the entry.
-	Due *int64
-
-	// Wake asks for a wake-up after the write. A store that is also the queue may send it in the same transaction and say so in
-	// [Written.Woken].
-	Wake *Delay
-}
-
-// Delay is how much later a message shall be visible.
-type Delay struct{ For time.Duration }
-
-// Written is what a write leaves behind.
-type Written struct {
-	Head  core.Head
-	Woken bool // the wake-up was sent in the same transaction
-}
-
 // Wakeup is a hint that a thread may have work. It may be lost, doubled, late or out of order, and carries nothing else.
 type Wakeup struct {
 	Tenant string `json:"tenant"`
@@ -225,61 +180,6 @@ type Notifier interface {
 type Notice struct {
 	Tenant, Thread, Run string
 	Call                core.SuspendedCall
-}
-
-// What callers' side of a store is asked for; see package frontend, which owns the interface.
-
-// StartRequest creates a run.
-type StartRequest struct {
-	// Head is the head to create, or, with Prior, the head that takes its place.
-	Head core.Head
-
-	// Prior is the finished head this run follows, as it was read: the condition is its Rev and that it is done. It is kept as a
-	// [core.Record]. Nil creates the thread, on condition that there is none.
-	Prior *core.Head
-
-	// Key makes the start idempotent; nil for a start without a key, or one that creates its thread.
-	Key *Key
-
-	Due  int64
-	Wake *Delay
-}
-
-// Key is a record that something was done once.
-type Key struct {
-	Tenant  string
-	Key     string
-	Run     string
-	Digest  string // of the request: the same key with another digest is a mistake of the caller
-	Expires int64
-}
-
-// KeyTakenError: the key was used before, by the request it carries. Nothing was written.
-type KeyTakenError struct{ Key Key }
-
-func (e *KeyTakenError) Error() string { return "engine: the key was used before" }
-
-// SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head still holds Run, that its
-// end is not set, that InboxKey is not there, and on those below.
-type SignalRequest struct {
-	Tenant, Thread, Run string
-	InboxKey            string
-	Signal              core.Signal
-
-	// Call and Suspension: this call is suspended on exactly this suspension.
-	Call, Suspension string
-
-	// MaxMessages: fewer than this many signals are in the inbox; 0 for no limit.
-	MaxMessages int
-
-	// NobodyWaits: no call is suspended that a message does not answer.
-	NobodyWaits bool
-
-	// Key, if set, is put in the same transaction; [*KeyTakenError] if it is there.
-	Key *Key
-
-	Due  int64
-	Wake *Delay
 }
 
 // Definition is a stored version of an agent.

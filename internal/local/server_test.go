@@ -3,9 +3,12 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -221,6 +224,41 @@ func TestC114ADeployTakesRightsFromSleepingRuns(t *testing.T) {
 	}
 	if fresh := second.begin(t); fresh.AgentVersion == run.AgentVersion {
 		t.Error("a new run has the old version")
+	}
+}
+
+func TestAHundredDifferentDecisionsAtOnceOneCountsAndTheCallRunsOnce(t *testing.T) {
+	var paid atomic.Int64
+	r := newRig(t, func(context.Context) error {
+		paid.Add(1)
+		return nil
+	})
+	r.deploy(asked)
+	s := r.start()
+	run := s.await(t, s.begin(t).ID, "waiting")
+	var all sync.WaitGroup
+	var accepted atomic.Int64
+	winners := make([]string, 100)
+	for i := range 100 {
+		all.Go(func() {
+			id := fmt.Sprintf("decision %d", i)
+			_, err := s.Decide(t.Context(), run.ID, wire.Decision{DecisionID: id, Target: run.Pending[0].Suspension.ID, Action: "resume"})
+			var refused *client.Error
+			switch {
+			case err == nil:
+				accepted.Add(1)
+				winners[i] = id
+			case errors.As(err, &refused) && refused.Code == "already_decided" && refused.Winner != nil:
+				winners[i] = refused.Winner.DecisionID
+			default:
+				t.Errorf("%s: %v", id, err)
+			}
+		})
+	}
+	all.Wait()
+	s.await(t, run.ID, "done")
+	if accepted.Load() != 1 || paid.Load() != 1 || len(slices.Compact(winners)) != 1 {
+		t.Errorf("%d accepted, paid %d times, told of %v", accepted.Load(), paid.Load(), slices.Compact(winners))
 	}
 }
 
