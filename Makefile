@@ -17,7 +17,7 @@ demo: build ## one run: starts, waits for an approval, survives kill -9, finishe
 	go run ./examples/refund-desk/demo -bin bin/dormouse -agents examples/refund-desk
 
 test: ## all tests, with the race detector, in random order (needs a C compiler)
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on $(FLAGS) ./...
 
 lint: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }

@@ -133,7 +133,7 @@ func (d *draft) begin(call ToolCall) error {
 	if err := d.move(call.ID, CallRunning); err != nil {
 		return err
 	}
-	d.event(CallStarted, d.state(call), 0)
+	d.event(EventCallStarted, d.state(call), 0)
 	return nil
 }
 
@@ -144,14 +144,16 @@ func (d *draft) setIntent(id string) {
 	d.h.Calls[id] = c
 }
 
+// settled is the event that tells of each terminal status.
+var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
+
 // settleCall closes a call with the result that the model will see.
 func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
 	if err := d.move(call.ID, status); err != nil {
 		return err
 	}
 	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
-	types := map[CallStatus]EventType{CallSucceeded: CallSucceededAt, CallFailed: CallFailedAt, CallCancelled: CallCancelledAt}
-	d.event(types[status], d.state(call), m)
+	d.event(settled[status], d.state(call), m)
 	return nil
 }
 
@@ -175,7 +177,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	if c.Times == 1 {
 		d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
 	}
-	d.event(CallSuspendedAt, NewSuspendedCall(call, kind, t), 0)
+	d.event(EventCallSuspended, NewSuspendedCall(call, kind, t), 0)
 	if d.v.Notify {
 		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
 	}
@@ -193,8 +195,8 @@ func (d *draft) openTurn() {
 	}
 	d.h.Turn++
 	d.h.TurnOpen = true
-	d.event(RunStatusChanged, d.runState(RunRunning, nil), 0)
-	d.event(TurnStarted, nil, 0)
+	d.event(EventRunStatus, d.runState(RunRunning, nil), 0)
+	d.event(EventTurnStarted, nil, 0)
 }
 
 func (d *draft) runState(s RunStatus, r *Reason) RunState {

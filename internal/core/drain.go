@@ -107,7 +107,7 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
 	if !apply || !ok || c.Status != CallSuspended || c.Sus != key {
-		d.event(DecisionRecorded, rec, 0)
+		d.event(EventDecisionRecorded, rec, 0)
 		return nil
 	}
 	rec.Applied = true
@@ -134,7 +134,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	d.h.Calls[call.ID] = c
 	d.round.Decisions[rec.Suspension] = rec
 	delete(d.h.Out, "n:"+rec.Suspension)
-	d.event(DecisionRecorded, rec, 0)
-	d.event(CallResumed, d.state(call), 0)
+	d.event(EventDecisionRecorded, rec, 0)
+	d.event(EventCallResuming, d.state(call), 0)
 	return nil
 }

@@ -51,7 +51,7 @@ func TestMessageAsAnswer(t *testing.T) {
 		var applied []string
 		for _, e := range c.Segment.Events {
 			var rec DecisionRecord
-			if e.Type == DecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && rec.Applied {
+			if e.Type == EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && rec.Applied {
 				applied = append(applied, rec.DecisionID)
 			}
 		}
@@ -73,7 +73,7 @@ func TestADecisionThatCannotBeReadDoesNotKeepARunFromEnding(t *testing.T) {
 	}
 	for _, e := range c.Segment.Events {
 		var rec DecisionRecord
-		if e.Type == DecisionRecorded && (json.Unmarshal(e.Data, &rec) != nil || rec.DecisionID != "d" || rec.Applied) {
+		if e.Type == EventDecisionRecorded && (json.Unmarshal(e.Data, &rec) != nil || rec.DecisionID != "d" || rec.Applied) {
 			t.Errorf("recorded: %s", e.Data)
 		}
 	}

@@ -13,20 +13,20 @@ const (
 
 func (d *draft) endActivation(outcome string) {
 	d.h.Activations++
-	d.event(ActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome}, 0)
+	d.event(EventActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome}, 0)
 }
 
 func (d *draft) endStep() {
 	if d.h.StepOpen {
 		d.h.StepOpen = false
-		d.event(StepEnded, nil, 0)
+		d.event(EventStepEnded, nil, 0)
 	}
 }
 
 func (d *draft) endTurn(data map[string]any) {
 	if d.h.TurnOpen {
 		d.h.TurnOpen = false
-		d.event(TurnEnded, data, 0)
+		d.event(EventTurnEnded, data, 0)
 	}
 }
 
@@ -72,7 +72,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	outcome, pending := d.pending()
 	d.endTurn(map[string]any{"status": Suspended, "pending": pending})
 	d.endActivation(outcome)
-	d.event(RunStatusChanged, d.runState(RunWaiting, nil), 0)
+	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
 	d.h.Lease = 0
 	due := d.h.Deadline
 	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
@@ -163,7 +163,7 @@ func (d *draft) releaseDone() (Plan, error) {
 	d.endStep()
 	d.endTurn(map[string]any{"status": RunDone, "reason": r.Kind, "code": r.Code, "detail": r.Detail})
 	d.endActivation(OutcomeDone)
-	d.event(RunStatusChanged, d.runState(RunDone, &r), 0)
+	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
 	d.h.Lease = 0
 	due := int64(0)
 	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil

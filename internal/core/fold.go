@@ -24,7 +24,7 @@ func (d *draft) foldTurn() error {
 	d.h.InputTokens += t.InputTokens
 	d.h.OutputTokens += t.OutputTokens
 	d.h.ModelTries, d.h.NotBefore = 0, 0
-	d.event(StepStarted, nil, 0)
+	d.event(EventStepStarted, nil, 0)
 	calls := make([]ToolCall, len(t.Calls))
 	used := cloneMap(d.v.Used)
 	for i, c := range t.Calls {
@@ -34,14 +34,14 @@ func (d *draft) foldTurn() error {
 	}
 	m := d.message(Message{Role: RoleAssistant, Parts: TextParts(t.Text), Calls: calls})
 	if t.Text != "" {
-		d.event(TextEnded, nil, m)
+		d.event(EventTextEnded, nil, m)
 	}
 	d.h.Round = d.seq()
 	d.h.Calls = make(map[string]Call, len(calls))
 	d.round = Round{Calls: calls, Decisions: map[string]DecisionRecord{}}
 	for i, c := range calls {
 		d.h.Calls[c.ID] = Call{}
-		d.event(CallReady, map[string]any{"call_id": c.ID}, m)
+		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)
 		if i >= d.v.Limits.Calls {
 			if err := d.refuse(c, fmt.Sprintf("Not run: one turn may ask for at most %d tool calls.", d.v.Limits.Calls)); err != nil {
 				return err

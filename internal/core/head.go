@@ -90,8 +90,8 @@ type Call struct {
 	Status   CallStatus `json:"st"`
 	Kind     Kind       `json:"kind,omitempty"`
 	Mode     ResumeMode `json:"mode,omitempty"`
-	Sus      string     `json:"sus,omitempty"`  // the suspension it waits on, or waited on last
-	Deadline int64      `json:"dl,omitempty"`   //
+	Sus      string     `json:"sus,omitempty"` // the suspension it waits on, or waited on last
+	Deadline int64      `json:"dl,omitempty"`
 	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
 	Times    int        `json:"n,omitempty"`    // how often it was suspended
 	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash

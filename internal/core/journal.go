@@ -73,22 +73,22 @@ func TextParts(text string) []Part {
 type EventType string
 
 const (
-	TurnStarted      EventType = "turn.started"
-	TurnEnded        EventType = "turn.ended"
-	StepStarted      EventType = "step.started"
-	StepEnded        EventType = "step.ended"
-	TextEnded        EventType = "text.ended"
-	CallReady        EventType = "call.ready"
-	CallInvalid      EventType = "call.invalid"
-	CallStarted      EventType = "call.started"
-	CallSuspendedAt  EventType = "call.suspended"
-	CallResumed      EventType = "call.resuming"
-	CallSucceededAt  EventType = "call.succeeded"
-	CallFailedAt     EventType = "call.failed"
-	CallCancelledAt  EventType = "call.cancelled"
-	DecisionRecorded EventType = "decision.recorded"
-	ActivationEnded  EventType = "activation.ended"
-	RunStatusChanged EventType = "run.status"
+	EventTurnStarted      EventType = "turn.started"
+	EventTurnEnded        EventType = "turn.ended"
+	EventStepStarted      EventType = "step.started"
+	EventStepEnded        EventType = "step.ended"
+	EventTextEnded        EventType = "text.ended"
+	EventCallReady        EventType = "call.ready"
+	EventCallInvalid      EventType = "call.invalid"
+	EventCallStarted      EventType = "call.started"
+	EventCallSuspended    EventType = "call.suspended"
+	EventCallResuming     EventType = "call.resuming"
+	EventCallSucceeded    EventType = "call.succeeded"
+	EventCallFailed       EventType = "call.failed"
+	EventCallCancelled    EventType = "call.cancelled"
+	EventDecisionRecorded EventType = "decision.recorded"
+	EventActivationEnded  EventType = "activation.ended"
+	EventRunStatus        EventType = "run.status"
 )
 
 // Event is one thing that happened, numbered without gaps per thread.
@@ -169,9 +169,9 @@ func (s Segment) expand(e Event) Event {
 		}
 	}
 	switch e.Type {
-	case TextEnded:
+	case EventTextEnded:
 		data["text"] = m.Text()
-	case CallReady:
+	case EventCallReady:
 		for _, c := range m.Calls {
 			if c.ID == data["call_id"] {
 				data["tool_name"], data["arguments"] = c.Name, c.Arguments

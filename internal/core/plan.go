@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // View is everything [Decide] may look at.
 type View struct {
@@ -16,7 +19,7 @@ type View struct {
 	Fresh    func() string              // unguessable text, new each time
 	Put      int                        // number of the next write within this activation
 
-	// TimeUp: too little of the activation is left to begin a body or a model call.
+	// TimeUp: too little of the activation is left to begin a body or a model call, and the next one will have more.
 	TimeUp bool
 
 	// Asked: this activation has called the model; it does not call it twice.
@@ -148,7 +151,7 @@ func (d *draft) next() (Plan, error) {
 	case Waiting:
 		return d.releaseWaiting()
 	case Executing:
-		return Plan{}, &TransitionError{"round", "executing", "nothing to execute"}
+		return Plan{}, errors.New("core: a call can go on, and there is nothing to do for it")
 	}
 	if !d.finalTurn {
 		d.endStep()

@@ -28,7 +28,7 @@ func ReadRound(h Head, segments []Segment) Round {
 			}
 		}
 		for _, e := range s.Events {
-			if e.Type != DecisionRecorded {
+			if e.Type != EventDecisionRecorded {
 				continue
 			}
 			var d DecisionRecord
@@ -43,7 +43,7 @@ func ReadRound(h Head, segments []Segment) Round {
 // FindSuspended finds the call that was suspended under an id, in the segment the id names.
 func FindSuspended(segment Segment, suspension string) (call SuspendedCall, at int64, ok bool) {
 	for _, e := range segment.Events {
-		if e.Type != CallSuspendedAt {
+		if e.Type != EventCallSuspended {
 			continue
 		}
 		var s SuspendedCall

@@ -38,7 +38,7 @@ func (d *draft) settleNew(call ToolCall) error {
 		return d.refuse(call, fmt.Sprintf("There is no tool named %q.", call.Name))
 	}
 	if err := d.v.Rules.Check(call); err != nil {
-		d.event(CallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": err.Error()}, 0)
+		d.event(EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": err.Error()}, 0)
 		return d.refuse(call, "The arguments are not valid: "+err.Error())
 	}
 	return d.gate(call, spec)

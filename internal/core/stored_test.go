@@ -8,7 +8,7 @@ import (
 
 func TestSegmentsComeBackAsTheyWere(t *testing.T) {
 	event := func(seq int64, run string, turn, step int) Event {
-		return Event{Seq: seq, RunID: run, ThreadID: "thr_a", Turn: turn, Step: step, At: 5, Type: StepStarted, Data: json.RawMessage(`{"a":1}`), Message: 1}
+		return Event{Seq: seq, RunID: run, ThreadID: "thr_a", Turn: turn, Step: step, At: 5, Type: EventStepStarted, Data: json.RawMessage(`{"a":1}`), Message: 1}
 	}
 	message := func(run string, at int64) Message {
 		return Message{Role: RoleAssistant, Parts: TextParts("<hi> \u2028"), Calls: []ToolCall{{ID: "c", Name: "n", Arguments: json.RawMessage(`{"x":1.50}`)}}, RunID: run, At: at}

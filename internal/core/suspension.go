@@ -140,11 +140,6 @@ func (c *CallState) Move(next CallStatus, at int64) error {
 	return nil
 }
 
-// CallStates is a set of call records by call id. The zero value is empty and ready to read.
-type CallStates struct {
-	Calls map[string]CallState `json:"calls"`
-}
-
 // IsNull says whether raw holds nothing: absent, blank or the JSON null.
 func IsNull(raw json.RawMessage) bool {
 	for _, b := range raw {

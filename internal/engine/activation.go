@@ -85,7 +85,7 @@ func (a *activation) prepare(ctx context.Context) error {
 // look takes the time and fetches what the inbox refers to.
 func (a *activation) look(ctx context.Context) error {
 	a.view.Now = a.e.o.Clock.Now().UnixMilli()
-	a.view.TimeUp = a.timeLeft() < (a.e.o.Lease-a.e.o.Margin)/4
+	a.view.TimeUp = a.timeUp()
 	a.view.Put++
 	for _, s := range a.view.Head.Inbox {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {

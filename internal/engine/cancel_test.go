@@ -93,7 +93,7 @@ func TestCancel(t *testing.T) {
 		r.wantConversation("user: hi", "assistant[c1][c2]", "tool(c1): finished anyway", "tool(c2): Not run: the run ended first (cancelled).")
 		done := 0
 		for _, e := range r.events() {
-			if e.Type == core.RunStatusChanged && strings.Contains(string(e.Data), `"cancelled"`) {
+			if e.Type == core.EventRunStatus && strings.Contains(string(e.Data), `"cancelled"`) {
 				done++
 			}
 		}
@@ -130,8 +130,8 @@ func TestCancel(t *testing.T) {
 		r.wantRun(core.RunDone, core.Cancelled)
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallCancelled, "c2": core.CallCancelled, "c3": core.CallCancelled})
 		wellFormed(t, core.Transcript(r.log()))
-		if r.count(core.CallCancelledAt) != 3 {
-			t.Errorf("%d calls cancelled", r.count(core.CallCancelledAt))
+		if r.count(core.EventCallCancelled) != 3 {
+			t.Errorf("%d calls cancelled", r.count(core.EventCallCancelled))
 		}
 	})
 	t.Run("a decision drained with a cancel is journaled as not applied", func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestCancel(t *testing.T) {
 		r.wantRan()
 		found := false
 		for _, e := range r.events() {
-			if e.Type == core.DecisionRecorded {
+			if e.Type == core.EventDecisionRecorded {
 				found = true
 				if strings.Contains(string(e.Data), `"applied":true`) {
 					t.Errorf("recorded as %s", e.Data)
@@ -273,9 +273,19 @@ func TestTime(t *testing.T) {
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantRan(`slow{"n":1}`, `slow{"n":2}`, `slow{"n":3}`)
 		r.wantAsked(2)
-		if n, steps := r.count(core.ActivationEnded), r.count(core.StepEnded); n != 2 || steps != 2 {
+		if n, steps := r.count(core.EventActivationEnded), r.count(core.EventStepEnded); n != 2 || steps != 2 {
 			t.Errorf("%d activations, %d steps ended", n, steps)
 		}
+	})
+	t.Run("a process frozen past its lease before a body hands the run over; the call does not fail for it", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
+		r.store = &freezing{Store: r.db, r: r, when: func(req engine.CommitRequest) bool { return req.Next.Step == 1 && len(r.ran) == 0 }}
+		r.build(engine.Options{})
+		r.start("hi")
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantRan("echo{}")
+		r.wantConversation("user: hi", "assistant[c1]", "tool(c1): echo did {}", "assistant: done")
 	})
 	t.Run("an agent that can never be loaded ends in a crash loop, not in a hot potato", func(t *testing.T) {
 		r := newRig(t, says("done"))

@@ -86,8 +86,8 @@ func TestSuspending(t *testing.T) {
 		for _, seg := range r.journal() {
 			var turn, wait bool
 			for _, e := range seg.Events {
-				turn = turn || e.Type == core.StepStarted
-				wait = wait || e.Type == core.CallSuspendedAt
+				turn = turn || e.Type == core.EventStepStarted
+				wait = wait || e.Type == core.EventCallSuspended
 			}
 			if turn != wait {
 				t.Errorf("segment %d: turn %v, suspension %v", seg.Seq, turn, wait)
@@ -164,7 +164,7 @@ func TestDeciding(t *testing.T) {
 		r.work()
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantRan(`pay{"amount":5}`)
-		if n := r.count(core.CallSuspendedAt); n != 1 {
+		if n := r.count(core.EventCallSuspended); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
 	})
@@ -191,8 +191,8 @@ func TestDeciding(t *testing.T) {
 				resolved++
 			}
 		}
-		if resolved != 1 || r.count(core.CallSucceededAt) != 0 || r.count(core.CallCancelledAt) != 1 {
-			t.Errorf("%d results, %d successes, %d cancels", resolved, r.count(core.CallSucceededAt), r.count(core.CallCancelledAt))
+		if resolved != 1 || r.count(core.EventCallSucceeded) != 0 || r.count(core.EventCallCancelled) != 1 {
+			t.Errorf("%d results, %d successes, %d cancels", resolved, r.count(core.EventCallSucceeded), r.count(core.EventCallCancelled))
 		}
 	})
 	t.Run("HB7 an error for a client call is a tool error for the model", func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestDeciding(t *testing.T) {
 		r.must(r.decide("c1", core.Resume{DecisionID: "d", Action: core.ActionResume, Error: "disk full"}))
 		r.work()
 		r.wantConversation("user: upload", "assistant[c1]", "tool(c1): disk full", "assistant: done")
-		if r.count(core.CallFailedAt) != 1 {
+		if r.count(core.EventCallFailed) != 1 {
 			t.Error("the call did not fail")
 		}
 	})
@@ -217,7 +217,7 @@ func TestDeciding(t *testing.T) {
 		r.work()
 		var order []string
 		for _, e := range r.events() {
-			if e.Type == core.CallResumed || e.Type == core.CallStarted || e.Type == core.CallSucceededAt {
+			if e.Type == core.EventCallResuming || e.Type == core.EventCallStarted || e.Type == core.EventCallSucceeded {
 				order = append(order, string(e.Type))
 			}
 		}
@@ -258,7 +258,7 @@ func TestDeciding(t *testing.T) {
 		r.work()
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantConversation("user: hi", "assistant[c1]", `tool(c1): {"attempts":3,"decision":{"approved":true,"step":2}}`, "assistant: done")
-		if n := r.count(core.CallSuspendedAt); n != 2 {
+		if n := r.count(core.EventCallSuspended); n != 2 {
 			t.Errorf("suspended %d times", n)
 		}
 		if want := []string{"run_t_0/c1/0", "run_t_0/c1/1", "run_t_0/c1/2"}; !slices.Equal(r.keys, want) {
@@ -343,7 +343,7 @@ func TestDeciding(t *testing.T) {
 		r.must(r.decide("c1", resume("d", `true`)))
 		r.work()
 		r.wantRan()
-		if r.count(core.CallFailedAt) != 1 {
+		if r.count(core.EventCallFailed) != 1 {
 			t.Error("the call did not fail")
 		}
 		r.wantRun(core.RunDone, core.NaturalEnd)
@@ -371,8 +371,8 @@ func TestDeciding(t *testing.T) {
 			}
 		}
 		h := r.head()
-		if h.Run != run || h.Resumes != 1 || h.Activations != 2 || r.count(core.ActivationEnded) != 2 {
-			t.Errorf("run %s, resumes %d, activations %d (%d journaled)", h.Run, h.Resumes, h.Activations, r.count(core.ActivationEnded))
+		if h.Run != run || h.Resumes != 1 || h.Activations != 2 || r.count(core.EventActivationEnded) != 2 {
+			t.Errorf("run %s, resumes %d, activations %d (%d journaled)", h.Run, h.Resumes, h.Activations, r.count(core.EventActivationEnded))
 		}
 	})
 }

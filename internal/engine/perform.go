@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -99,6 +100,14 @@ func (a *activation) timeLeft() time.Duration {
 	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Margin).Sub(a.e.o.Clock.Now())
 }
 
+// timeUp says whether what comes next is better begun in an activation of its own: none of the time is left, or this one has done
+// its share and less than a quarter is. One that has done nothing yet would only find itself again.
+func (a *activation) timeUp() bool {
+	left := a.timeLeft()
+	worked := a.report.Asked || a.report.Bodies > 0
+	return left <= 0 || worked && left < (a.e.o.Lease-a.e.o.Margin)/4
+}
+
 // watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
 // What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
 func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
@@ -113,7 +122,7 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 	}
 	done := make(chan answer, 1)
 	go func() {
-		v, err := guarded(ctx, f)
+		v, err := guarded(ctx, a, f)
 		done <- answer{v, err}
 	}()
 	select {
@@ -133,11 +142,12 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 	}
 }
 
-// guarded turns a panic of a body or a model into an error without internals.
-func guarded[T any](ctx context.Context, f func(context.Context) (T, error)) (v T, err error) {
+// guarded turns a panic of a body or a model into an error without internals; those are for the log.
+func guarded[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = errors.New("it failed unexpectedly") // the cause is logged where it is known; it may hold internals
+			a.e.o.Logger.Error("a body or the model panicked", "panic", p, "stack", string(debug.Stack()))
+			err = errors.New("it failed unexpectedly")
 		}
 	}()
 	return f(ctx)

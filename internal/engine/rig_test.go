@@ -419,9 +419,9 @@ func (r *rig) invariants() {
 			r.t.Errorf("event %d has number %d", i+1, e.Seq)
 		}
 		switch e.Type {
-		case core.StepStarted:
+		case core.EventStepStarted:
 			open++
-		case core.StepEnded:
+		case core.EventStepEnded:
 			open--
 		}
 		if open < 0 || open > 1 {

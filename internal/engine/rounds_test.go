@@ -26,7 +26,7 @@ func TestRounds(t *testing.T) {
 		r.start("hi")
 		r.work()
 		r.wantRun(core.RunDone, core.NaturalEnd)
-		for _, e := range []core.EventType{core.CallReady, core.CallStarted, core.CallSucceededAt} {
+		for _, e := range []core.EventType{core.EventCallReady, core.EventCallStarted, core.EventCallSucceeded} {
 			if n := r.count(e); n != 0 {
 				t.Errorf("%d events %s", n, e)
 			}
@@ -47,7 +47,7 @@ func TestRounds(t *testing.T) {
 		r.start("hi")
 		r.work()
 		events := r.events()
-		if first, last := events[0], events[len(events)-1]; first.Type != core.RunStatusChanged || last.Type != core.RunStatusChanged {
+		if first, last := events[0], events[len(events)-1]; first.Type != core.EventRunStatus || last.Type != core.EventRunStatus {
 			t.Errorf("first %s, last %s", first.Type, last.Type)
 		}
 		r.wantRun(core.RunDone, core.NaturalEnd) // and that steps are paired
@@ -77,8 +77,8 @@ func TestRounds(t *testing.T) {
 			r.start("hi")
 			r.work()
 			r.wantRun(core.RunDone, core.NaturalEnd)
-			if r.count(core.CallSuspendedAt) != 0 || r.count(core.CallInvalid) != 1 {
-				t.Errorf("suspended %d times, invalid %d times", r.count(core.CallSuspendedAt), r.count(core.CallInvalid))
+			if r.count(core.EventCallSuspended) != 0 || r.count(core.EventCallInvalid) != 1 {
+				t.Errorf("suspended %d times, invalid %d times", r.count(core.EventCallSuspended), r.count(core.EventCallInvalid))
 			}
 			r.wantConversation("user: hi", "assistant[c1]", "tool(c1): The arguments are not valid: amount is missing", "assistant: sorry")
 		}
@@ -142,7 +142,7 @@ func TestRounds(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
 		r.start("hi")
 		r.work()
-		if r.count(core.CallSuspendedAt) != 0 {
+		if r.count(core.EventCallSuspended) != 0 {
 			t.Error("somebody was asked")
 		}
 		r.wantRan("echo{}")

@@ -184,7 +184,7 @@ func (f *Frontend) recordedDecision(ctx context.Context, p place, sus string) (r
 	err = f.journal(ctx, p, max(seq, p.record.Seq0+1), func(s core.Segment) bool {
 		for _, e := range s.Events {
 			var r core.DecisionRecord
-			if e.Type != core.DecisionRecorded {
+			if e.Type != core.EventDecisionRecorded {
 				continue
 			}
 			if broken = json.Unmarshal(e.Data, &r); broken != nil {

@@ -34,34 +34,50 @@ func (f *Frontend) ThreadRuns(ctx context.Context, c Caller, thread string, q Li
 	return f.runs(ctx, c, thread, q)
 }
 
-type listed[T any] struct {
-	items []T
-	next  string
+func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
+	if err := q.check(); err != nil {
+		return wire.Page[wire.Run]{}, err
+	}
+	return gather(ctx, f, q.Cursor, limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
+		read: func(cursor string, n int) ([]core.Record, string, error) {
+			return f.store.Runs(ctx, c.Tenant, thread, cursor, n)
+		},
+		show:  func(records []core.Record) ([]wire.Run, error) { return f.shown(ctx, c, q, records) },
+		weigh: weighRun,
+	})
 }
 
-func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
-	page := wire.Page[wire.Run]{Items: []wire.Run{}}
-	if err := q.check(); err != nil {
-		return page, err
-	}
-	weight := 0
-	page.Next = q.Cursor
-	for left := limit(q.Limit, 20, 100); left > 0 && weight < pageBytes; left -= listPiece {
-		found, err := try(ctx, f, func() (listed[core.Record], error) {
-			items, next, err := f.store.Runs(ctx, c.Tenant, thread, page.Next, min(left, listPiece))
-			return listed[core.Record]{items, next}, err
+// list is how a list is read from the store, shown to callers and weighed.
+type list[From, To any] struct {
+	read  func(cursor string, n int) (rows []From, next string, err error)
+	show  func([]From) ([]To, error)
+	weigh func(To) int
+}
+
+type listed[T any] struct {
+	rows []T
+	next string
+}
+
+// gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
+func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
+	page := wire.Page[To]{Items: []To{}, Next: cursor}
+	for weight := 0; most > 0 && weight < pageBytes; most -= listPiece {
+		found, err := try(ctx, f, func() (listed[From], error) {
+			rows, next, err := l.read(page.Next, min(most, listPiece))
+			return listed[From]{rows, next}, err
 		})
 		if err != nil {
 			return page, listRefused(err)
 		}
-		runs, err := f.shown(ctx, c, q, found.items)
+		items, err := l.show(found.rows)
 		if err != nil {
 			return page, err
 		}
-		for _, run := range runs {
-			weight += weighRun(run)
+		for _, item := range items {
+			weight += l.weigh(item)
 		}
-		page.Items = append(page.Items, runs...)
+		page.Items = append(page.Items, items...)
 		if page.Next = found.next; page.Next == "" {
 			break
 		}
@@ -116,30 +132,13 @@ func (q List) check() error {
 
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
 func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
-	page := wire.Page[wire.Approval]{Items: []wire.Approval{}}
-	weight := 0
-	page.Next = q.Cursor
-	for left := limit(q.Limit, 50, 200); left > 0 && weight < pageBytes; left -= listPiece {
-		found, err := try(ctx, f, func() (listed[core.Head], error) {
-			items, next, err := f.store.Approvals(ctx, c.Tenant, page.Next, min(left, listPiece))
-			return listed[core.Head]{items, next}, err
-		})
-		if err != nil {
-			return page, listRefused(err)
-		}
-		approvals, err := f.approvalsOf(ctx, q, found.items)
-		if err != nil {
-			return page, err
-		}
-		for _, a := range approvals {
-			weight += weighPending(a.Pending)
-		}
-		page.Items = append(page.Items, approvals...)
-		if page.Next = found.next; page.Next == "" {
-			break
-		}
-	}
-	return page, nil
+	return gather(ctx, f, q.Cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
+		read: func(cursor string, n int) ([]core.Head, string, error) {
+			return f.store.Approvals(ctx, c.Tenant, cursor, n)
+		},
+		show:  func(heads []core.Head) ([]wire.Approval, error) { return f.approvalsOf(ctx, q, heads) },
+		weigh: func(a wire.Approval) int { return weighPending(a.Pending) },
+	})
 }
 
 func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) ([]wire.Approval, error) {

@@ -45,15 +45,8 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 }
 
 func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beginning, error) {
-	b := beginning{key: key, record: "message:" + key, nonce: f.random.Text(16)}
-	if err := readOnPending(req.OnPending); err != nil {
-		return b, err
-	}
-	if err := readKey(key); err != nil {
-		return b, err
-	}
-	var err error
-	if b.parts, err = readInput(req.Input); err != nil {
+	b, err := f.begin("message", key, req.OnPending, req.Input)
+	if err != nil {
 		return b, err
 	}
 	b.digest, err = digest(struct {

@@ -44,24 +44,31 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 }
 
 func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
-	b := beginning{agent: req.Agent, key: key, record: "start:" + key, nonce: f.random.Text(16)}
 	if req.Agent == "" {
-		return b, refuse(CodeInvalid, "agent is missing")
+		return beginning{}, refuse(CodeInvalid, "agent is missing")
 	}
-	if err := readOnPending(req.OnPending); err != nil {
+	b, err := f.begin("start", key, req.OnPending, req.Input)
+	if err != nil {
+		return b, err
+	}
+	b.agent = req.Agent
+	if b.metadata, err = f.readMetadata(req.Metadata); err != nil {
+		return b, err
+	}
+	b.digest, err = digest(req)
+	return b, err
+}
+
+// begin checks what starts and messages have in common. sort keeps the keys of the two apart.
+func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b beginning, err error) {
+	if err := readOnPending(onPending); err != nil {
 		return b, err
 	}
 	if err := readKey(key); err != nil {
 		return b, err
 	}
-	var err error
-	if b.parts, err = readInput(req.Input); err != nil {
-		return b, err
-	}
-	if b.metadata, err = f.readMetadata(req.Metadata); err != nil {
-		return b, err
-	}
-	b.digest, err = digest(req)
+	b = beginning{key: key, record: sort + ":" + key, nonce: f.random.Text(16)}
+	b.parts, err = readInput(input)
 	return b, err
 }
 

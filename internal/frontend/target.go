@@ -157,7 +157,7 @@ func (f *Frontend) suspendedAt(ctx context.Context, p place, seq int64) ([]waiti
 func suspensionsIn(s core.Segment) ([]waitingCall, error) {
 	var waiting []waitingCall
 	for _, e := range s.Events {
-		if e.Type != core.CallSuspendedAt {
+		if e.Type != core.EventCallSuspended {
 			continue
 		}
 		w := waitingCall{since: e.At}

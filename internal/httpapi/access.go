@@ -89,5 +89,5 @@ func (a access) known(authorization string) (by string, ok bool) {
 
 func caller(r *http.Request) frontend.Caller {
 	by, _ := r.Context().Value(byKey{}).(string)
-	return frontend.Caller{Tenant: tenant, By: by}
+	return frontend.Caller{Tenant: Tenant, By: by}
 }

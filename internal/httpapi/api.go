@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// tenant is whose things are served. There is one for now.
-const tenant = "default"
+// Tenant is whose things are served. There is one for now.
+const Tenant = "default"
 
 // Options configure [New]. Frontend is required.
 type Options struct {

@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -76,6 +78,26 @@ func newRig(t *testing.T, pay func(context.Context) error) *rig {
 		}
 	})
 	return r
+}
+
+// countingRig counts how often its tool was run.
+func countingRig(t *testing.T) (*rig, *atomic.Int64) {
+	t.Helper()
+	var paid atomic.Int64
+	return newRig(t, func(context.Context) error {
+		paid.Add(1)
+		return nil
+	}), &paid
+}
+
+// asleep is a run that waits for an approval in data that nobody serves any more.
+func (r *rig) asleep() wire.Run {
+	r.t.Helper()
+	r.deploy(asked)
+	s := r.start()
+	run := s.await(r.t, s.begin(r.t).ID, "waiting")
+	s.end(r.t)
+	return run
 }
 
 func (r *rig) options() Options {
@@ -164,7 +186,7 @@ func (r *rig) store() *sqlite.DB {
 
 func head(t *testing.T, db *sqlite.DB, thread string) core.Head {
 	t.Helper()
-	h, err := db.Load(t.Context(), tenant, thread)
+	h, err := db.Load(t.Context(), httpapi.Tenant, thread)
 	if err != nil {
 		t.Fatal(err)
 	}

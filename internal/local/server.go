@@ -34,10 +34,8 @@ type Options struct {
 	Version    string
 }
 
-const (
-	drainTime = 15 * time.Second // how long steps at hand may take when the process is asked to stop
-	tenant    = "default"
-)
+// drainTime is how long steps at hand may take when the process is asked to stop.
+const drainTime = 15 * time.Second
 
 // Timing of the embedded runtime. An activation may take as long as its lease; a process that dies is found by another one a
 // lease and a sweep later, and by itself, started again alone, at once.
@@ -142,7 +140,7 @@ func (d *data) close() error {
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
 func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha256.Size]byte) (*Server, error) {
 	agents := NewAgents(d.db, o.Tools, o.Agents)
-	deployed, err := agents.Deploy(ctx, tenant)
+	deployed, err := agents.Deploy(ctx, httpapi.Tenant)
 	if err != nil {
 		return nil, err
 	}

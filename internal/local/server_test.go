@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -191,15 +192,8 @@ func TestAStartThatFailsLeavesNothingLocked(t *testing.T) {
 }
 
 func TestC114ADeployTakesRightsFromSleepingRuns(t *testing.T) {
-	var paid atomic.Int64
-	r := newRig(t, func(context.Context) error {
-		paid.Add(1)
-		return nil
-	})
-	r.deploy(asked)
-	first := r.start()
-	run := first.await(t, first.begin(t).ID, "waiting")
-	first.end(t)
+	r, paid := countingRig(t)
+	run := r.asleep()
 
 	r.deploy(denied)
 	second := r.start()
@@ -228,11 +222,7 @@ func TestC114ADeployTakesRightsFromSleepingRuns(t *testing.T) {
 }
 
 func TestAHundredDifferentDecisionsAtOnceOneCountsAndTheCallRunsOnce(t *testing.T) {
-	var paid atomic.Int64
-	r := newRig(t, func(context.Context) error {
-		paid.Add(1)
-		return nil
-	})
+	r, paid := countingRig(t)
 	r.deploy(asked)
 	s := r.start()
 	run := s.await(t, s.begin(t).ID, "waiting")
@@ -263,15 +253,8 @@ func TestAHundredDifferentDecisionsAtOnceOneCountsAndTheCallRunsOnce(t *testing.
 }
 
 func TestADeployAddsNoRightsToSleepingRuns(t *testing.T) {
-	var paid atomic.Int64
-	r := newRig(t, func(context.Context) error {
-		paid.Add(1)
-		return nil
-	})
-	r.deploy(asked)
-	first := r.start()
-	run := first.await(t, first.begin(t).ID, "waiting")
-	first.end(t)
+	r, paid := countingRig(t)
+	run := r.asleep()
 	r.deploy(allowed)
 	second := r.start()
 	if got := second.await(t, run.ID, "waiting"); len(got.Pending) != 1 || paid.Load() != 0 {
@@ -280,15 +263,8 @@ func TestADeployAddsNoRightsToSleepingRuns(t *testing.T) {
 }
 
 func TestAnAgentWhoseFileIsGoneIsNotStartedAndItsSleepingRunsGoOn(t *testing.T) {
-	var paid atomic.Int64
-	r := newRig(t, func(context.Context) error {
-		paid.Add(1)
-		return nil
-	})
-	r.deploy(asked)
-	first := r.start()
-	run := first.await(t, first.begin(t).ID, "waiting")
-	first.end(t)
+	r, paid := countingRig(t)
+	run := r.asleep()
 	files, err := filepath.Glob(filepath.Join(r.agents, "*.yaml"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("agent files %v (%v)", files, err)
@@ -319,13 +295,13 @@ func claimed(t *testing.T, r *rig) (*sqlite.DB, core.Head) {
 	s.end(t)
 	db := r.store()
 	front := frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: Clock{}, Random: Random{}})
-	_, err := front.Decide(t.Context(), frontend.Caller{Tenant: tenant}, run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"})
+	_, err := front.Decide(t.Context(), frontend.Caller{Tenant: httpapi.Tenant}, run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
 	hour := now + time.Hour.Milliseconds()
-	h, err := db.Claim(t.Context(), engine.ClaimRequest{Tenant: tenant, Thread: run.ThreadID, Claim: "somebody", Now: now,
+	h, err := db.Claim(t.Context(), engine.ClaimRequest{Tenant: httpapi.Tenant, Thread: run.ThreadID, Claim: "somebody", Now: now,
 		LeaseEnd: hour, Due: hour, Schema: core.SchemaVersion})
 	if err != nil {
 		t.Fatal(err)
@@ -418,7 +394,7 @@ func orphan(t *testing.T, db *sqlite.DB, like core.Head) core.Head {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	thread := core.ThreadID("orphan")
-	h := core.Head{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version,
+	h := core.Head{Tenant: httpapi.Tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version,
 		Schema: core.SchemaVersion, Born: now, At: now, Inbox: map[string]core.Signal{
 			core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts("pay")), At: now}}}
 	if _, err := db.Start(t.Context(), engine.StartRequest{Head: h, Due: 1}); err != nil {

@@ -161,7 +161,7 @@ func (a *actor) suspensions(ctx context.Context) {
 			var events wire.EventPage
 			events, err = again(ctx, a.s, func() (wire.EventPage, error) { return a.s.client.Events(ctx, run.ID, after, 0, 1000) })
 			for _, e := range events.Items {
-				if e.Type == string(core.CallSuspendedAt) {
+				if e.Type == string(core.EventCallSuspended) {
 					a.s.report.Suspensions++
 				}
 			}

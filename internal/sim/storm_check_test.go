@@ -90,9 +90,9 @@ func (w *watched) index(s core.Segment) {
 		var call core.SuspendedCall
 		var rec core.DecisionRecord
 		switch {
-		case e.Type == core.CallSuspendedAt && json.Unmarshal(e.Data, &call) == nil:
+		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 			w.kinds[call.Suspension.ID] = call.Kind
-		case e.Type == core.DecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:
+		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:
 			if rec.Applied && rec.Action == core.ActionResume && w.kinds[rec.Suspension] == core.KindApproval {
 				w.approved[e.RunID+"/"+rec.CallID] = true
 			}
@@ -140,7 +140,7 @@ func (s *stage) journal(ctx context.Context, thread string) []core.Segment {
 func (s *stage) decisions(ctx context.Context, thread string) (all []decided) {
 	for _, seg := range s.journal(ctx, thread) {
 		for _, e := range seg.Events {
-			if e.Type != core.DecisionRecorded {
+			if e.Type != core.EventDecisionRecorded {
 				continue
 			}
 			var rec core.DecisionRecord

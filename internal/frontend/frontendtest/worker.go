@@ -106,7 +106,7 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		w.read(value, &rec.Resume)
 		_, cancelled := c.head.Inbox[core.KeyCancel]
 		rec.Applied = !cancelled
-		c.event(core.DecisionRecorded, rec)
+		c.event(core.EventDecisionRecorded, rec)
 		call := c.head.Calls[s.Call]
 		call.Status, call.Decision = core.CallSucceeded, rec.DecisionID+" "+rec.Digest
 		c.head.Calls[s.Call] = call
@@ -195,7 +195,7 @@ func (w Worker) suspend(c *commit, call Call) string {
 	ticket := core.SuspendTicket{Suspension: core.Suspension{ID: id, Action: "approve", Message: "may it?", ResponseSchema: call.Schema},
 		Pending: core.PendingCall{ID: call.ID, Name: call.Tool, Arguments: json.RawMessage(`{"order":"A-17"}`)}}
 	asked := core.ToolCall{ID: call.ID, Name: call.Tool, Arguments: json.RawMessage(`{"order":"A-17"}`)}
-	c.event(core.CallSuspendedAt, core.NewSuspendedCall(asked, call.Kind, ticket))
+	c.event(core.EventCallSuspended, core.NewSuspendedCall(asked, call.Kind, ticket))
 	return id
 }
 
@@ -214,7 +214,7 @@ func (w Worker) End(run string, reason core.Reason, text string) core.Head {
 			}
 		}
 		c.say(core.Message{Role: core.RoleAssistant, Parts: core.TextParts(text)})
-		c.event(core.RunStatusChanged, core.RunState{ID: run, Status: core.RunDone, UpdatedAt: c.now})
+		c.event(core.EventRunStatus, core.RunState{ID: run, Status: core.RunDone, UpdatedAt: c.now})
 		c.head.Round, c.head.Status, c.head.End, c.head.Response = c.seg.Seq, core.RunDone, &reason, core.ResponseDone
 	})
 }
