@@ -63,7 +63,7 @@ func (c *conversation) result(t *testing.T, asked core.ToolCall) core.Message {
 		t.Fatalf("the script's arguments do not fit: %v", err)
 	}
 	answer := core.Message{Role: core.RoleTool, CallID: asked.ID, Tool: asked.Name}
-	if c.rules.Gate(asked).Effect == core.Ask {
+	if c.rules.Gate(asked, core.State{}).Effect == core.Ask {
 		c.asked++
 		if !c.approves {
 			answer.Error, answer.Parts = true, core.TextParts("The call was refused.")

@@ -90,7 +90,7 @@ func (r *Rules) Check(call core.ToolCall) error {
 }
 
 // Gate implements [core.Rules].
-func (r *Rules) Gate(call core.ToolCall) core.Verdict {
+func (r *Rules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	args := readArguments(call.Arguments)
 	if r.deployed != nil {
 		if v := r.deployed.Permissions.verdict(call.Name, args); v.Effect == core.Deny {
@@ -99,6 +99,12 @@ func (r *Rules) Gate(call core.ToolCall) core.Verdict {
 	}
 	return r.pinned.gate(call.Name, args)
 }
+
+// Deadline implements [core.Rules].
+func (r *Rules) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+
+// Terms implements [core.Rules].
+func (r *Rules) Terms() core.Terms { return core.Terms{} }
 
 func (r *Rules) deniesAlways(tool string) bool {
 	return r.pinned.Permissions.deniesAlways(tool) || r.deployed != nil && r.deployed.Permissions.deniesAlways(tool)

@@ -22,7 +22,7 @@ func gate(t *testing.T, permissions, tool, args string) core.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Gate(core.ToolCall{ID: "c1", Name: tool, Arguments: rawJSON(args)})
+	return r.Gate(core.ToolCall{ID: "c1", Name: tool, Arguments: rawJSON(args)}, core.State{})
 }
 
 func TestGate(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDeployCanTakeRightsAndNeverAdd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			deployed := parse(t, head+"permissions: "+tt.deployed+"\n")
 			r := rulesOf(t, pinned, functions, &deployed)
-			pay, send := r.Gate(core.ToolCall{Name: "pay"}), r.Gate(core.ToolCall{Name: "send"})
+			pay, send := r.Gate(core.ToolCall{Name: "pay"}, core.State{}), r.Gate(core.ToolCall{Name: "send"}, core.State{})
 			if pay.Effect != tt.pay || send.Effect != tt.send {
 				t.Errorf("pay %v, send %v", pay.Effect, send.Effect)
 			}
@@ -145,14 +145,14 @@ func TestOfferedTools(t *testing.T) {
 
 func TestClientToolIsAllowedByDefault(t *testing.T) {
 	r := rulesOf(t, head+"tools: [{name: locate, client: true}]\n", nil, nil)
-	if v := r.Gate(core.ToolCall{Name: "locate", Arguments: rawJSON(`{}`)}); v.Effect != core.Allow {
+	if v := r.Gate(core.ToolCall{Name: "locate", Arguments: rawJSON(`{}`)}, core.State{}); v.Effect != core.Allow {
 		t.Errorf("verdict %+v", v)
 	}
 	if spec, _ := r.Tool("locate"); !spec.Client {
 		t.Errorf("spec %+v", spec)
 	}
 	r = rulesOf(t, head+"tools: [{name: locate, client: true}]\npermissions: {default: deny}\n", nil, nil)
-	if v := r.Gate(core.ToolCall{Name: "locate"}); v.Effect != core.Deny {
+	if v := r.Gate(core.ToolCall{Name: "locate"}, core.State{}); v.Effect != core.Deny {
 		t.Errorf("default deny: verdict %+v", v)
 	}
 }

@@ -10,6 +10,7 @@ type draft struct {
 	v     View
 	h     Head
 	round Round
+	state State
 	seg   Segment
 
 	drained   []string
@@ -20,8 +21,7 @@ type draft struct {
 }
 
 func newDraft(v View) *draft {
-	d := &draft{v: v, h: v.Head.Clone(), round: Round{Calls: v.Round.Calls, Decisions: cloneMap(v.Round.Decisions)}}
-	return d
+	return &draft{v: v, h: v.Head.Clone(), state: v.State, round: Round{Calls: v.Round.Calls, Decisions: cloneMap(v.Round.Decisions)}}
 }
 
 func (d *draft) dirty() bool {
@@ -121,7 +121,7 @@ func (d *draft) move(id string, next CallStatus) error {
 }
 
 // state is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
-func (d *draft) state(call ToolCall) CallState {
+func (d *draft) callState(call ToolCall) CallState {
 	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
 }
 
@@ -133,7 +133,7 @@ func (d *draft) begin(call ToolCall) error {
 	if err := d.move(call.ID, CallRunning); err != nil {
 		return err
 	}
-	d.event(EventCallStarted, d.state(call), 0)
+	d.event(EventCallStarted, d.callState(call), 0)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error 
 		return err
 	}
 	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
-	d.event(settled[status], d.state(call), m)
+	d.event(settled[status], d.callState(call), m)
 	return nil
 }
 

@@ -135,6 +135,6 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	d.round.Decisions[rec.Suspension] = rec
 	delete(d.h.Out, "n:"+rec.Suspension)
 	d.event(EventDecisionRecorded, rec, 0)
-	d.event(EventCallResuming, d.state(call), 0)
+	d.event(EventCallResuming, d.callState(call), 0)
 	return nil
 }

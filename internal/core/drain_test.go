@@ -10,7 +10,9 @@ type open struct{}
 
 func (open) Tool(name string) (ToolSpec, bool) { return ToolSpec{Name: name}, true }
 func (open) Check(ToolCall) error              { return nil }
-func (open) Gate(ToolCall) Verdict             { return Verdict{Effect: Allow} }
+func (open) Gate(ToolCall, State) Verdict      { return Verdict{Effect: Allow} }
+func (open) Deadline(ToolCall, Kind) Deadline  { return Deadline{} }
+func (open) Terms() Terms                      { return Terms{} }
 
 // waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its inbox.
 func waitingFor(kind Kind, inbox map[string]Signal) View {

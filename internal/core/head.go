@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the newest form of a stored head that this program reads and writes.
-const SchemaVersion = 1
+// SchemaVersion is the newest form of a stored head that this program reads, and the one it writes. Version 2 added members that a
+// program that knows version 1 alone would drop.
+const SchemaVersion = 2
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of the run.
 //
@@ -41,18 +42,29 @@ type Head struct {
 	Round     int64           `json:"round,omitempty"` // the segment of the last assistant turn
 	Pending   int             `json:"nsus,omitempty"`  // suspended calls that a message does not answer
 	Oldest    string          `json:"as,omitempty"`    // key in the list of approvals; empty: nothing is suspended
-	Timed     map[string]int  `json:"timed,omitempty"`
-	Held      []int64         `json:"held,omitempty"`
-	Out       map[string]Out  `json:"out,omitempty"` // what must still be sent
+	Timed     map[string]int  `json:"timed,omitempty"` // suspensions whose deadline closed them; of each, one late answer is recorded
+	Held      []Held          `json:"held,omitempty"`  // messages that wait for the end of the run
+	Out       map[string]Out  `json:"out,omitempty"`   // what must still be sent
 	Deadline  int64           `json:"dl,omitempty"`
 	NotBefore int64           `json:"not_before,omitempty"`
 	Interrupt string          `json:"int,omitempty"`
 	End       *Reason         `json:"end,omitempty"` // set once nothing is accepted any more
 	Response  ResponseState   `json:"rs,omitempty"`
+	Finish    string          `json:"fin,omitempty"` // the call whose output is the run's
 
 	Counters
+	Budget
+	Begun    bool `json:"bg,omitempty"` // the hooks of run start have been called
 	StepOpen bool `json:"so,omitempty"`
 	TurnOpen bool `json:"to,omitempty"`
+	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
+
+	Snapshot int64 `json:"snap,omitempty"` // the segment of the last snapshot of the state; 0: none
+	Deltas   int64 `json:"delt,omitempty"` // the first segment with writes to the state since; 0: none
+
+	Narrow   json.RawMessage `json:"narrow,omitempty"` // permissions of this run alone; they can only take away
+	Grants   []string        `json:"grants,omitempty"` // what approvals of this run allowed beyond their own calls
+	NoMemory bool            `json:"nomem,omitempty"`  // the start asked for none
 
 	RetryOf  string          `json:"retry_of,omitempty"`
 	Metadata json.RawMessage `json:"meta,omitempty"`
@@ -74,6 +86,26 @@ type Counters struct {
 	InputTokens  int64 `json:"tin,omitempty"`
 	OutputTokens int64 `json:"tout,omitempty"`
 	ModelTries   int   `json:"mt,omitempty"` // failed model calls in a row
+}
+
+// Budget is what stop rules and budgets count, from the start of the run. Waiting and resuming leave it as it is.
+type Budget struct {
+	ToolCalls   int      `json:"tc,omitempty"`  // calls that were let through
+	StepCalls   int      `json:"sc,omitempty"`  // of them in this step
+	RoundOK     int      `json:"rok,omitempty"` // executed calls of this round that succeeded
+	RoundFailed int      `json:"rf,omitempty"`  // and that failed
+	Errors      int      `json:"err,omitempty"` // rounds in a row in which every executed call failed
+	Wrote       bool     `json:"wr,omitempty"`  // a tool that is not read-only succeeded
+	Rounds      []string `json:"rnd,omitempty"` // signatures of the last turns, oldest first
+	Awake       int64    `json:"aw,omitempty"`  // ms the run has been awake, up to AwakeSince
+	AwakeSince  int64    `json:"aws,omitempty"` // 0 while it waits
+	Yields      int      `json:"yl,omitempty"`  // turns that were dropped for others
+}
+
+// Held is a message that waits for the end of the run: the segment it was journaled in, and its key there.
+type Held struct {
+	Seq int64  `json:"s"`
+	Key string `json:"k"`
 }
 
 // ResponseState is what the end of a run means to its caller.
@@ -99,6 +131,11 @@ type Call struct {
 	Hold     string     `json:"hold,omitempty"` // the call it is held behind
 	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
 	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
+	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
+	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
+	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
+	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
+	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
 }
 
 // Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too large for the head is
@@ -113,7 +150,17 @@ type Signal struct {
 	Ref   string          `json:"ref,omitempty"`
 	By    string          `json:"by,omitempty"`
 	At    int64           `json:"t"`
+	On    OnPending       `json:"on,omitempty"` // of a message: what if the run waits
 }
+
+// OnPending says what becomes of a message to a run that waits.
+type OnPending string
+
+const (
+	PendingRefuse  OnPending = ""        // it is not taken
+	PendingAbandon OnPending = "abandon" // what is waited for is given up, and the run goes on with the message
+	PendingQueue   OnPending = "queue"   // it begins a run of its own when this one is done
+)
 
 // SignalKind says what a signal asks for.
 type SignalKind string
@@ -123,13 +170,19 @@ const (
 	SignalMessage  SignalKind = "message"
 	SignalDecision SignalKind = "decision"
 	SignalCancel   SignalKind = "cancel"
+	SignalPause    SignalKind = "interrupt"
+	SignalLate     SignalKind = "late" // a decision after its deadline
 )
 
 // Inbox keys. A decision's key is the id of the suspension it answers.
 const (
 	KeyStart  = "m:start"
 	KeyCancel = "cancel"
+	KeyPause  = "int"
 )
+
+// LateKey is the inbox key of an answer that came after the deadline of its suspension.
+func LateKey(suspension string) string { return "late:" + suspension }
 
 // MessageKey is the inbox key of a message.
 func MessageKey(id string) string { return "m:" + id }
@@ -144,8 +197,10 @@ type Out struct {
 // OutKind says what an outbox entry sends.
 type OutKind string
 
-// OutNotify tells people that a call waits for them.
-const OutNotify OutKind = "notify"
+const (
+	OutNotify OutKind = "notify" // tells people that a call waits for them
+	OutMemory OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not
+)
 
 // Open says whether the run may still change.
 func (h Head) Open() bool { return h.Status != RunDone }
@@ -157,6 +212,7 @@ func (h Head) Clone() Head {
 	h.Out = cloneMap(h.Out)
 	h.Inbox = cloneMap(h.Inbox)
 	h.Held = slices.Clone(h.Held)
+	h.Grants = slices.Clone(h.Grants)
 	if h.End != nil {
 		end := *h.End
 		h.End = &end
@@ -245,6 +301,7 @@ type Record struct {
 	Response ResponseState   `json:"rs,omitempty"`
 	RetryOf  string          `json:"retry_of,omitempty"`
 	Metadata json.RawMessage `json:"meta,omitempty"`
+	Finish   string          `json:"fin,omitempty"`
 	Counters
 	Round int64 `json:"round"`
 	Born  int64 `json:"born"`
@@ -258,6 +315,6 @@ type Record struct {
 // Record is the run that the head holds now.
 func (h Head) Record() Record {
 	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Counters: h.Counters, Round: h.Round,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
 		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
 }

@@ -18,6 +18,7 @@ const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
+	RoleSystem    Role = "system" // the runtime's own notices to the model; not shown as part of the conversation
 )
 
 // Part is one piece of a message's content.
@@ -88,6 +89,12 @@ const (
 	EventCallCancelled    EventType = "call.cancelled"
 	EventDecisionRecorded EventType = "decision.recorded"
 	EventActivationEnded  EventType = "activation.ended"
+	EventStepReset        EventType = "step.reset"
+	EventStateDelta       EventType = "state.delta"
+	EventStateSnapshot    EventType = "state.snapshot"
+	EventHookFailed       EventType = "hook.failed"
+	EventMemoryFailed     EventType = "memory.failed"
+	EventMessageQueued    EventType = "message.queued"
 	EventRunStatus        EventType = "run.status"
 )
 
@@ -108,13 +115,16 @@ type Event struct {
 }
 
 // DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was accepted but
-// overtaken, by a cancel drained with it.
+// overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the deadline did; Late for an answer that came
+// after that and changes nothing.
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`
 	Digest     string `json:"digest"`
 	By         string `json:"by,omitempty"`
 	Applied    bool   `json:"applied"`
+	TimedOut   bool   `json:"timed_out,omitempty"`
+	Late       bool   `json:"late,omitempty"`
 	Resume
 }
 
@@ -126,15 +136,19 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Digest     string          `json:"digest"`
 		By         string          `json:"by,omitempty"`
 		Applied    bool            `json:"applied"`
+		TimedOut   bool            `json:"timed_out,omitempty"`
+		Late       bool            `json:"late,omitempty"`
 		DecisionID string          `json:"decision_id"`
 		Action     ResumeAction    `json:"action"`
 		Result     json.RawMessage `json:"result,omitempty"`
 		Error      string          `json:"error,omitempty"`
 		Reason     string          `json:"reason,omitempty"`
+		Arguments  json.RawMessage `json:"arguments,omitempty"`
+		Grant      Grant           `json:"grant,omitempty"`
 		UpdatedAt  int64           `json:"updated_at"`
 	}
-	return json.Marshal(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Applied,
-		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.UpdatedAt})
+	return json.Marshal(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Applied, d.TimedOut, d.Late,
+		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt})
 }
 
 // Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is the stamp of the one before,

@@ -10,7 +10,10 @@ type View struct {
 	Head  Head // as the owner's last write, or its last look, found it: the inbox included
 	Round Round
 	Rules Rules
+	State State
 	Now   int64
+
+	Hooked map[Phase]bool // phases in which some hook wants to be called
 
 	Limits   Limits
 	Notify   bool                       // somebody is to be told of suspensions
@@ -29,6 +32,7 @@ type View struct {
 	Turn     *Turn
 	Failure  *ModelFailure
 	Outcomes []BodyOutcome
+	Fired    []Fired
 	Sent     []string // outbox keys
 	NotSent  bool     // something in the outbox could not be sent
 
@@ -74,6 +78,9 @@ type Plan struct {
 	// Ask is set to call the model with the whole transcript.
 	Ask bool
 
+	// Fire asks for the hooks of a phase; their answer goes into the view, and the plan is made again.
+	Fire *Firing
+
 	// Send are outbox keys to send, at least once each; a commit has named them.
 	Send []string
 }
@@ -86,6 +93,7 @@ type Commit struct {
 	AllSeen bool   // a door closes: no signal may be unseen
 	Due     *int64 // for the index; nil: as it is
 	Wake    *int64 // send a wake-up this many ms later
+	State   State  // after it, for the view
 	Over    bool   // the claim is given up with this write
 }
 

@@ -28,8 +28,13 @@ type ToolSpec struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
 	Delivery    Delivery        `json:"delivery,omitempty"`
-	Client      bool            `json:"client,omitempty"` // whoever calls the API runs it
+	Client      bool            `json:"client,omitempty"`    // whoever calls the API runs it
+	ReadOnly    bool            `json:"read_only,omitempty"` // it changes nothing in the world
+	Finish      bool            `json:"finish,omitempty"`    // built in: it ends the run with an output
 }
+
+// FinishTool is the name of the built-in tool that ends a run.
+const FinishTool = "finish"
 
 // Effect is what a gate says of a call.
 type Effect uint8
@@ -37,10 +42,23 @@ type Effect uint8
 const (
 	Ask Effect = iota // a person decides; what is not stated is asked
 	Allow
-	Deny
+	Deny      // the call fails and the model is told
+	Block     // the run ends
+	SetResult // the call has this result without running
 )
 
-var effectNames = []string{"ask", "allow", "deny"}
+var effectNames = []string{"ask", "allow", "deny", "block", "set_result"}
+
+// strictness orders the effects: of several verdicts on one call the strictest counts.
+var strictness = map[Effect]int{Allow: 0, SetResult: 1, Ask: 2, Deny: 3, Block: 4}
+
+// Stricter returns the stricter of two verdicts; of two that are alike, a.
+func Stricter(a, b Verdict) Verdict {
+	if strictness[b.Effect] > strictness[a.Effect] {
+		return b
+	}
+	return a
+}
 
 func (e Effect) String() string                { return name(effectNames, uint8(e)) }
 func (e Effect) MarshalText() ([]byte, error)  { return marshalName("effect", effectNames, uint8(e)) }
@@ -53,6 +71,10 @@ type Verdict struct {
 	// Mode and Schema shape the suspension of an ask.
 	Mode   ResumeMode
 	Schema json.RawMessage
+	// Grant names what an approval that says [GrantRun] allows: the tool and the rule that asked. Empty: nothing more.
+	Grant string
+	// Result is that of SetResult.
+	Result *Outcome
 }
 
 // Rules is the part of an agent's definition that decides. Every method is pure: the same call, the same answer.
@@ -63,14 +85,58 @@ type Rules interface {
 	// Check says why the arguments do not fit the tool, in words for the model; nil if they do.
 	Check(call ToolCall) error
 
-	// Gate says whether the call may run. It is asked again when the call is replayed.
-	Gate(call ToolCall) Verdict
+	// Gate says whether the call may run. It is asked again when the call is replayed, and when earlier calls of the round have
+	// changed the state.
+	Gate(call ToolCall, state State) Verdict
+
+	// Deadline says how long a call of this kind of wait may wait, and what closes it then.
+	Deadline(call ToolCall, kind Kind) Deadline
+
+	// Terms are what else the definition says about running it.
+	Terms() Terms
+}
+
+// Deadline is a limit to waiting. The zero value is none.
+type Deadline struct {
+	Within  int64           // ms; 0: no limit
+	Outcome DeadlineOutcome // what the call comes to
+	Result  json.RawMessage // of DeadlineResult
+}
+
+// DeadlineOutcome says what a call comes to that nobody answered in time.
+type DeadlineOutcome uint8
+
+const (
+	DeadlineFail   DeadlineOutcome = iota // it failed
+	DeadlineCancel                        // it is cancelled, as if somebody had said no
+	DeadlineResult                        // it has a result that was set in advance; not for approvals
+)
+
+var deadlineNames = []string{"fail", "cancel", "result"}
+
+func (o DeadlineOutcome) String() string { return name(deadlineNames, uint8(o)) }
+func (o DeadlineOutcome) MarshalText() ([]byte, error) {
+	return marshalName("deadline outcome", deadlineNames, uint8(o))
+}
+func (o *DeadlineOutcome) UnmarshalText(b []byte) error {
+	return unmarshalName("deadline outcome", deadlineNames, b, o)
+}
+
+// Terms say how a run is worked on.
+type Terms struct {
+	Parallel  bool       // the calls of a round that may run run side by side
+	Continue  bool       // the model is asked again while calls of its turn still wait
+	Stops     []StopRule // in their declared order
+	StepCalls int        // most tool calls in a step; 0: no limit
+	RunCalls  int        // and in the run
+	Memory    bool       // something is remembered of each run
 }
 
 // Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.
 type Outcome struct {
 	Text   string // the result, or what went wrong, as the model sees it
 	Failed bool
+	State  []StateOp      // what the body wrote
 	Ticket *SuspendTicket // set: the call waits
 	Kind   Kind           // of the ticket; KindApproval if not said and the call is to be replayed, else KindInput
 }

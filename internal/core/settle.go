@@ -46,7 +46,7 @@ func (d *draft) settleNew(call ToolCall) error {
 
 // gate applies the verdict on a call that is new or comes back with a decision.
 func (d *draft) gate(call ToolCall, spec ToolSpec) error {
-	v := d.v.Rules.Gate(call)
+	v := d.v.Rules.Gate(call, d.state)
 	switch {
 	case v.Effect == Deny:
 		return d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids this call."))

@@ -30,9 +30,10 @@ const (
 	KindClient              // whoever calls the API runs the tool and sends its result
 	KindInput               // the tool asked for something
 	KindUnknownOutcome      // the process was lost in an at-most-once body: a person says what happened
+	KindInterrupt           // somebody asked the run to pause: it goes on when told to, or with a message
 )
 
-var kindNames = []string{"", "approval", "client", "input", "unknown_outcome"}
+var kindNames = []string{"", "approval", "client", "input", "unknown_outcome", "interrupt"}
 
 func (k Kind) String() string                { return name(kindNames, uint8(k)) }
 func (k Kind) MarshalText() ([]byte, error)  { return marshalName("kind", kindNames, uint8(k)) }
@@ -59,6 +60,7 @@ type SuspendTicket struct {
 	Suspension Suspension  `json:"suspension"`
 	Pending    PendingCall `json:"pending"`
 	ResumeMode ResumeMode  `json:"resume_mode"`
+	Within     int64       `json:"-"` // ms until the deadline; 0: what the definition says
 }
 
 // SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its ticket, flattened.
@@ -67,7 +69,8 @@ type SuspendedCall struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	SuspendTicket
-	Kind Kind `json:"kind,omitempty"`
+	Kind     Kind  `json:"kind,omitempty"`
+	Deadline int64 `json:"deadline,omitempty"` // 0: none
 }
 
 // NewSuspendedCall binds a ticket to the call it holds back.
@@ -105,8 +108,16 @@ type Resume struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"` // those the call runs with, in place of the model's
+	Grant      Grant           `json:"grant,omitempty"`     // what else is allowed with this decision
 	UpdatedAt  int64           `json:"updated_at"`
 }
+
+// Grant says what an approval allows beyond its own call.
+type Grant string
+
+// GrantRun also allows the later calls of this run that the same rule would ask about for the same tool.
+const GrantRun Grant = "run"
 
 // MarshalJSON leaves out a null result as well as an absent one.
 func (r Resume) MarshalJSON() ([]byte, error) {

@@ -59,7 +59,7 @@ func (a *activation) work(ctx context.Context) error {
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
-	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, h.Tenant, h.Agent, h.Version) })
+	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
 	switch {
 	case errors.Is(err, ErrNotFound):
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing",
@@ -163,4 +163,8 @@ type noRules struct{}
 
 func (noRules) Tool(string) (core.ToolSpec, bool) { return core.ToolSpec{}, false }
 func (noRules) Check(core.ToolCall) error         { return nil }
-func (noRules) Gate(core.ToolCall) core.Verdict   { return core.Verdict{Effect: core.Deny} }
+func (noRules) Gate(core.ToolCall, core.State) core.Verdict {
+	return core.Verdict{Effect: core.Deny}
+}
+func (noRules) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+func (noRules) Terms() core.Terms                               { return core.Terms{} }

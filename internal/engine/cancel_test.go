@@ -390,6 +390,6 @@ func TestOutbox(t *testing.T) {
 
 type downAgents struct{}
 
-func (downAgents) Load(context.Context, string, string, string) (engine.Agent, error) {
+func (downAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	return engine.Agent{}, errors.New("the registry is on fire")
 }

@@ -441,6 +441,6 @@ func (f *freezing) Commit(ctx context.Context, req engine.CommitRequest) (engine
 
 type noAgents struct{}
 
-func (noAgents) Load(context.Context, string, string, string) (engine.Agent, error) {
+func (noAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	return engine.Agent{}, errors.Join(engine.ErrNotFound)
 }

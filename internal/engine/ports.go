@@ -54,6 +54,10 @@ type Store interface {
 	// them only above the head's seq.
 	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
 
+	// Start creates a run. The engine uses it for the run that a held message begins, in place of the one it owns: req.Owned.
+	// Errors as for the frontend's Store; [ErrFenced] and [ErrSignals] as for Commit.
+	Start(ctx context.Context, req StartRequest) (Written, error)
+
 	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 }
@@ -112,9 +116,16 @@ type Random interface {
 
 // Agents finds pinned definitions.
 type Agents interface {
-	// Load returns the version of the agent that a run is pinned to, narrowed by what the version deployed now denies.
-	// [ErrNotFound] if that version is not stored; [ErrUnavailable] if it cannot be told now.
-	Load(ctx context.Context, tenant, name, version string) (Agent, error)
+	// Load returns the version of the agent that a run is pinned to, narrowed by what the version deployed now denies, by the
+	// policy over all agents, and by the run's own permissions. [ErrNotFound] if that version, or something it cannot do
+	// without, is not there any more; [ErrUnavailable] if it cannot be told now.
+	Load(ctx context.Context, pin Pin) (Agent, error)
+}
+
+// Pin is what a run is pinned to.
+type Pin struct {
+	Tenant, Name, Version string
+	Narrow                json.RawMessage // permissions of this run alone; nil for none
 }
 
 // Agent is a pinned definition with everything behind it.
@@ -124,6 +135,8 @@ type Agent struct {
 	Offered      []core.ToolSpec // what the model is told of, in a fixed order
 	Model        Model
 	Tools        map[string]Tool // the bodies; a client tool has none
+	Hooks        []Hook
+	Memory       Memory // nil: nothing is remembered
 }
 
 // Model answers with the next turn. The same prompt may be asked again after a crash.
@@ -140,6 +153,7 @@ type Prompt struct {
 	Instructions        string
 	Messages            []core.Message // well formed: one result for each call, none without
 	Tools               []core.ToolSpec
+	Parameters          map[string]any // for this request only, as hooks want them; an adapter takes what it knows
 }
 
 // StopError is a model's word that it has nothing to say any more.
@@ -169,6 +183,7 @@ type ToolRequest struct {
 	Key                 string       // idempotency key: run, call and attempt
 	Epoch               int64        // fencing token: a larger one is newer
 	Resume              *core.Resume // the decision, in the mode that passes it on
+	State               *Pad         // shared with the other tools and the hooks of the run
 }
 
 // Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.

@@ -62,6 +62,11 @@ type StartRequest struct {
 	// [core.Record]. Nil creates the thread, on condition that there is none.
 	Prior *core.Head
 
+	// Owned: Prior is the caller's own, claimed and ended (its End is set) but not done. The condition is then its Epoch and Rev,
+	// and that its Sigs is still Seen, in place of being done; refused as a commit is.
+	Owned bool
+	Seen  int64
+
 	// Key makes the start idempotent; nil for a start without a key, or one that creates its thread.
 	Key *Key
 
@@ -95,6 +100,12 @@ type SignalRequest struct {
 
 	// MaxMessages: fewer than this many signals are in the inbox; 0 for no limit.
 	MaxMessages int
+
+	// Late: this suspension is among those whose deadline closed them.
+	Late string
+
+	// NotInterrupt: the last interrupt that was drained is not this one.
+	NotInterrupt string
 
 	// NobodyWaits: no call is suspended that a message does not answer.
 	NobodyWaits bool

@@ -121,7 +121,7 @@ func (r *rig) suspending(name string, mode core.ResumeMode, times int) {
 }
 
 // Load implements engine.Agents.
-func (r *rig) Load(context.Context, string, string, string) (engine.Agent, error) {
+func (r *rig) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
 	for name, rule := range r.tools {
 		if !rule.spec.Client {
@@ -143,10 +143,16 @@ func (r *rig) Check(call core.ToolCall) error {
 	return nil
 }
 
-func (r *rig) Gate(call core.ToolCall) core.Verdict {
+func (r *rig) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	rule := r.tools[call.Name]
 	return core.Verdict{Effect: rule.effect, Reason: rule.reason, Mode: rule.mode}
 }
+
+// Deadline implements [core.Rules].
+func (r *rig) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+
+// Terms implements [core.Rules].
+func (r *rig) Terms() core.Terms { return core.Terms{} }
 
 type rigModel struct{ r *rig }
 

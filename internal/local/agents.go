@@ -99,7 +99,8 @@ func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bo
 }
 
 // Load implements [engine.Agents].
-func (a *Agents) Load(ctx context.Context, tenant, name, version string) (engine.Agent, error) {
+func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error) {
+	tenant, name, version := pin.Tenant, pin.Name, pin.Version
 	current, err := a.stored.Current(ctx, tenant, name)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
 		return engine.Agent{}, err

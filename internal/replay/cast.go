@@ -48,8 +48,8 @@ func newCast(conversations []recording.Conversation, gate []string) *cast {
 }
 
 // Load implements [engine.Agents].
-func (c *cast) Load(_ context.Context, _, name, _ string) (engine.Agent, error) {
-	p, ok := c.agents[name]
+func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
+	p, ok := c.agents[pin.Name]
 	if !ok {
 		return engine.Agent{}, engine.ErrNotFound
 	}
@@ -76,12 +76,18 @@ func (c *cast) Tool(name string) (core.ToolSpec, bool) { return core.ToolSpec{Na
 func (c *cast) Check(core.ToolCall) error { return nil }
 
 // Gate implements [core.Rules].
-func (c *cast) Gate(call core.ToolCall) core.Verdict {
+func (c *cast) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	if c.gated[call.Name] {
 		return core.Verdict{Effect: core.Ask}
 	}
 	return core.Verdict{Effect: core.Allow}
 }
+
+// Deadline implements [core.Rules].
+func (c *cast) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+
+// Terms implements [core.Rules].
+func (c *cast) Terms() core.Terms { return core.Terms{} }
 
 func (c *cast) tools(agent string, conversation recording.Conversation) map[string]engine.Tool {
 	recorded := conversation.Tool()

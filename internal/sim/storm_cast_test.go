@@ -85,14 +85,14 @@ func newCast(s *stage) *cast {
 	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}}
 }
 
-func (c *cast) Load(_ context.Context, _, name, _ string) (engine.Agent, error) {
+func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
 	for name, r := range roles {
 		if !r.gone && !r.spec.Client {
 			tools[name] = c
 		}
 	}
-	return engine.Agent{Rules: c, Model: model{c, name}, Tools: tools}, nil
+	return engine.Agent{Rules: c, Model: model{c, pin.Name}, Tools: tools}, nil
 }
 
 func (c *cast) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
@@ -114,9 +114,15 @@ func (c *cast) Check(call core.ToolCall) error {
 	return nil
 }
 
-func (c *cast) Gate(call core.ToolCall) core.Verdict {
+func (c *cast) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	return core.Verdict{Effect: roles[call.Name].effect, Mode: roles[call.Name].mode}
 }
+
+// Deadline implements [core.Rules].
+func (c *cast) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+
+// Terms implements [core.Rules].
+func (c *cast) Terms() core.Terms { return core.Terms{} }
 
 // Notify fails now and then.
 func (c *cast) Notify(context.Context, engine.Notice) error {

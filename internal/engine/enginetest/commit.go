@@ -32,7 +32,7 @@ func testCommitWrites(t *storeTest) {
 	n := &req.Next
 	n.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Kind: core.KindClient, Mode: core.UseDecisionAsToolResult,
 		Sus: "sus_1", Deadline: 77, Decision: "d x", Times: 2, Attempt: 3, Intent: 4, Hold: "c0", Approved: true}}
-	n.Round, n.Pending, n.Oldest, n.Timed, n.Held = 1, 1, "sus_1#run", map[string]int{"sus_0": 1}, []int64{1, 2}
+	n.Round, n.Pending, n.Oldest, n.Timed, n.Held = 1, 1, "sus_1#run", map[string]int{"sus_0": 1}, []core.Held{{Seq: 1, Key: "m:1"}, {Seq: 2, Key: "m:2"}}
 	n.Out = map[string]core.Out{"notify:c1": {Kind: core.OutNotify, Call: "c1", Sus: "sus_1"}}
 	n.Deadline, n.NotBefore, n.Interrupt, n.End = 77, 88, "i", &core.Reason{Kind: core.Stopped, Code: "max_rounds", Detail: "10"}
 	n.Response, n.StepOpen, n.TurnOpen, n.RetryOf = core.ResponseNoOp, true, true, "run_old"

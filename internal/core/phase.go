@@ -1,0 +1,125 @@
+package core
+
+// Phase is a place in the life of a run where hooks are called. They are called in this order; the middle of it comes
+// once for each step, and the three of a call once for each call of the step.
+type Phase uint8
+
+const (
+	RunStart          Phase = iota // once, before anything else of the run
+	StepStart                      // before a step's model call
+	BeforeInference                // the last chance to shape the request, or to end without it
+	AfterInference                 // the model has answered and nothing is committed yet
+	ToolGate                       // may this call run? Pure, and asked again whenever the state has changed
+	BeforeToolExecute              // the body of this call is about to run
+	AfterToolExecute               // this call has a result, whether its body ran or not
+	StepEnd                        // after the round of the step, also when it has to wait
+	RunEnd                         // once, before the end is committed
+)
+
+var phaseNames = []string{"run_start", "step_start", "before_inference", "after_inference", "tool_gate", "before_tool_execute", "after_tool_execute", "step_end", "run_end"}
+
+// Phases are all phases, in their order.
+var Phases = []Phase{RunStart, StepStart, BeforeInference, AfterInference, ToolGate, BeforeToolExecute, AfterToolExecute, StepEnd, RunEnd}
+
+func (p Phase) String() string                { return name(phaseNames, uint8(p)) }
+func (p Phase) MarshalText() ([]byte, error)  { return marshalName("phase", phaseNames, uint8(p)) }
+func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
+
+// Firing asks for the hooks of one phase. Only the members of the phase are set.
+type Firing struct {
+	Phase   Phase
+	Step    int
+	State   State     // as the hooks of this phase see it: none sees what another of the same phase writes
+	Call    *ToolCall // of the three tool phases, with the arguments that run
+	Outcome *Outcome  // AfterToolExecute
+	Turn    *Turn     // AfterInference
+	Reason  *Reason   // RunEnd
+}
+
+// Effects are what the hooks of one phase want. Which members count depends on the phase.
+type Effects struct {
+	State []StateOp
+
+	// BeforeInference. Context is shown to the model in this request only; Override and the tool lists live for this step.
+	Context  []ContextMessage
+	Override *Override
+	Include  []string // offer these tools only; empty: all
+	Exclude  []string // but not these
+
+	End  *Reason  // StepStart, BeforeInference, AfterInference, StepEnd: end the run
+	Drop []string // AfterInference: calls that are taken out of the turn before it is committed
+
+	Refuse string // BeforeToolExecute: why the call fails instead of running
+
+	Append string // AfterToolExecute: text added to the result, for the model to see
+
+	Wait *SuspendTicket // RunStart: the run waits for an answer before its first step
+
+	Notes    []string // failures of hooks that do not stop the run, for the journal
+	Conflict string   // two hooks wrote one exclusive key; nothing of the phase counts, and the run ends
+}
+
+// ContextMessage is text for the model that is no part of the conversation. With a cooldown of n, the same text under the same key
+// is left out of the n-1 requests that follow.
+type ContextMessage struct {
+	Key      string
+	Text     string
+	Cooldown int
+}
+
+// Override changes one request. What is not set stays.
+type Override struct {
+	Instructions string         // in place of the agent's
+	Parameters   map[string]any // for the model's adapter
+}
+
+// Fired is a firing's answer, as the view carries it until a commit contains it.
+type Fired struct {
+	Phase Phase
+	Call  string
+	Effects
+}
+
+// unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and deciding begins again with
+// their answer in the view, where this time it finds it. Deciding being pure, it comes to the same place.
+type unfired struct{ Firing }
+
+func (unfired) Error() string { return "core: hooks must be called first" }
+
+// fire returns what the hooks of a phase want, or, as an error, that they have to be called.
+func (d *draft) fire(f Firing) (Effects, error) {
+	if !d.v.Hooked[f.Phase] {
+		return Effects{}, nil
+	}
+	call := ""
+	if f.Call != nil {
+		call = f.Call.ID
+	}
+	for _, done := range d.v.Fired {
+		if done.Phase == f.Phase && done.Call == call {
+			return done.Effects, d.take(done.Effects)
+		}
+	}
+	f.State = d.state.Clone()
+	if f.Step == 0 {
+		f.Step = d.h.Step
+	}
+	return Effects{}, unfired{f}
+}
+
+// take folds in what every phase may want: writes to the state, and notes for the journal.
+func (d *draft) take(e Effects) error {
+	for _, note := range e.Notes {
+		d.event(EventHookFailed, map[string]any{"detail": note}, 0)
+	}
+	if e.Conflict != "" {
+		return conflict(e.Conflict)
+	}
+	d.writeState(e.State)
+	return nil
+}
+
+// conflict is two writes of one exclusive key that nobody put into an order.
+type conflict string
+
+func (c conflict) Error() string { return "conflict: " + string(c) }

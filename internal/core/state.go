@@ -1,0 +1,199 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Scope says how long a key lives.
+type Scope uint8
+
+const (
+	RunScope    Scope = iota // until the run is done
+	ThreadScope              // as long as the thread
+)
+
+var scopeNames = []string{"run", "thread"}
+
+func (s Scope) String() string                { return name(scopeNames, uint8(s)) }
+func (s Scope) MarshalText() ([]byte, error)  { return marshalName("scope", scopeNames, uint8(s)) }
+func (s *Scope) UnmarshalText(b []byte) error { return unmarshalName("scope", scopeNames, b, s) }
+
+// State is what the tools and hooks of a run share, by key. Values are JSON. It is for small things: the whole of it is journaled
+// at the end of each step that changed it. A State is never changed in place.
+type State struct {
+	Run    map[string]json.RawMessage `json:"run,omitempty"`
+	Thread map[string]json.RawMessage `json:"thread,omitempty"`
+}
+
+// MaxState is how large a state may be, in bytes of JSON.
+const MaxState = 64 << 10
+
+// Get returns a key's value, nil if it has none.
+func (s State) Get(scope Scope, key string) json.RawMessage { return s.scope(scope)[key] }
+
+func (s State) scope(scope Scope) map[string]json.RawMessage {
+	if scope == ThreadScope {
+		return s.Thread
+	}
+	return s.Run
+}
+
+// Clone returns a state that shares no map with s.
+func (s State) Clone() State { return State{Run: maps.Clone(s.Run), Thread: maps.Clone(s.Thread)} }
+
+// Empty says whether there is nothing in it.
+func (s State) Empty() bool { return len(s.Run) == 0 && len(s.Thread) == 0 }
+
+// StateOpKind says how a write meets another of the same key.
+type StateOpKind uint8
+
+const (
+	StateSet    StateOpKind = iota // exclusive: one writer at a time
+	StateDelete                    // exclusive
+	StateAdd                       // commutative: adds a whole number
+	StateInsert                    // commutative: adds a text to a set of texts
+)
+
+var stateOpNames = []string{"set", "delete", "add", "insert"}
+
+func (k StateOpKind) String() string { return name(stateOpNames, uint8(k)) }
+func (k StateOpKind) MarshalText() ([]byte, error) {
+	return marshalName("state operation", stateOpNames, uint8(k))
+}
+func (k *StateOpKind) UnmarshalText(b []byte) error {
+	return unmarshalName("state operation", stateOpNames, b, k)
+}
+
+// StateOp is one write. Value is what is set, added or inserted.
+type StateOp struct {
+	Scope Scope           `json:"scope,omitempty"`
+	Key   string          `json:"key"`
+	Op    StateOpKind     `json:"op"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Apply returns the state after the writes. A number is added to what is no number as to 0, a text inserted into what is no set
+// as into an empty one.
+func (s State) Apply(ops []StateOp) State {
+	if len(ops) == 0 {
+		return s
+	}
+	next := State{Run: cloneMap(s.Run), Thread: cloneMap(s.Thread)}
+	for _, op := range ops {
+		next.apply(op)
+	}
+	return next
+}
+
+func (s State) apply(op StateOp) {
+	values := s.scope(op.Scope)
+	switch op.Op {
+	case StateDelete:
+		delete(values, op.Key)
+	case StateAdd:
+		var sum, by int64
+		_ = json.Unmarshal(values[op.Key], &sum)
+		_ = json.Unmarshal(op.Value, &by)
+		values[op.Key] = json.RawMessage(strconv.FormatInt(sum+by, 10))
+	case StateInsert:
+		var set []string
+		var text string
+		_ = json.Unmarshal(values[op.Key], &set)
+		_ = json.Unmarshal(op.Value, &text)
+		if at, there := slices.BinarySearch(set, text); !there {
+			set = slices.Insert(set, at, text)
+		}
+		values[op.Key] = Encode(set)
+	default:
+		values[op.Key] = op.Value
+	}
+}
+
+// Merge joins the writes of several who did not see one another. Two who touch one key conflict, unless both add or both insert; the
+// error then names the key, and nothing may be applied.
+func Merge(writers ...[]StateOp) ([]StateOp, error) {
+	type place struct {
+		scope Scope
+		key   string
+	}
+	type touch struct {
+		writer int
+		kind   StateOpKind
+	}
+	first := map[place]touch{}
+	var all []StateOp
+	for i, ops := range writers {
+		for _, op := range ops {
+			at := place{op.Scope, op.Key}
+			before, touched := first[at]
+			switch {
+			case !touched:
+				first[at] = touch{i, op.Op}
+			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
+				return nil, conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
+			case op.Op == StateSet || op.Op == StateDelete:
+				first[at] = touch{i, op.Op} // an exclusive write outweighs what this writer did before
+			}
+			all = append(all, op)
+		}
+	}
+	return all, nil
+}
+
+// ReadState puts the state together from the journal: the snapshot that the head names, and the writes since. Keys of run scope that
+// another run wrote do not count.
+func ReadState(h Head, segments []Segment) State {
+	s := State{Run: map[string]json.RawMessage{}, Thread: map[string]json.RawMessage{}}
+	for _, seg := range segments {
+		for _, e := range seg.Events {
+			switch {
+			case e.Type == EventStateSnapshot && seg.Seq >= h.Snapshot:
+				var snap State
+				if json.Unmarshal(e.Data, &snap) == nil {
+					s = State{Run: cloneMap(snap.Run), Thread: cloneMap(snap.Thread)}
+				}
+			case e.Type == EventStateDelta && h.Deltas != 0 && seg.Seq >= h.Deltas:
+				var delta StateDelta
+				if json.Unmarshal(e.Data, &delta) == nil {
+					s = s.Apply(delta.Ops)
+				}
+			default:
+				continue
+			}
+			if e.RunID != h.Run {
+				s.Run = map[string]json.RawMessage{}
+			}
+		}
+	}
+	return s
+}
+
+// StateDelta is the data of a state.delta event.
+type StateDelta struct {
+	Ops []StateOp `json:"ops"`
+}
+
+// writeState applies writes to the draft and journals them.
+func (d *draft) writeState(ops []StateOp) {
+	if len(ops) == 0 {
+		return
+	}
+	d.state = d.state.Apply(ops)
+	d.event(EventStateDelta, StateDelta{ops}, 0)
+	if d.h.Deltas == 0 {
+		d.h.Deltas = d.seq()
+	}
+}
+
+// snapshot journals the whole state, if it was written to since it was last.
+func (d *draft) snapshot() {
+	if d.h.Deltas == 0 {
+		return
+	}
+	d.event(EventStateSnapshot, d.state, 0)
+	d.h.Snapshot, d.h.Deltas = d.seq(), 0
+}

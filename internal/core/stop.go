@@ -1,0 +1,205 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// Progress is what stop rules look at: the run after a model's answer, before any of the calls it asks for runs.
+type Progress struct {
+	Steps  int   // completed model calls, this one included
+	Tokens int64 // of the whole run, in and out
+	Awake  int64 // ms since the run began, without the time it waited for somebody
+	Errors int   // rounds in a row in which every tool that was executed failed
+	Turn   Turn
+	Rounds []string // what the rounds before asked for, oldest first, as [Turn.Signature] says it
+}
+
+// StopRule ends a run. Stop must be pure. Code and detail become those of the run's reason.
+type StopRule interface {
+	Stop(Progress) (code, detail string, stop bool)
+}
+
+// Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it also reached the limit.
+type limit interface{ isLimit() }
+
+// Rule makes a specification ready to be asked. The error says what is wrong with a pattern.
+func (s StopSpec) Rule() (StopRule, error) {
+	switch s.Type {
+	case "max_rounds":
+		return maxRounds(s.Rounds), nil
+	case "timeout":
+		return timeout(s.Seconds), nil
+	case "token_budget":
+		return tokenBudget(s.MaxTotal), nil
+	case "consecutive_errors":
+		return consecutiveErrors(s.Max), nil
+	case "stop_on_tool":
+		return stopOnTool(s.ToolName), nil
+	case "content_match":
+		return newContentMatch(s.Pattern)
+	case "loop_detection":
+		return loopDetection(s.Window), nil
+	}
+	return nil, fmt.Errorf("core: %q is no stop rule", s.Type)
+}
+
+// A rule with 0 never fires.
+
+type maxRounds int
+
+func (n maxRounds) isLimit() {}
+func (n maxRounds) Stop(p Progress) (code, detail string, stop bool) {
+	return "max_rounds", fmt.Sprintf("%d of %d steps", p.Steps, n), n > 0 && p.Steps >= int(n)
+}
+
+type timeout int
+
+func (n timeout) isLimit() {}
+func (n timeout) Stop(p Progress) (code, detail string, stop bool) {
+	return "timeout", fmt.Sprintf("more than %d s", n), n > 0 && p.Awake > int64(n)*1000
+}
+
+type tokenBudget int
+
+func (n tokenBudget) isLimit() {}
+func (n tokenBudget) Stop(p Progress) (code, detail string, stop bool) {
+	return "token_budget", fmt.Sprintf("%d of %d tokens", p.Tokens, n), n > 0 && p.Tokens > int64(n)
+}
+
+type consecutiveErrors int
+
+func (n consecutiveErrors) isLimit() {}
+func (n consecutiveErrors) Stop(p Progress) (code, detail string, stop bool) {
+	return "consecutive_errors", fmt.Sprintf("%d rounds in a row failed", p.Errors), n > 0 && p.Errors >= int(n)
+}
+
+type stopOnTool string
+
+func (name stopOnTool) Stop(p Progress) (code, detail string, stop bool) {
+	asked := slices.ContainsFunc(p.Turn.Calls, func(c ToolCall) bool { return c.Name == string(name) })
+	return "stop_on_tool", string(name), name != "" && asked
+}
+
+type contentMatch struct{ pattern *regexp.Regexp }
+
+// newContentMatch keeps a rule even for a pattern that does not compile: one that was stored all the same stops the run.
+func newContentMatch(pattern string) (StopRule, error) {
+	if pattern == "" {
+		return contentMatch{}, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return invalidMatch{}, fmt.Errorf("core: content_match: %w", err)
+	}
+	return contentMatch{re}, nil
+}
+
+func (m contentMatch) Stop(p Progress) (code, detail string, stop bool) {
+	if m.pattern == nil || !m.pattern.MatchString(p.Turn.Text) {
+		return "", "", false
+	}
+	return "content_match", m.pattern.String(), true
+}
+
+type invalidMatch struct{}
+
+func (invalidMatch) Stop(Progress) (code, detail string, stop bool) {
+	return "content_match_invalid_regex", "the pattern is no regular expression", true
+}
+
+type loopDetection int
+
+func (n loopDetection) window() int {
+	if n == 1 {
+		return 2
+	}
+	return int(n)
+}
+
+func (n loopDetection) Stop(p Progress) (code, detail string, stop bool) {
+	same := 1
+	for _, before := range slices.Backward(p.Rounds) {
+		if before != p.Turn.Signature() {
+			break
+		}
+		same++
+	}
+	w := n.window()
+	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= w
+}
+
+// Signature is short text that is the same for two turns that ask for the same calls: names and canonical arguments, in order.
+func (t Turn) Signature() string {
+	type ask struct {
+		Name      string
+		Arguments json.RawMessage
+	}
+	asks := make([]ask, len(t.Calls))
+	for i, c := range t.Calls {
+		args, err := Canonical(asJSON(c.Arguments))
+		if err != nil {
+			args = Encode(string(c.Arguments))
+		}
+		asks[i] = ask{c.Name, args}
+	}
+	return Digest(Encode(asks))[:12]
+}
+
+// stopOf asks the rules in their declared order; the first that fires counts. A turn that asks for nothing is a natural end even if it
+// also reached a limit.
+func stopOf(rules []StopRule, p Progress) *Reason {
+	for _, rule := range rules {
+		if _, isLimit := rule.(limit); isLimit && len(p.Turn.Calls) == 0 {
+			continue
+		}
+		if code, detail, stop := rule.Stop(p); stop {
+			return &Reason{Kind: Stopped, Code: code, Detail: detail}
+		}
+	}
+	return nil
+}
+
+// mostRounds bounds how many signatures of rounds a head keeps.
+const mostRounds = 16
+
+// progress is what stop rules see of the turn that is being folded in.
+func (d *draft) progress(t Turn) Progress {
+	return Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
+}
+
+// awake is how long the run has not been waiting.
+func (d *draft) awake() int64 {
+	if d.h.AwakeSince == 0 {
+		return d.h.Awake
+	}
+	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
+}
+
+// fallAsleep stops the clock of the run's time.
+func (d *draft) fallAsleep() { d.h.Awake, d.h.AwakeSince = d.awake(), 0 }
+
+// closeRound counts how the round before a new turn went. One in which no tool was executed says nothing.
+func (d *draft) closeRound() {
+	switch {
+	case d.h.RoundOK > 0:
+		d.h.Errors = 0
+	case d.h.RoundFailed > 0:
+		d.h.Errors++
+	}
+	d.h.RoundOK, d.h.RoundFailed, d.h.StepCalls = 0, 0, 0
+}
+
+// remember keeps the signature of a turn with calls.
+func (d *draft) remember(t Turn) {
+	if len(t.Calls) == 0 {
+		d.h.Rounds = nil
+		return
+	}
+	d.h.Rounds = append(slices.Clone(d.h.Rounds), t.Signature())
+	if over := len(d.h.Rounds) - mostRounds; over > 0 {
+		d.h.Rounds = d.h.Rounds[over:]
+	}
+}
