@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // draft is the next commit while it is being put together: a copy of the head and the segment that goes with it.
@@ -13,15 +14,16 @@ type draft struct {
 	state State
 	seg   Segment
 
-	drained   []string
-	must      bool // must be durable before any body runs
-	closes    bool // a signal that is acceptable now is not after this commit
-	finalTurn bool // the turn folded in asks for no tool
-	userSpoke bool // a user message was drained
+	drained []string
+	must    bool            // must be durable before any body runs
+	closes  bool            // a signal that is acceptable now is not after this commit
+	cleared map[string]bool // calls whose bodies may run
+	over    *Reason         // why the run ends as soon as what is at hand is folded in
 }
 
 func newDraft(v View) *draft {
-	return &draft{v: v, h: v.Head.Clone(), state: v.State, round: Round{Calls: v.Round.Calls, Decisions: cloneMap(v.Round.Decisions)}}
+	return &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{},
+		round: Round{Calls: slices.Clone(v.Round.Calls), Decisions: cloneMap(v.Round.Decisions)}}
 }
 
 func (d *draft) dirty() bool {
@@ -46,10 +48,12 @@ func (d *draft) write(c Commit) *Commit {
 	}
 	d.h.Rev++
 	d.h.CID = w
+	d.h.Schema = SchemaVersion
 	d.h.Tries = 0
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
-	c.Head, c.Drained = d.h, d.drained
+	d.h.Deadline = d.deadline()
+	c.Head, c.Drained, c.State, c.Round = d.h, d.drained, d.state, d.round
 	c.AllSeen = c.AllSeen || d.closes
 	return &c
 }
@@ -62,7 +66,7 @@ func (d *draft) waiting() (count int, key string) {
 			continue
 		}
 		suspended = true
-		if c.Kind != KindInput {
+		if c.Kind != KindInput && c.Kind != KindInterrupt {
 			count++
 		}
 	}
@@ -85,11 +89,21 @@ func (d *draft) event(t EventType, data any, message int) {
 	d.seg.Events = append(d.seg.Events, e)
 }
 
-// message adds a message and returns its index from 1.
+// message adds a message and returns its index from 1. What the model has not seen it has not been told.
 func (d *draft) message(m Message) int {
 	m.RunID, m.At = d.h.Run, d.v.Now
+	if m.Role == RoleUser || m.Role == RoleTool && !m.Pending {
+		d.h.Told = false
+	}
 	d.seg.Messages = append(d.seg.Messages, m)
 	return len(d.seg.Messages)
+}
+
+// change edits what the head knows of a call, but for its status, which is [draft.move]'s.
+func (d *draft) change(id string, edit func(*Call)) {
+	c := d.h.Calls[id]
+	edit(&c)
+	d.h.Calls[id] = c
 }
 
 // move changes a call's status by the table, and lets go of what was held behind it once it is settled.
@@ -120,7 +134,7 @@ func (d *draft) move(id string, next CallStatus) error {
 	return nil
 }
 
-// state is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
+// callState is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
 func (d *draft) callState(call ToolCall) CallState {
 	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
 }
@@ -133,55 +147,27 @@ func (d *draft) begin(call ToolCall) error {
 	if err := d.move(call.ID, CallRunning); err != nil {
 		return err
 	}
-	d.event(EventCallStarted, d.callState(call), 0)
+	started := d.callState(call)
+	if d.h.Calls[call.ID].Edited != "" {
+		started.Arguments = d.effective(call).Arguments
+	}
+	d.event(EventCallStarted, started, 0)
 	return nil
-}
-
-// setIntent notes that this owner is about to run the body.
-func (d *draft) setIntent(id string) {
-	c := d.h.Calls[id]
-	c.Intent = d.h.Epoch
-	d.h.Calls[id] = c
 }
 
 // settled is the event that tells of each terminal status.
 var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
 
-// settleCall closes a call with the result that the model will see.
+// settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result.
 func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
 	if err := d.move(call.ID, status); err != nil {
 		return err
 	}
-	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
+	m := 0
+	if !d.h.Calls[call.ID].Pseudo {
+		m = d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
+	}
 	d.event(settled[status], d.callState(call), m)
-	return nil
-}
-
-// PlaceholderText stands in the log where a result will be.
-const PlaceholderText = "This call waits for an answer; its result will follow."
-
-// suspend makes a call wait, under a fresh id.
-func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
-	if err := d.move(call.ID, CallSuspended); err != nil {
-		return err
-	}
-	t.Suspension.ID = SuspensionID(d.seq(), d.v.Fresh())
-	if !json.Valid(t.Suspension.ResponseSchema) {
-		t.Suspension.ResponseSchema = nil
-	}
-	t.Pending = PendingCall(call)
-	c := d.h.Calls[call.ID]
-	c.Kind, c.Mode, c.Sus, c.Intent = kind, t.ResumeMode, t.Suspension.ID, 0
-	c.Times++
-	d.h.Calls[call.ID] = c
-	if c.Times == 1 {
-		d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
-	}
-	d.event(EventCallSuspended, NewSuspendedCall(call, kind, t), 0)
-	if d.v.Notify {
-		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
-	}
-	d.must = true
 	return nil
 }
 
@@ -195,6 +181,9 @@ func (d *draft) openTurn() {
 	}
 	d.h.Turn++
 	d.h.TurnOpen = true
+	if d.h.AwakeSince == 0 {
+		d.h.AwakeSince = d.v.Now
+	}
 	d.event(EventRunStatus, d.runState(RunRunning, nil), 0)
 	d.event(EventTurnStarted, nil, 0)
 }

@@ -5,16 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// drain takes every signal out of the inbox and into the journal. With apply, decisions take effect; without, at the end of a
-// run, they are journaled as not applied, so that whoever sent them can see what became of them.
+// drain takes every signal out of the inbox and into the journal. With apply, they take effect, and then deadlines that have passed
+// do; without, at the end of a run, they are journaled as not applied, so that whoever sent them can see what became of them.
 func (d *draft) drain(apply bool) error {
-	if len(d.h.Inbox) == 0 {
-		return nil
+	if len(d.h.Inbox) > 0 {
+		d.must = true
+		d.openTurn()
 	}
-	d.must = true
-	d.openTurn()
 	for _, key := range d.inboxOrder() {
 		if err := d.drainOne(key, d.h.Inbox[key], apply); err != nil {
 			return err
@@ -22,7 +22,10 @@ func (d *draft) drain(apply bool) error {
 		d.drained = append(d.drained, key)
 	}
 	d.h.Inbox = map[string]Signal{}
-	return nil
+	if !apply {
+		return nil
+	}
+	return d.timeOut()
 }
 
 // inboxOrder is the order signals are applied in: the input first, then decisions, then the rest, each by time; ties by key,
@@ -42,6 +45,8 @@ func (d *draft) drainRank(key string) int {
 		return 0
 	case SignalDecision:
 		return 1
+	case SignalPause:
+		return 3 // a message that came with it does not undo it
 	}
 	return 2
 }
@@ -56,42 +61,17 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 		return d.drainMessage(key, s, value, apply)
 	case SignalDecision:
 		return d.drainDecision(key, s, value, apply)
+	case SignalLate:
+		return d.drainLate(strings.TrimPrefix(key, LateKey("")), s, value)
+	case SignalPause:
+		if apply {
+			return d.pause(s.ID)
+		}
+		return nil
 	case SignalCancel:
 		return nil // the end says it
 	}
 	return fmt.Errorf("core: signal %q of unknown kind %q", key, s.Kind)
-}
-
-// drainMessage adds a user message, unless a call waits for input: then it is that call's answer. That closes a door: a decision
-// that was stored after the owner looked would be accepted, and find its suspension spent by the message.
-//
-//	owner sees the message ── decision stored (202) ── commit: the message is the answer
-func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply bool) error {
-	var parts []Part
-	if err := json.Unmarshal(value, &parts); err != nil {
-		if apply {
-			return fmt.Errorf("core: message %q: %w", key, err)
-		}
-		parts = TextParts("(a message that cannot be read any more)")
-	}
-	if call, sus, ok := d.waitsForInput(); ok && apply {
-		d.closes = true
-		text := Message{Parts: parts}.Text()
-		return d.apply(call, DecisionRecord{CallID: call.ID, Suspension: sus, By: "message", Applied: true,
-			Resume: Resume{DecisionID: key, Action: ActionResume, Result: Encode(text), UpdatedAt: s.At}})
-	}
-	d.message(Message{Role: RoleUser, Parts: parts})
-	d.userSpoke = true
-	return nil
-}
-
-func (d *draft) waitsForInput() (call ToolCall, suspension string, ok bool) {
-	for _, call := range d.round.Calls {
-		if c := d.h.Calls[call.ID]; c.Status == CallSuspended && c.Kind == KindInput {
-			return call, c.Sus, true
-		}
-	}
-	return ToolCall{}, "", false
 }
 
 // drainDecision gives a decision to the call that is suspended on exactly the suspension it names.
@@ -101,7 +81,7 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 		if apply {
 			return fmt.Errorf("core: decision on %s: %w", key, err)
 		}
-		r = Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
+		r = unreadable(s)
 	}
 	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Resume: r}
 	call, ok := d.call(s.Call)
@@ -114,27 +94,84 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	return d.apply(call, rec)
 }
 
+func unreadable(s Signal) Resume {
+	return Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
+}
+
 // apply moves a suspended call to resuming, its decision beside it.
 func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	if err := d.move(call.ID, CallResuming); err != nil {
 		return err
 	}
-	c := d.h.Calls[call.ID]
-	c.Decision = rec.DecisionID + " " + rec.Digest
-	c.Attempt++
-	if c.Kind != KindUnknownOutcome {
-		c.Passed = ""
-		if c.Mode == PassDecisionToTool {
-			c.Passed = rec.Suspension
+	approved := rec.Action == ActionResume && rec.Error == ""
+	d.change(call.ID, func(c *Call) {
+		c.Decision = rec.DecisionID + " " + rec.Digest
+		c.Attempt++
+		if c.Kind != KindUnknownOutcome {
+			c.Passed = ""
+			if c.Mode == PassDecisionToTool {
+				c.Passed = rec.Suspension
+			}
 		}
-	}
-	if c.Kind == KindApproval && rec.Action == ActionResume {
+		if !approved || c.Kind != KindApproval {
+			return
+		}
 		c.Approved = true
-	}
-	d.h.Calls[call.ID] = c
+		if !IsNull(rec.Arguments) {
+			c.Edited = rec.Suspension
+		}
+		if rec.Grant == GrantRun && c.Grant != "" {
+			d.grant(c.Grant)
+		}
+	})
 	d.round.Decisions[rec.Suspension] = rec
 	delete(d.h.Out, "n:"+rec.Suspension)
 	d.event(EventDecisionRecorded, rec, 0)
 	d.event(EventCallResuming, d.callState(call), 0)
 	return nil
+}
+
+// mostGrants bounds what a head keeps of them; a person is asked again beyond.
+const mostGrants = 32
+
+func (d *draft) grant(what string) {
+	if len(d.h.Grants) < mostGrants && !slices.Contains(d.h.Grants, what) {
+		d.h.Grants = append(d.h.Grants, what)
+	}
+}
+
+// drainLate records the first answer that came after the deadline of its suspension had decided, and tells the model once. Nothing
+// else follows from it.
+func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
+	var r Resume
+	if json.Unmarshal(value, &r) != nil {
+		r = unreadable(s)
+	}
+	if d.h.Timed[sus] == 0 {
+		return nil
+	}
+	delete(d.h.Timed, sus)
+	d.event(EventDecisionRecorded, DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Late: true, Resume: r}, 0)
+	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
+	return nil
+}
+
+// decisionLine is a decision in one line.
+func decisionLine(r Resume) string {
+	switch {
+	case r.Error != "":
+		return "error " + r.Error
+	case !IsNull(r.Result):
+		return r.Action.String() + " " + resultText(r.Result)
+	case r.Reason != "":
+		return r.Action.String() + ": " + r.Reason
+	}
+	return r.Action.String()
+}
+
+func clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
 }

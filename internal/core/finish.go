@@ -1,113 +1,87 @@
 package core
 
-import "slices"
-
-// Activation outcomes, as they are journaled.
-const (
-	OutcomeStepDone   = "step_done"
-	OutcomeApproval   = "suspended_approval"
-	OutcomeClientTool = "suspended_client_tool"
-	OutcomePartial    = "suspended_step_partial"
-	OutcomeDone       = "done"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
 )
 
-func (d *draft) endActivation(outcome string) {
-	d.h.Activations++
-	d.event(EventActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome}, 0)
-}
-
-func (d *draft) endStep() {
-	if d.h.StepOpen {
-		d.h.StepOpen = false
-		d.event(EventStepEnded, nil, 0)
-	}
-}
-
-func (d *draft) endTurn(data map[string]any) {
-	if d.h.TurnOpen {
-		d.h.TurnOpen = false
-		d.event(EventTurnEnded, data, 0)
-	}
-}
-
-// setStatus asks the table.
-func (d *draft) setStatus(next RunStatus) error {
-	to, err := d.h.Status.To(next)
-	if err != nil {
-		return err
-	}
-	d.h.Status = to
-	return nil
-}
-
-// releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
-func (d *draft) releaseRunning() (Plan, error) {
-	d.endStep()
-	return d.handOver(OutcomeStepDone)
-}
-
-// releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
-// The step stays open; what is done is committed, and the model is not asked again for it.
-func (d *draft) releasePartial() (Plan, error) { return d.handOver(OutcomePartial) }
-
-func (d *draft) handOver(outcome string) (Plan, error) {
-	d.endActivation(outcome)
-	d.h.Lease = 0
-	delay := max(0, d.h.NotBefore-d.v.Now)
-	due := d.v.Now + delay + RetryDue
-	return Plan{Commit: d.write(Commit{Due: &due, Wake: &delay, Over: true})}, nil
-}
-
-// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody drained would wait with the run, so
-// none may be there. And it demands an empty outbox: a waiting run without a deadline is in no index, so nothing would ever
-// send what is left.
-func (d *draft) releaseWaiting() (Plan, error) {
-	if len(d.h.Out) > 0 {
-		return d.empty()
-	}
-	if err := d.setStatus(RunWaiting); err != nil {
-		return Plan{}, err
-	}
-	d.endStep()
-	outcome, pending := d.pending()
-	d.endTurn(map[string]any{"status": Suspended, "pending": pending})
-	d.endActivation(outcome)
-	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
-	d.h.Lease = 0
-	due := d.h.Deadline
-	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
-}
-
-// pending lists what the run waits for, in call order, and what kind of wait it is.
-func (d *draft) pending() (outcome string, list []map[string]any) {
-	outcome = OutcomeClientTool
+// finish runs the built-in tool that ends a run, once every other call of the turn is settled. finished says that the plan is made.
+func (d *draft) finish() (plan Plan, finished bool, err error) {
+	waiting := ""
 	for _, call := range d.round.Calls {
-		c := d.h.Calls[call.ID]
-		if c.Status != CallSuspended {
+		if c := d.h.Calls[call.ID]; c.Status == CallSuspended {
+			waiting = call.ID
+		}
+	}
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		spec, _ := d.v.Rules.Tool(call.Name)
+		switch {
+		case !tracked || c.Status != CallNew || c.Hold != "" || !spec.Finish:
+			continue
+		case waiting != "":
+			d.change(call.ID, func(c *Call) { c.Hold = waiting })
 			continue
 		}
-		if c.Kind != KindClient {
-			outcome = OutcomeApproval
+		if plan, finished, err = d.finishWith(call); finished || err != nil {
+			return plan, finished, err
 		}
-		list = append(list, map[string]any{"call_id": call.ID, "tool": call.Name, "kind": c.Kind, "suspension": c.Sus})
 	}
-	return outcome, list
+	return Plan{}, false, nil
 }
 
-// empty works the outbox off: first the commit that names it, then the sending, and if that fails a pause.
-func (d *draft) empty() (Plan, error) {
-	switch {
-	case d.v.NotSent:
-		d.h.NotBefore = d.v.Now + backoff(4)
-		return d.releaseRunning()
-	case d.dirty():
-		return d.commit(), nil
+// finishing are the arguments of the finish tool.
+type finishing struct {
+	Output json.RawMessage `json:"output"`
+	State  ResponseState   `json:"response_state"`
+}
+
+func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
+	var f finishing
+	if json.Unmarshal(call.Arguments, &f) != nil {
+		return Plan{}, false, d.refuse(call, "The arguments are not valid: output and response_state are expected.")
 	}
-	return Plan{Send: sortedKeys(d.h.Out)}, nil
+	switch v := d.v.Rules.Gate(call, d.state); v.Effect {
+	case Block:
+		plan, err := d.end(Reason{Kind: Blocked, Detail: v.Reason})
+		return plan, true, err
+	case Allow:
+	default:
+		return Plan{}, false, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
+	}
+	switch {
+	case d.h.RoundFailed > 0:
+		return Plan{}, false, d.refuse(call, "Not finished: a tool that was called together with it failed. Look at its result first.")
+	case f.State == ResponseNoOp && d.h.Wrote:
+		return Plan{}, false, d.refuse(call, "Not finished: response_state is no_op, but this run has changed something.")
+	}
+	if err := d.result(call, Outcome{Text: "Finished."}); err != nil {
+		return Plan{}, false, err
+	}
+	d.h.Finish, d.h.Response = call.ID, f.State
+	plan, err := d.end(Reason{Kind: NaturalEnd})
+	return plan, true, err
+}
+
+// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since the last commit counts, but that
+// their calls were started.
+func (d *draft) endInConflict(c conflict) (Plan, error) {
+	d.foldSent()
+	if d.v.Turn == nil {
+		for _, o := range d.v.Outcomes {
+			if call, ok := d.call(o.CallID); ok {
+				if err := d.begin(call); err != nil {
+					return Plan{}, err
+				}
+			}
+		}
+	}
+	return d.end(Reason{Kind: Failed, Code: "state_conflict", Detail: c.Error()})
 }
 
 // end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the
-// release, unless something must still be sent.
+// release, unless something must still be sent or another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
 	if err := d.drain(false); err != nil {
 		return Plan{}, err
@@ -117,20 +91,49 @@ func (d *draft) end(r Reason) (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	d.openTurn()
+	if err := d.tolerate(d.endStep()); err != nil {
+		return Plan{}, err
+	}
+	_, err := d.fire(Firing{Phase: RunEnd, Reason: &r})
+	if err := d.tolerate(err); err != nil {
+		return Plan{}, err
+	}
+	d.snapshot()
+	d.seal(r)
+	if len(d.h.Out) > 0 {
+		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
+	}
+	return d.releaseDone()
+}
+
+// tolerate journals a conflict of hooks: a run that ends anyway does not end otherwise for it.
+func (d *draft) tolerate(err error) error {
+	if torn, ok := errors.AsType[conflict](err); ok {
+		d.event(EventHookFailed, map[string]any{"detail": torn.Error()}, 0)
+		return nil
+	}
+	return err
+}
+
+// seal is what nothing follows any more but sending.
+func (d *draft) seal(r Reason) {
 	for key, out := range d.h.Out {
 		if out.Kind == OutNotify { // nobody is needed any more
 			delete(d.h.Out, key)
 		}
 	}
 	d.h.End = &r
-	d.h.NotBefore, d.h.Deadline = 0, 0
-	if r.Kind == NaturalEnd {
+	d.h.NotBefore = 0
+	d.h.Timed = map[string]int{}
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	if r.Kind == NaturalEnd && d.h.Response == "" {
 		d.h.Response = ResponseDone
 	}
-	if len(d.h.Out) > 0 {
-		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
+	byItself := r.Kind == NaturalEnd || r.Kind == BehaviorRequested || r.Kind == Stopped
+	if d.v.Rules.Terms().Memory && !d.h.NoMemory && byItself {
+		d.h.Out["memory"] = Out{Kind: OutMemory}
 	}
-	return d.releaseDone()
 }
 
 // cancelOpen closes a call that the end of the run overtook.
@@ -139,52 +142,62 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 	if !tracked || c.Status.Terminal() {
 		return nil
 	}
-	text := "Not run: the run ended first (" + r.Kind.String() + ")."
+	why := r.Kind.String()
+	if r.Code != "" {
+		why += ": " + r.Code
+	}
+	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
 	if c.Status == CallRunning || c.Kind == KindUnknownOutcome && c.Status == CallSuspended {
-		text = "Cancelled: the run ended (" + r.Kind.String() + ") while this call was running; it may or may not have taken effect."
+		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
 	}
 	return d.settleCall(call, CallCancelled, text)
 }
 
 // afterEnd finishes an end that could not be one write.
 func (d *draft) afterEnd() (Plan, error) {
-	if len(d.h.Out) > 0 {
+	switch {
+	case len(d.h.Out) > 0:
 		return d.empty()
+	case len(d.h.Held) > 0 && !d.h.TurnOpen:
+		return Plan{Follow: &d.h.Held[0]}, nil
 	}
 	return d.releaseDone()
 }
 
+// releaseDone says that the run is done and gives the claim up; if a message waits for that, the claim is kept until the run that it
+// begins has taken the place in the head.
 func (d *draft) releaseDone() (Plan, error) {
 	r := *d.h.End
-	if err := d.setStatus(RunDone); err != nil {
-		return Plan{}, err
+	follows := len(d.h.Held) > 0
+	if !follows {
+		if err := d.setStatus(RunDone); err != nil {
+			return Plan{}, err
+		}
 	}
 	d.openTurn()
-	d.endStep()
 	d.endTurn(map[string]any{"status": RunDone, "reason": r.Kind, "code": r.Code, "detail": r.Detail})
 	d.endActivation(OutcomeDone)
 	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
+	if follows {
+		d.must = true
+		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
+	}
 	d.h.Lease = 0
 	due := int64(0)
 	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
 }
 
-// After is the view once a commit has landed as next: what was folded in is done, and the round is read on.
+// Succeed is the head of the next run of h's thread, on condition that h is done or about to be: what never goes back goes on from h.
+// The input is its first signal; version is the definition it is pinned to.
+func (h Head) Succeed(version string, input Signal, now int64) Head {
+	return Head{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version, Schema: SchemaVersion, Idem: h.Idem,
+		Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1, Claim: h.Claim,
+		Seq0: h.Seq, Ev0: h.Ev, Snapshot: h.Snapshot, Deltas: h.Deltas, Inbox: map[string]Signal{KeyStart: input}, Born: now, At: now}
+}
+
+// After is the view once a commit has landed as next: what was folded in is done.
 func (v View) After(next Head, c *Commit) View {
-	if c.Segment != nil {
-		if c.Head.Round == c.Segment.Seq {
-			v.Round = Round{Decisions: map[string]DecisionRecord{}}
-		}
-		read := ReadRound(c.Head, []Segment{*c.Segment})
-		if read.Calls != nil {
-			v.Round.Calls = slices.Clone(read.Calls)
-		}
-		v.Round.Decisions = cloneMap(v.Round.Decisions)
-		for sus, rec := range read.Decisions {
-			v.Round.Decisions[sus] = rec
-		}
-	}
-	v.Head = next
-	v.Turn, v.Failure, v.Outcomes, v.Sent, v.NotSent = nil, nil, nil, nil, false
+	v.State, v.Round, v.Head = c.State, c.Round, next
+	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.NotSent = nil, false, nil, nil, nil, nil, false
 	return v
 }

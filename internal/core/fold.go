@@ -1,75 +1,54 @@
 package core
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // foldSent takes out of the outbox what was sent.
 func (d *draft) foldSent() {
-	for _, key := range d.v.Sent {
-		delete(d.h.Out, key)
+	for _, sent := range d.v.Sent {
+		if sent.Failed != "" {
+			d.event(EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
+		}
+		delete(d.h.Out, sent.Key)
 		d.must = true
 	}
 }
 
-// foldTurn adds the model's answer: one assistant message, and its calls as new.
-func (d *draft) foldTurn() error {
-	t := d.v.Turn
-	if t == nil {
+// startRun calls the hooks of a run's start, once.
+func (d *draft) startRun() error {
+	if d.h.Begun {
 		return nil
 	}
-	d.h.Step++
-	d.h.StepOpen = true
-	d.h.InputTokens += t.InputTokens
-	d.h.OutputTokens += t.OutputTokens
-	d.h.ModelTries, d.h.NotBefore = 0, 0
-	d.event(EventStepStarted, nil, 0)
-	calls := make([]ToolCall, len(t.Calls))
-	used := cloneMap(d.v.Used)
-	for i, c := range t.Calls {
-		c.ID = UniqueCallID(used, c.ID)
-		c.Arguments = asJSON(c.Arguments)
-		calls[i] = c
-	}
-	m := d.message(Message{Role: RoleAssistant, Parts: TextParts(t.Text), Calls: calls})
-	if t.Text != "" {
-		d.event(EventTextEnded, nil, m)
-	}
-	d.h.Round = d.seq()
-	d.h.Calls = make(map[string]Call, len(calls))
-	d.round = Round{Calls: calls, Decisions: map[string]DecisionRecord{}}
-	for i, c := range calls {
-		d.h.Calls[c.ID] = Call{}
-		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)
-		if i >= d.v.Limits.Calls {
-			if err := d.refuse(c, fmt.Sprintf("Not run: one turn may ask for at most %d tool calls.", d.v.Limits.Calls)); err != nil {
+	if d.h.Step == 0 && d.h.Activations == 0 {
+		effects, err := d.fire(Firing{Phase: RunStart})
+		if err != nil {
+			return err
+		}
+		if effects.RecallFailed != "" {
+			d.event(EventMemoryFailed, map[string]any{"detail": effects.RecallFailed}, 0)
+		}
+		if effects.Recall != "" {
+			d.message(Message{Role: RoleSystem, Parts: TextParts(effects.Recall)})
+		}
+		d.over = effects.End
+		if effects.Wait != nil {
+			if err := d.waitItself(KindInput, *effects.Wait); err != nil {
 				return err
 			}
-			delete(d.h.Calls, c.ID)
 		}
 	}
-	d.finalTurn = len(calls) == 0
-	d.must = true
+	d.h.Begun = true
 	return nil
 }
 
-// asJSON is raw, if it is JSON; no arguments are an empty object, and any other text is that text as a JSON string.
-func asJSON(raw json.RawMessage) json.RawMessage {
-	switch {
-	case len(jsonTrim(raw)) == 0:
-		return json.RawMessage("{}")
-	case !json.Valid(raw):
-		return Encode(string(raw))
-	}
-	return raw
-}
-
-// refuse fails a call whose body never runs.
-func (d *draft) refuse(call ToolCall, why string) error { return d.settleCall(call, CallFailed, why) }
-
-// foldOutcomes adds what came of bodies.
+// foldOutcomes adds what came of bodies. Those of one batch did not see one another: what they wrote must not conflict.
 func (d *draft) foldOutcomes() error {
+	batches := map[int][][]StateOp{}
+	for _, o := range d.v.Outcomes {
+		batches[o.Batch] = append(batches[o.Batch], o.State)
+		if _, err := Merge(batches[o.Batch]...); err != nil {
+			return err
+		}
+	}
 	for _, o := range d.v.Outcomes {
 		call, ok := d.call(o.CallID)
 		if !ok {
@@ -87,26 +66,89 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	if err := d.begin(call); err != nil {
 		return err
 	}
+	if err := d.takeBefore(call); err != nil {
+		return err
+	}
 	if amo {
 		d.must = true
 	}
 	_, cancelled := d.h.Inbox[KeyCancel]
 	switch {
-	case o.Interrupted && cancelled:
+	case o.Interrupted && (cancelled || d.v.Cancelled):
 		return nil // the end closes it
 	case o.Interrupted && amo:
 		return d.askOutcome(call)
 	case o.Interrupted:
-		return d.settleCall(call, CallFailed, "The tool did not finish in the time it had.")
-	case o.Ticket != nil:
-		return d.suspendSelf(call, o)
-	case o.Failed:
-		return d.settleCall(call, CallFailed, o.Text)
+		o.Outcome = Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
 	}
-	return d.settleCall(call, CallSucceeded, o.Text)
+	if d.tooMuchState(o.State) {
+		o.Outcome = Outcome{Failed: true, Text: fmt.Sprintf("The tool ran, but what it wrote makes the shared state larger than %d bytes; none of that was kept.", MaxState)}
+	}
+	d.writeState(o.State)
+	if o.Ticket == nil {
+		d.executed(call, o.Failed)
+		return d.result(call, o.Outcome)
+	}
+	if _, err := d.after(call, o.Outcome); err != nil {
+		return err
+	}
+	return d.suspendSelf(call, o)
 }
 
-// suspendSelf is a tool's own wish to wait. The round is sequential: later calls that have not started are held behind it.
+// takeBefore folds in what the hooks before a body wanted, unless that was committed with its intent.
+func (d *draft) takeBefore(call ToolCall) error {
+	for _, done := range d.v.Fired {
+		if done.Phase == BeforeToolExecute && done.Call == call.ID {
+			return d.take(done.Effects)
+		}
+	}
+	return nil
+}
+
+func (d *draft) tooMuchState(ops []StateOp) bool {
+	return len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState
+}
+
+// executed counts a call whose work was done, here or elsewhere.
+func (d *draft) executed(call ToolCall, failed bool) {
+	if failed {
+		d.h.RoundFailed++
+		return
+	}
+	d.h.RoundOK++
+	if spec, ok := d.v.Rules.Tool(call.Name); !ok || !spec.ReadOnly {
+		d.h.Wrote = true
+	}
+}
+
+// after calls the hooks that see an outcome, and returns what they add to it.
+func (d *draft) after(call ToolCall, out Outcome) (added string, err error) {
+	ran := d.effective(call)
+	effects, err := d.fire(Firing{Phase: AfterToolExecute, Call: &ran, Outcome: &out})
+	return effects.Append, err
+}
+
+// result closes a call with what the model will see.
+func (d *draft) result(call ToolCall, out Outcome) error {
+	added, err := d.after(call, out)
+	if err != nil {
+		return err
+	}
+	if d.h.Calls[call.ID].Edited != "" && d.h.Calls[call.ID].Status == CallRunning {
+		out.Text += "\n(Ran with arguments that a person edited: " + string(d.effective(call).Arguments) + ")"
+	}
+	if added != "" {
+		out.Text += "\n" + added
+	}
+	return d.settleCall(call, out.Status(), out.Text)
+}
+
+// refuse fails a call whose body never runs.
+func (d *draft) refuse(call ToolCall, why string) error {
+	return d.result(call, Outcome{Failed: true, Text: why})
+}
+
+// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not started are held behind it.
 func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	kind := o.Kind
 	if kind == KindNone {
@@ -120,39 +162,14 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	}
 	behind := false
 	for _, other := range d.round.Calls {
-		if c := d.h.Calls[other.ID]; behind && c.Status == CallNew {
-			if _, tracked := d.h.Calls[other.ID]; tracked {
-				c.Hold = call.ID
-				d.h.Calls[other.ID] = c
-			}
+		c, tracked := d.h.Calls[other.ID]
+		if behind && tracked && c.Status == CallNew && !d.v.Rules.Terms().Parallel {
+			d.change(other.ID, func(c *Call) { c.Hold = call.ID })
 		}
 		behind = behind || other.ID == call.ID
 	}
 	return nil
 }
-
-// foldFailure handles a model call that brought no turn. settled says that the plan is made.
-func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
-	f := d.v.Failure
-	if f == nil {
-		return Plan{}, false, nil
-	}
-	if !f.Again {
-		plan, err = d.end(f.Reason)
-		return plan, true, err
-	}
-	d.h.ModelTries++
-	if d.h.ModelTries >= d.v.Limits.ModelTries {
-		plan, err = d.end(f.Reason)
-		return plan, true, err
-	}
-	d.h.NotBefore = d.v.Now + backoff(d.h.ModelTries)
-	plan, err = d.releaseRunning()
-	return plan, true, err
-}
-
-// backoff is how many ms to wait after the n-th failure in a row.
-func backoff(n int) int64 { return min(60_000, int64(1000)<<min(n, 10)) }
 
 func (d *draft) call(id string) (ToolCall, bool) {
 	for _, c := range d.round.Calls {

@@ -1,5 +1,12 @@
 package core
 
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+)
+
 // Phase is a place in the life of a run where hooks are called. They are called in this order; the middle of it comes
 // once for each step, and the three of a call once for each call of the step.
 type Phase uint8
@@ -53,7 +60,10 @@ type Effects struct {
 
 	Append string // AfterToolExecute: text added to the result, for the model to see
 
-	Wait *SuspendTicket // RunStart: the run waits for an answer before its first step
+	Wait   *SuspendTicket // RunStart: the run waits for an answer before its first step; no tells it to end
+	Recall string         // RunStart: what is remembered of earlier runs, for the model
+
+	RecallFailed string // RunStart: why that is not known
 
 	Notes    []string // failures of hooks that do not stop the run, for the journal
 	Conflict string   // two hooks wrote one exclusive key; nothing of the phase counts, and the run ends
@@ -76,8 +86,24 @@ type Override struct {
 // Fired is a firing's answer, as the view carries it until a commit contains it.
 type Fired struct {
 	Phase Phase
-	Call  string
+	Call  string // of the tool phases
+	Of    string // what exactly it answers
 	Effects
+}
+
+// Answer is the effects of f's hooks as the view carries them.
+func (f Firing) Answer(e Effects) Fired {
+	fired := Fired{Phase: f.Phase, Of: f.digest(), Effects: e}
+	if f.Call != nil {
+		fired.Call = f.Call.ID
+	}
+	return fired
+}
+
+// digest tells apart two firings of one phase between two commits: the outcome that was seen may not be the one that stands, if
+// a signal comes in between.
+func (f Firing) digest() string {
+	return Digest(Encode(map[string]any{"call": f.Call, "outcome": f.Outcome, "reason": f.Reason}))[:16]
 }
 
 // unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and deciding begins again with
@@ -91,12 +117,9 @@ func (d *draft) fire(f Firing) (Effects, error) {
 	if !d.v.Hooked[f.Phase] {
 		return Effects{}, nil
 	}
-	call := ""
-	if f.Call != nil {
-		call = f.Call.ID
-	}
+	of := f.digest()
 	for _, done := range d.v.Fired {
-		if done.Phase == f.Phase && done.Call == call {
+		if done.Phase == f.Phase && done.Of == of {
 			return done.Effects, d.take(done.Effects)
 		}
 	}
@@ -123,3 +146,65 @@ func (d *draft) take(e Effects) error {
 type conflict string
 
 func (c conflict) Error() string { return "conflict: " + string(c) }
+
+// Join makes one wish of what the hooks of a phase want, in their order. The first that ends the run, refuses or waits counts; what is
+// offered is what every hook offers; and if two wrote one exclusive key, nothing of it counts.
+func Join(wishes []Effects) Effects {
+	var all Effects
+	writers := make([][]StateOp, len(wishes))
+	for i, e := range wishes {
+		writers[i] = e.State
+		all.Context = append(all.Context, e.Context...)
+		all.Override = overlay(all.Override, e.Override)
+		all.Include = bothInclude(all.Include, e.Include)
+		all.Exclude = append(all.Exclude, e.Exclude...)
+		all.Drop = append(all.Drop, e.Drop...)
+		all.Notes = append(all.Notes, e.Notes...)
+		all.Refuse = orElse(all.Refuse, e.Refuse)
+		all.Append = joinLines(all.Append, e.Append)
+		if all.End == nil {
+			all.End = e.End
+		}
+		if all.Wait == nil {
+			all.Wait = e.Wait
+		}
+	}
+	ops, err := Merge(writers...)
+	if torn, ok := errors.AsType[conflict](err); ok {
+		return Effects{Notes: all.Notes, Conflict: string(torn)}
+	}
+	all.State = ops
+	return all
+}
+
+func overlay(under, over *Override) *Override {
+	if under == nil || over == nil {
+		return cmp.Or(over, under)
+	}
+	return &Override{Instructions: orElse(over.Instructions, under.Instructions), Parameters: mergedParameters(under.Parameters, over.Parameters)}
+}
+
+func mergedParameters(under, over map[string]any) map[string]any {
+	merged := cloneMap(under)
+	maps.Copy(merged, over)
+	return merged
+}
+
+// bothInclude is what two lists of tools have in common; an empty list is all tools, so nothing in common is a list of no tool.
+func bothInclude(a, b []string) []string {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	common := slices.DeleteFunc(slices.Clone(a), func(tool string) bool { return !slices.Contains(b, tool) })
+	if len(common) == 0 {
+		return []string{""}
+	}
+	return common
+}
+
+func joinLines(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}

@@ -28,13 +28,17 @@ type View struct {
 	// Asked: this activation has called the model; it does not call it twice.
 	Asked bool
 
+	// Cancelled: whoever runs the engine wants the run to end.
+	Cancelled bool
+
 	// What was done since the last commit, in order. A commit that lands contains it.
 	Turn     *Turn
+	Yielded  bool // Turn is not accepted: others come first
 	Failure  *ModelFailure
 	Outcomes []BodyOutcome
 	Fired    []Fired
-	Sent     []string // outbox keys
-	NotSent  bool     // something in the outbox could not be sent
+	Sent     []Sent
+	NotSent  bool // something in the outbox could not be sent
 
 	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
 	Broken *Reason
@@ -51,12 +55,17 @@ type Limits struct {
 // DefaultLimits are the limits of a run unless it is told otherwise.
 var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64}
 
-// BodyOutcome is what came of running one call's body. Interrupted says that the body was stopped before it told.
+// BodyOutcome is what came of running one call's body. Interrupted says that the body was stopped before it told. Bodies of one
+// batch ran side by side and did not see one another's writes.
 type BodyOutcome struct {
 	CallID string
+	Batch  int
 	Outcome
 	Interrupted bool
 }
+
+// Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that is sent only once.
+type Sent struct{ Key, Failed string }
 
 // ModelFailure is a model call without a turn.
 type ModelFailure struct {
@@ -71,21 +80,25 @@ type Plan struct {
 	// holds: look at the head again and decide again, with a higher Put. If it is refused by epoch, stop.
 	Commit *Commit
 
-	// Run is a body to execute. Everything that allows it is committed: the turn that asked for it, the decision that
-	// approved it, and, at most once, the intent of exactly this attempt.
-	Run *BodyRun
+	// Run are bodies to execute, side by side if there are several. Everything that allows them is committed: the turn that asked
+	// for them, the decisions that approved them, and, at most once, the intent of exactly this attempt.
+	Run []BodyRun
 
-	// Ask is set to call the model with the whole transcript.
-	Ask bool
+	// Ask is set to call the model with the whole transcript. All that it will see is committed.
+	Ask *Request
 
 	// Fire asks for the hooks of a phase; their answer goes into the view, and the plan is made again.
 	Fire *Firing
 
 	// Send are outbox keys to send, at least once each; a commit has named them.
 	Send []string
+
+	// Follow gives the place in the head to the run that a held message begins. The end of this run is committed. The claim is
+	// given up with it.
+	Follow *Held
 }
 
-// Commit is one write of the owner: a segment and the head after it.
+// Commit is one write of the owner: a segment and the head after it. State and Round are what the next decision looks at.
 type Commit struct {
 	Head    Head
 	Segment *Segment // nil: the head alone changes
@@ -93,16 +106,18 @@ type Commit struct {
 	AllSeen bool   // a door closes: no signal may be unseen
 	Due     *int64 // for the index; nil: as it is
 	Wake    *int64 // send a wake-up this many ms later
-	State   State  // after it, for the view
 	Over    bool   // the claim is given up with this write
+	State   State
+	Round   Round
 }
 
-// BodyRun is one execution of a call.
+// BodyRun is one execution of a call, with the arguments that run.
 type BodyRun struct {
 	Call       ToolCall
 	Attempt    int
 	AtMostOnce bool
 	Resume     *Resume // the decision, in the mode that passes it on
+	State      State   // as the body sees it
 }
 
 // RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
@@ -110,9 +125,19 @@ const RetryDue = 5000
 
 // Decide says what the owner of a run does next. It is pure but for v.Fresh: the same view, the same plan.
 func Decide(v View) (Plan, error) {
-	d := newDraft(v)
+	plan, err := newDraft(v).decide()
+	if torn, ok := errors.AsType[conflict](err); ok {
+		plan, err = newDraft(v).endInConflict(torn)
+	}
+	if hooks, ok := errors.AsType[unfired](err); ok {
+		return Plan{Fire: &hooks.Firing}, nil
+	}
+	return plan, err
+}
+
+func (d *draft) decide() (Plan, error) {
 	d.foldSent()
-	if v.Head.End != nil {
+	if d.h.End != nil {
 		return d.afterEnd()
 	}
 	if err := d.foldTurn(); err != nil {
@@ -130,8 +155,14 @@ func Decide(v View) (Plan, error) {
 	if plan, settled, err := d.foldFailure(); settled || err != nil {
 		return plan, err
 	}
+	if err := d.startRun(); err != nil {
+		return Plan{}, err
+	}
 	if err := d.settle(); err != nil {
 		return Plan{}, err
+	}
+	if d.over != nil {
+		return d.end(*d.over)
 	}
 	return d.next()
 }
@@ -139,63 +170,62 @@ func Decide(v View) (Plan, error) {
 // mustEnd says why the run ends here, whatever else there is to do.
 func (d *draft) mustEnd() *Reason {
 	switch _, cancelled := d.h.Inbox[KeyCancel]; {
-	case cancelled:
+	case cancelled, d.v.Cancelled:
 		return &Reason{Kind: Cancelled}
 	case d.h.Tries > d.v.Limits.Claims:
 		return &Reason{Kind: Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
+	case d.v.Broken != nil:
+		return d.v.Broken
 	}
-	return d.v.Broken
+	return d.over
 }
 
 // next is asked when everything known is folded in and every call that needs no body is settled.
 func (d *draft) next() (Plan, error) {
-	if call, ok := d.runnable(); ok {
-		if d.v.TimeUp && d.h.Calls[call.ID].Intent != d.h.Epoch {
-			return d.releasePartial()
-		}
-		return d.run(call)
-	}
-	switch AggregateOf(d.h.Calls) {
-	case Waiting:
+	if d.paused() {
 		return d.releaseWaiting()
-	case Executing:
+	}
+	if batch := d.batch(); len(batch) > 0 {
+		return d.run(batch)
+	}
+	if plan, finished, err := d.finish(); finished || err != nil {
+		return plan, err
+	}
+	round := AggregateOf(d.h.Calls)
+	switch {
+	case round == Executing:
 		return Plan{}, errors.New("core: a call can go on, and there is nothing to do for it")
+	case round == Waiting && !d.goesOn():
+		return d.releaseWaiting()
 	}
-	if !d.finalTurn {
-		d.endStep()
-	}
-	if d.finalTurn && !d.userSpoke {
-		return d.end(Reason{Kind: NaturalEnd})
-	}
-	if d.v.Asked || d.h.NotBefore > d.v.Now {
-		return d.releaseRunning()
+	if err := d.endStep(); err != nil {
+		return Plan{}, err
 	}
 	switch {
+	case d.over != nil:
+		return d.end(*d.over)
+	case round == StepComplete && d.h.Told:
+		return d.end(Reason{Kind: NaturalEnd})
+	case d.v.Asked || d.h.NotBefore > d.v.Now:
+		return d.releaseRunning()
 	case d.v.TimeUp:
 		return d.releasePartial()
 	case d.dirty():
 		return d.commit(), nil
 	}
-	return Plan{Ask: true}, nil
+	return d.ask()
 }
 
-// run makes what allows the body durable, then asks for it.
-func (d *draft) run(call ToolCall) (Plan, error) {
-	c := d.h.Calls[call.ID]
-	amo := d.atMostOnce(call)
-	if amo && c.Intent != d.h.Epoch {
-		if err := d.begin(call); err != nil {
-			return Plan{}, err
+// goesOn says whether the model is asked although calls wait: the definition wants it, there is something new for the model to see,
+// and what waits is a call of the model's.
+func (d *draft) goesOn() bool {
+	if !d.v.Rules.Terms().Continue || d.h.Told {
+		return false
+	}
+	for _, c := range d.h.Calls {
+		if c.Pseudo && !c.Status.Terminal() {
+			return false
 		}
-		d.setIntent(call.ID)
-		d.must = true
 	}
-	if d.must {
-		return d.commit(), nil
-	}
-	run := &BodyRun{Call: call, Attempt: c.Attempt, AtMostOnce: amo}
-	if rec, ok := d.round.Decisions[c.Passed]; ok {
-		run.Resume = &rec.Resume
-	}
-	return Plan{Run: run}, nil
+	return true
 }

@@ -5,39 +5,70 @@ import (
 	"fmt"
 )
 
-// Round is what the journal knows of the calls that the head tracks: what they are, in the order the model gave them, and the
-// decisions that were applied, by suspension.
+// Round is what the journal knows of the calls that the head tracks: what they are, in the order the model gave them, those of earlier
+// rounds first, and the decisions that were applied, by suspension.
 type Round struct {
 	Calls     []ToolCall
 	Decisions map[string]DecisionRecord
 }
 
-// ReadRound reads the current round from the segments of the last assistant turn onwards. A head without a turn has an empty
+// RoundFrom is the first segment that [ReadRound] needs; false if the head tracks no call.
+func (h Head) RoundFrom() (seq int64, ok bool) {
+	if len(h.Calls) == 0 {
+		return 0, false
+	}
+	seq = h.Round
+	for _, c := range h.Calls {
+		from := c.From
+		if c.Pseudo {
+			from, _ = SuspensionSeq(c.Sus)
+		}
+		if from != 0 && (seq == 0 || from < seq) {
+			seq = from
+		}
+	}
+	return seq, true
+}
+
+// ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a turn has an empty
 // round.
 func ReadRound(h Head, segments []Segment) Round {
 	r := Round{Decisions: map[string]DecisionRecord{}}
 	for _, s := range segments {
-		if s.Seq < h.Round || h.Round == 0 {
-			continue
-		}
-		if s.Seq == h.Round {
-			for _, m := range s.Messages {
-				if m.Role == RoleAssistant {
-					r.Calls = m.Calls
-				}
+		for _, m := range s.Messages {
+			if m.Role == RoleAssistant && m.RunID == h.Run {
+				r.Calls = append(r.Calls, ofRound(h, s.Seq, m.Calls)...)
 			}
 		}
 		for _, e := range s.Events {
-			if e.Type != EventDecisionRecorded {
-				continue
-			}
-			var d DecisionRecord
-			if json.Unmarshal(e.Data, &d) == nil && d.Applied {
-				r.Decisions[d.Suspension] = d
+			switch e.Type {
+			case EventDecisionRecorded:
+				var d DecisionRecord
+				if json.Unmarshal(e.Data, &d) == nil && d.Applied {
+					r.Decisions[d.Suspension] = d
+				}
+			case EventCallSuspended:
+				var c SuspendedCall
+				if json.Unmarshal(e.Data, &c) == nil && h.Calls[c.CallID].Pseudo && h.Calls[c.CallID].Sus == c.Suspension.ID {
+					r.Calls = append(r.Calls, pseudoCall(c.CallID))
+				}
 			}
 		}
 	}
 	return r
+}
+
+// ofRound are those calls of a turn that the head still looks at: all of the current round, and of an earlier one those that were kept.
+func ofRound(h Head, seq int64, calls []ToolCall) (kept []ToolCall) {
+	if seq == h.Round {
+		return calls
+	}
+	for _, c := range calls {
+		if h.Calls[c.ID].From == seq {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // FindSuspended finds the call that was suspended under an id, in the segment the id names.

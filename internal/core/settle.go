@@ -1,12 +1,13 @@
 package core
 
-import (
-	"fmt"
-)
+import "fmt"
 
-// settle closes or suspends every call that needs no body for it, resuming calls first, each in call order, and leaves
-// those whose body may run.
+// settle closes or suspends every call that needs no body for it, resuming calls first, each in call order, and clears those whose
+// body may run.
 func (d *draft) settle() error {
+	if d.paused() {
+		return nil
+	}
 	for _, call := range d.round.Calls {
 		if d.h.Calls[call.ID].Status == CallResuming {
 			if err := d.settleResuming(call); err != nil {
@@ -17,47 +18,122 @@ func (d *draft) settle() error {
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]
 		var err error
+		gate := true
 		switch {
 		case !tracked:
 		case c.Status == CallRunning && c.Intent != d.h.Epoch && d.atMostOnce(call):
 			err = d.askOutcome(call)
+		case c.Status == CallRunning:
+			d.cleared[call.ID] = true
 		case c.Status == CallNew && c.Hold == "":
-			err = d.settleNew(call)
+			gate, err = d.settleNew(call)
 		}
 		if err != nil {
 			return err
+		}
+		if !gate || d.over != nil {
+			break
 		}
 	}
 	return d.settleCrashing()
 }
 
-// settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run.
-func (d *draft) settleNew(call ToolCall) error {
+// settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run. on is false if
+// the calls before it must run first.
+func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
-		return d.refuse(call, fmt.Sprintf("There is no tool named %q.", call.Name))
+		return true, d.refuse(call, fmt.Sprintf("There is no tool named %q.", call.Name))
 	}
 	if err := d.v.Rules.Check(call); err != nil {
 		d.event(EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": err.Error()}, 0)
-		return d.refuse(call, "The arguments are not valid: "+err.Error())
+		return true, d.refuse(call, "The arguments are not valid: "+err.Error())
+	}
+	if spec.Finish {
+		return true, nil // when all others are settled
+	}
+	if why := d.overBudget(call); why != "" {
+		return true, d.refuse(call, why)
 	}
 	return d.gate(call, spec)
 }
 
-// gate applies the verdict on a call that is new or comes back with a decision.
-func (d *draft) gate(call ToolCall, spec ToolSpec) error {
-	v := d.v.Rules.Gate(call, d.state)
-	switch {
-	case v.Effect == Deny:
-		return d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids this call."))
-	case v.Effect == Ask && !d.h.Calls[call.ID].Approved:
-		return d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, Suspension: Suspension{Action: "approve",
+// overBudget says why a call is one too many. What was let through counts, whether it ran in the end or not.
+func (d *draft) overBudget(call ToolCall) string {
+	if d.h.Calls[call.ID].Counted {
+		return ""
+	}
+	switch t := d.v.Rules.Terms(); {
+	case t.StepCalls > 0 && d.h.StepCalls >= t.StepCalls:
+		return fmt.Sprintf("budget_exhausted: a step may make at most %d tool calls; the call did not run.", t.StepCalls)
+	case t.RunCalls > 0 && d.h.ToolCalls >= t.RunCalls:
+		return fmt.Sprintf("budget_exhausted: this run may make at most %d tool calls; the call did not run.", t.RunCalls)
+	}
+	return ""
+}
+
+func (d *draft) letThrough(call ToolCall) {
+	if d.h.Calls[call.ID].Counted {
+		return
+	}
+	d.change(call.ID, func(c *Call) { c.Counted = true })
+	d.h.StepCalls++
+	d.h.ToolCalls++
+}
+
+// gate applies the verdict on a call that is new or comes back with a decision. A new call that is not simply allowed waits for the
+// bodies before it: they may change the state, and with it the verdict. Until then nothing is done about it.
+func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
+	runs := d.effective(call)
+	v := d.v.Rules.Gate(runs, d.state)
+	c := d.h.Calls[call.ID]
+	approved := c.Approved || v.Effect == Ask && d.granted(v.Grant)
+	if v.Effect == Ask && approved {
+		v.Effect = Allow
+	}
+	if v.Effect != Allow && c.Status == CallNew && len(d.cleared) > 0 {
+		return false, nil
+	}
+	switch v.Effect {
+	case Block:
+		reason := orElse(v.Reason, "a rule forbids this call.")
+		d.over = &Reason{Kind: Blocked, Detail: reason}
+		return false, d.refuse(call, "Blocked: "+reason)
+	case Deny:
+		return true, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids this call."))
+	case SetResult:
+		return true, d.result(call, set(v.Result))
+	case Ask:
+		d.letThrough(call)
+		d.change(call.ID, func(c *Call) { c.Grant = v.Grant })
+		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, Suspension: Suspension{Action: "approve",
 			Message: orElse(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
-	case spec.Client:
-		return d.suspend(call, KindClient, SuspendTicket{ResumeMode: UseDecisionAsToolResult,
+	}
+	d.letThrough(call)
+	if spec.Client {
+		return true, d.suspend(call, KindClient, SuspendTicket{ResumeMode: UseDecisionAsToolResult,
 			Suspension: Suspension{Action: "execute", Message: "Run " + call.Name + " and send its result."}})
 	}
-	return nil
+	d.change(call.ID, func(c *Call) { c.Approved = approved })
+	d.cleared[call.ID] = true
+	return true, nil
+}
+
+// set is the result that a gate gives in place of a body's; one that gives none has an empty one.
+func set(out *Outcome) Outcome {
+	if out == nil {
+		return Outcome{}
+	}
+	return Outcome{Text: out.Text, Failed: out.Failed}
+}
+
+func (d *draft) granted(what string) bool {
+	for _, g := range d.h.Grants {
+		if what != "" && g == what {
+			return true
+		}
+	}
+	return false
 }
 
 // settleResuming turns a decision into a result, or clears the call's body to run.
@@ -67,18 +143,47 @@ func (d *draft) settleResuming(call ToolCall) error {
 	switch {
 	case !ok:
 		return d.refuse(call, "The decision on this call cannot be found any more.")
+	case c.Pseudo:
+		return d.settlePseudo(call, rec)
 	case rec.Action == ActionCancel:
-		return d.settleCall(call, CallCancelled, refusalText(c.Kind, rec.Reason))
+		return d.cancelCall(call, refusalText(c.Kind, rec.Reason))
 	case rec.Error != "":
-		return d.settleCall(call, CallFailed, rec.Error)
+		if c.Kind == KindClient || c.Kind == KindUnknownOutcome {
+			d.executed(call, true)
+		}
+		return d.refuse(call, rec.Error)
 	case c.Kind == KindUnknownOutcome && !IsNull(rec.Result), c.Kind != KindUnknownOutcome && c.Mode == UseDecisionAsToolResult:
-		return d.settleCall(call, CallSucceeded, resultText(rec.Result))
+		d.executed(call, false)
+		return d.result(call, Outcome{Text: resultText(rec.Result)})
 	}
+	return d.replay(call)
+}
+
+// replay clears a call to run again, if it still may.
+func (d *draft) replay(call ToolCall) error {
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
 		return d.refuse(call, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
 	}
-	return d.gate(call, spec)
+	if d.h.Calls[call.ID].Edited != "" {
+		if err := d.v.Rules.Check(d.effective(call)); err != nil {
+			return d.refuse(call, "Not run: the edited arguments are not valid: "+err.Error())
+		}
+	}
+	_, err := d.gate(call, spec)
+	return err
+}
+
+// cancelCall closes a call that a decision refused.
+func (d *draft) cancelCall(call ToolCall, text string) error {
+	added, err := d.after(call, Outcome{Failed: true, Text: text})
+	if err != nil {
+		return err
+	}
+	if added != "" {
+		text += "\n" + added
+	}
+	return d.settleCall(call, CallCancelled, text)
 }
 
 func refusalText(k Kind, reason string) string {
@@ -93,20 +198,6 @@ func refusalText(k Kind, reason string) string {
 		text += " Reason: " + reason
 	}
 	return text
-}
-
-// runnable is the first call whose body may run now: one with a decision before one without, in call order.
-//
-//	[running with my intent] > [resuming] > [new, not held]
-func (d *draft) runnable() (ToolCall, bool) {
-	for _, want := range []CallStatus{CallRunning, CallResuming, CallNew} {
-		for _, call := range d.round.Calls {
-			if c, ok := d.h.Calls[call.ID]; ok && c.Status == want && c.Hold == "" {
-				return call, true
-			}
-		}
-	}
-	return ToolCall{}, false
 }
 
 // atMostOnce says which promise a call's body carries: as the tool says; if it says nothing, at most once as soon as a
@@ -134,22 +225,24 @@ func (d *draft) askOutcome(call ToolCall) error {
 
 // settleCrashing takes the call that seems to kill the process out of the way: it fails, or a person is asked.
 func (d *draft) settleCrashing() error {
-	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries {
+	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries || d.over != nil {
 		return nil
 	}
-	call, ok := d.runnable()
-	if !ok {
+	batch := d.batch()
+	if len(batch) == 0 {
 		return nil
 	}
+	call := batch[0]
 	d.h.Tries = 0
 	d.must = true
+	delete(d.cleared, call.ID)
 	if d.atMostOnce(call) {
 		if err := d.begin(call); err != nil {
 			return err
 		}
 		return d.askOutcome(call)
 	}
-	return d.settleCall(call, CallFailed, "The outcome of this call is unknown: the process was lost each time it ran.")
+	return d.refuse(call, "The outcome of this call is unknown: the process was lost each time it ran.")
 }
 
 func orElse(s, other string) string {

@@ -112,11 +112,12 @@ func (invalidMatch) Stop(Progress) (code, detail string, stop bool) {
 
 type loopDetection int
 
+// window of 1 would be no loop, and one that is larger than a head remembers is cut.
 func (n loopDetection) window() int {
-	if n == 1 {
-		return 2
+	if n <= 0 {
+		return 0
 	}
-	return int(n)
+	return min(max(int(n), 2), mostRounds+1)
 }
 
 func (n loopDetection) Stop(p Progress) (code, detail string, stop bool) {
@@ -127,8 +128,7 @@ func (n loopDetection) Stop(p Progress) (code, detail string, stop bool) {
 		}
 		same++
 	}
-	w := n.window()
-	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= w
+	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= n.window()
 }
 
 // Signature is short text that is the same for two turns that ask for the same calls: names and canonical arguments, in order.
@@ -178,9 +178,6 @@ func (d *draft) awake() int64 {
 	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
 }
 
-// fallAsleep stops the clock of the run's time.
-func (d *draft) fallAsleep() { d.h.Awake, d.h.AwakeSince = d.awake(), 0 }
-
 // closeRound counts how the round before a new turn went. One in which no tool was executed says nothing.
 func (d *draft) closeRound() {
 	switch {
@@ -192,14 +189,18 @@ func (d *draft) closeRound() {
 	d.h.RoundOK, d.h.RoundFailed, d.h.StepCalls = 0, 0, 0
 }
 
-// remember keeps the signature of a turn with calls.
+// remember keeps the signature of a turn with calls, as many as the rules look back.
 func (d *draft) remember(t Turn) {
-	if len(t.Calls) == 0 {
+	keep := 0
+	for _, rule := range d.v.Rules.Terms().Stops {
+		if looks, ok := rule.(interface{ window() int }); ok {
+			keep = min(max(keep, looks.window()-1), mostRounds)
+		}
+	}
+	if keep == 0 || len(t.Calls) == 0 {
 		d.h.Rounds = nil
 		return
 	}
 	d.h.Rounds = append(slices.Clone(d.h.Rounds), t.Signature())
-	if over := len(d.h.Rounds) - mostRounds; over > 0 {
-		d.h.Rounds = d.h.Rounds[over:]
-	}
+	d.h.Rounds = d.h.Rounds[max(0, len(d.h.Rounds)-keep):]
 }

@@ -15,6 +15,7 @@ type activation struct {
 	e      *Engine
 	view   core.View
 	agent  Agent
+	batch  int // of bodies that ran side by side
 	report Report
 }
 
@@ -43,12 +44,16 @@ func (a *activation) work(ctx context.Context) error {
 			if err == nil && plan.Commit.Over {
 				return nil
 			}
+		case plan.Fire != nil:
+			err = a.fire(ctx, *plan.Fire)
 		case plan.Run != nil:
-			err = a.runBody(ctx, *plan.Run)
-		case plan.Ask:
-			err = a.askModel(ctx)
+			err = a.runBodies(ctx, plan.Run)
+		case plan.Ask != nil:
+			err = a.askModel(ctx, *plan.Ask)
 		case plan.Send != nil:
 			a.send(ctx, plan.Send)
+		case plan.Follow != nil:
+			return a.follow(ctx, *plan.Follow)
 		}
 		if err != nil && !errors.Is(err, ErrSignals) {
 			return err
@@ -70,15 +75,83 @@ func (a *activation) prepare(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
 	}
-	a.agent, a.view.Rules = agent, agent.Rules
-	if len(h.Calls) == 0 {
-		return nil
+	a.agent, a.view.Rules = agent, a.e.ruled(agent)
+	a.view.Hooked = hooked(agent, a.remembers())
+	return a.recollect(ctx)
+}
+
+// recollect reads what the journal knows of the round and of the state: the segments since the older of the two, and the last snapshot
+// if it is before them.
+func (a *activation) recollect(ctx context.Context) error {
+	h := a.view.Head
+	from, inRound := h.RoundFrom()
+	if h.Deltas != 0 && (!inRound || h.Deltas < from) {
+		from, inRound = h.Deltas, true
 	}
-	segments, err := a.journal(ctx, h.Round)
+	var segments []core.Segment
+	var err error
+	if inRound {
+		if segments, err = a.journal(ctx, from); err != nil {
+			return err
+		}
+		a.view.Round = core.ReadRound(h, segments)
+	}
+	if h.Snapshot != 0 && (!inRound || h.Snapshot < from) {
+		old, err := a.segment(ctx, h.Snapshot)
+		if err != nil {
+			return err
+		}
+		segments = append([]core.Segment{old}, segments...)
+	}
+	a.view.State = core.ReadState(h, segments)
+	return nil
+}
+
+// segment reads one segment that the head has named.
+func (a *activation) segment(ctx context.Context, seq int64) (core.Segment, error) {
+	h := a.view.Head
+	found, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
+	if err == nil && (len(found) != 1 || found[0].Seq != seq) {
+		err = fmt.Errorf("engine: segment %d of %s is not there", seq, h.Thread)
+	}
+	if err != nil {
+		return core.Segment{}, err
+	}
+	return found[0], nil
+}
+
+// follow gives this run's place in the head to the one that a held message begins, and wakes it.
+func (a *activation) follow(ctx context.Context, held core.Held) error {
+	h := a.view.Head
+	s, err := a.segment(ctx, held.Seq)
 	if err != nil {
 		return err
 	}
-	a.view.Round = core.ReadRound(h, segments)
+	input, ok := core.FindHeld(s, held.Key)
+	if !ok {
+		return fmt.Errorf("engine: the held message %s of %s is not in segment %d", held.Key, h.Thread, held.Seq)
+	}
+	version, err := a.e.o.Agents.Newest(ctx, h.Tenant, h.Agent)
+	if errors.Is(err, ErrNotFound) {
+		version, err = h.Version, nil // not deployed any more: what was promised is done with what there is
+	}
+	if err != nil {
+		return err
+	}
+	next := h.Succeed(version, input, a.view.Now)
+	next.Held = h.Held[1:]
+	prior := h
+	prior.Status = core.RunDone
+	req := StartRequest{Head: next, Prior: &prior, Owned: true, Seen: h.Sigs, Due: a.view.Now + core.RetryDue, Wake: &Delay{}}
+	w, err := retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Start(ctx, req) })
+	if err != nil {
+		return err
+	}
+	a.report.Commits++
+	a.view.Head.Status, a.view.Head.Lease = core.RunDone, 0
+	if !w.Woken {
+		a.wake(ctx, 0)
+	}
 	return nil
 }
 
@@ -86,6 +159,9 @@ func (a *activation) prepare(ctx context.Context) error {
 func (a *activation) look(ctx context.Context) error {
 	a.view.Now = a.e.o.Clock.Now().UnixMilli()
 	a.view.TimeUp = a.timeUp()
+	if c := a.e.o.Control; c != nil && !a.view.Cancelled {
+		a.view.Cancelled = c.IsCancelled(ctx, a.ref())
+	}
 	a.view.Put++
 	for _, s := range a.view.Head.Inbox {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {

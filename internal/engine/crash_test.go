@@ -444,3 +444,6 @@ type noAgents struct{}
 func (noAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	return engine.Agent{}, errors.Join(engine.ErrNotFound)
 }
+
+// Newest implements [engine.Agents].
+func (noAgents) Newest(context.Context, string, string) (string, error) { return "v1", nil }

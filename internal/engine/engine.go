@@ -17,7 +17,8 @@ type Options struct {
 	Agents   Agents
 	Clock    Clock
 	Random   Random
-	Notifier Notifier // nil: nobody is told of suspensions
+	Notifier Notifier   // nil: nobody is told of suspensions
+	Control  RunControl // nil: nothing yields, and nothing but a stored cancel cancels
 	Logger   *slog.Logger
 
 	// Lease is how long one activation may take; Margin of it is kept for writing down what was done: bodies and model

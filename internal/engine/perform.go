@@ -18,23 +18,48 @@ var (
 	errLeaseOver = errors.New("engine: the lease is too near its end to start a body that must not run twice")
 )
 
-// askModel calls the model with the whole conversation.
-func (a *activation) askModel(ctx context.Context) error {
+// askModel calls the model with the whole conversation, as the hooks have shaped the request.
+func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	segments, err := a.journal(ctx, 1)
 	if err != nil {
 		return err
 	}
 	log := core.Messages(segments)
-	h := a.view.Head
-	prompt := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: h.Step + 1, Instructions: a.agent.Instructions,
-		Messages: core.Transcript(log), Tools: a.agent.Offered}
+	prompt := a.prompt(log, r)
 	a.view.Asked, a.report.Asked = true, true
 
 	turn, err := watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
 	if err == nil {
 		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
+		a.view.Yielded = a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref())
 		return nil
 	}
+	return a.noTurn(ctx, err)
+}
+
+func (a *activation) prompt(log []core.Message, r core.Request) Prompt {
+	h := a.view.Head
+	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: core.Transcript(log)}
+	for _, text := range r.Context {
+		p.Messages = append(p.Messages, core.Message{Role: core.RoleSystem, Parts: core.TextParts(text), RunID: h.Run, At: a.view.Now})
+	}
+	for _, tool := range a.agent.Offered {
+		if r.Offers(tool.Name) {
+			p.Tools = append(p.Tools, tool)
+		}
+	}
+	if o := r.Override; o != nil {
+		p.Parameters = o.Parameters
+		if o.Instructions != "" {
+			p.Instructions = o.Instructions
+		}
+	}
+	return p
+}
+
+// noTurn says in the view why the model gave no turn; an error gives the activation up.
+func (a *activation) noTurn(ctx context.Context, err error) error {
+	h := a.view.Head
 	var stop *StopError
 	switch {
 	case errors.Is(err, ErrFenced) || ctx.Err() != nil:
@@ -61,38 +86,101 @@ func publicDetail(err error) string {
 	return "the model could not answer; the log of the worker has the cause"
 }
 
-// runBody executes one call.
-func (a *activation) runBody(ctx context.Context, run core.BodyRun) error {
+// runBodies executes calls, side by side if there are several. What ended counts, in call order; what was stopped from outside is
+// said to be interrupted.
+func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
+	a.batch++
+	outcomes := make([]core.BodyOutcome, len(runs))
+	bodies := make([]func(context.Context) (core.Outcome, error), len(runs))
+	for i, run := range runs {
+		outcomes[i] = core.BodyOutcome{CallID: run.Call.ID, Batch: a.batch}
+		body, err := a.body(run)
+		if err != nil {
+			return err
+		}
+		bodies[i] = body
+	}
+	err := a.sideBySide(ctx, bodies, outcomes)
+	if err != nil {
+		return err
+	}
+	a.view.Outcomes = append(a.view.Outcomes, outcomes...)
+	return nil
+}
+
+// body is one execution, ready to begin.
+func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome, error), error) {
 	h := a.view.Head
 	tool, ok := a.agent.Tools[run.Call.Name]
 	if !ok {
-		a.outcome(run, core.Outcome{Failed: true, Text: fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)}, false)
-		return nil
+		text := fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)
+		return func(context.Context) (core.Outcome, error) { return core.Outcome{Failed: true, Text: text}, nil }, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
-		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt)}
+		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State)}
 	// The last look at the clock before something that no store can take back. A process that was frozen between its intent and
 	// here finds its lease over, and the next owner has asked a person meanwhile.
 	if run.AtMostOnce && a.timeLeft() <= 0 {
-		return errLeaseOver
+		return nil, errLeaseOver
 	}
 	a.report.Bodies++
-	out, err := watched(ctx, a, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
-	switch {
-	case errors.Is(err, ErrFenced) || ctx.Err() != nil && err != nil:
-		return err
-	case errors.Is(err, errCancelled), errors.Is(err, errDeadline):
-		a.outcome(run, core.Outcome{}, true)
-	case err != nil:
-		a.outcome(run, core.Outcome{Failed: true, Text: err.Error()}, false)
-	default:
-		a.outcome(run, out, false)
+	return func(ctx context.Context) (core.Outcome, error) {
+		out, err := tool.Run(ctx, req)
+		out.State = req.State.Ops()
+		return out, err
+	}, nil
+}
+
+// sideBySide runs bodies under one watch. A single one needs no goroutine of its own beyond the watch's.
+func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Context) (core.Outcome, error), outcomes []core.BodyOutcome) error {
+	if len(bodies) == 1 {
+		out, err := watched(ctx, a, bodies[0])
+		return a.came(ctx, &outcomes[0], out, err)
+	}
+	answers := make([]answer[core.Outcome], len(bodies))
+	var mu sync.Mutex
+	_, err := watched(ctx, a, func(ctx context.Context) (struct{}, error) {
+		var wg sync.WaitGroup
+		for i, body := range bodies {
+			wg.Go(func() {
+				out, err := guarded(ctx, a, body)
+				if err != nil && ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				answers[i] = answer[core.Outcome]{out, err, true}
+			})
+		}
+		wg.Wait()
+		return struct{}{}, nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for i, got := range answers {
+		if !got.there {
+			got.err = err // it did not stop in time
+		}
+		if err := a.came(ctx, &outcomes[i], got.v, got.err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (a *activation) outcome(run core.BodyRun, out core.Outcome, interrupted bool) {
-	a.view.Outcomes = append(a.view.Outcomes, core.BodyOutcome{CallID: run.Call.ID, Outcome: out, Interrupted: interrupted})
+// came notes what a body came to; an error gives the activation up.
+func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out core.Outcome, err error) error {
+	switch {
+	case errors.Is(err, ErrFenced) || ctx.Err() != nil && err != nil:
+		return err
+	case errors.Is(err, errCancelled), errors.Is(err, errDeadline):
+		to.Interrupted = true
+	case err != nil:
+		to.Outcome = core.Outcome{Failed: true, Text: err.Error()}
+	default:
+		to.Outcome = out
+	}
+	return nil
 }
 
 // timeLeft is how long bodies and the model may still work.
@@ -116,14 +204,10 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 	defer w.end()
 	w.start()
 
-	type answer struct {
-		v   T
-		err error
-	}
-	done := make(chan answer, 1)
+	done := make(chan answer[T], 1)
 	go func() {
 		v, err := guarded(ctx, a, f)
-		done <- answer{v, err}
+		done <- answer[T]{v, err, true}
 	}()
 	select {
 	case got := <-done:
@@ -140,6 +224,13 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 		var zero T
 		return zero, context.Cause(ctx)
 	}
+}
+
+// answer is what something that ran in a goroutine of its own came to.
+type answer[T any] struct {
+	v     T
+	err   error
+	there bool
 }
 
 // guarded turns a panic of a body or a model into an error without internals; those are for the log.
@@ -165,6 +256,7 @@ type watch struct {
 	stopTick func()
 	stopEnd  func()
 	seen     *core.Head
+	outside  bool // whoever runs the engine cancelled
 }
 
 func (w *watch) start() {
@@ -185,6 +277,10 @@ func (w *watch) tick() {
 	case err != nil: // look again; the commit will tell
 	case now.Epoch != w.head.Epoch:
 		w.cancel(ErrFenced)
+		return
+	case w.a.outsideCancel(w.ctx):
+		w.outside = true
+		w.cancel(errCancelled)
 		return
 	default:
 		if _, ok := now.Inbox[core.KeyCancel]; ok {
@@ -207,6 +303,12 @@ func (w *watch) end() {
 	if w.seen != nil {
 		w.a.view.Head = *w.seen
 	}
+	w.a.view.Cancelled = w.a.view.Cancelled || w.outside
+}
+
+// outsideCancel asks whoever runs the engine.
+func (a *activation) outsideCancel(ctx context.Context) bool {
+	return a.e.o.Control != nil && a.e.o.Control.IsCancelled(ctx, a.ref())
 }
 
 // cause says why f failed: for a reason of its own, or because it was stopped.
@@ -215,34 +317,4 @@ func (w *watch) cause(err error) error {
 		return context.Cause(w.ctx)
 	}
 	return err
-}
-
-// send works the outbox off.
-func (a *activation) send(ctx context.Context, keys []string) {
-	for _, key := range keys {
-		if err := a.sendOne(ctx, a.view.Head.Out[key]); err != nil {
-			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
-			a.view.NotSent = true
-			return
-		}
-		a.view.Sent = append(a.view.Sent, key)
-	}
-}
-
-func (a *activation) sendOne(ctx context.Context, out core.Out) error {
-	h := a.view.Head
-	seq, ok := core.SuspensionSeq(out.Sus)
-	if out.Kind != core.OutNotify || !ok || a.e.o.Notifier == nil {
-		return nil // nobody to tell any more
-	}
-	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
-	if err != nil {
-		return err
-	}
-	for _, s := range segments {
-		if call, _, ok := core.FindSuspended(s, out.Sus); ok {
-			return a.e.o.Notifier.Notify(ctx, Notice{h.Tenant, h.Thread, h.Run, call})
-		}
-	}
-	return nil
 }

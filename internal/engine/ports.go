@@ -120,6 +120,9 @@ type Agents interface {
 	// policy over all agents, and by the run's own permissions. [ErrNotFound] if that version, or something it cannot do
 	// without, is not there any more; [ErrUnavailable] if it cannot be told now.
 	Load(ctx context.Context, pin Pin) (Agent, error)
+
+	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is none any more.
+	Newest(ctx context.Context, tenant, name string) (version string, err error)
 }
 
 // Pin is what a run is pinned to.

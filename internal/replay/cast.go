@@ -145,3 +145,8 @@ func (c *cast) twice(agent string, messages []core.Message) (calls []string) {
 	}
 	return calls
 }
+
+// Newest implements [engine.Agents].
+func (c *cast) Newest(_ context.Context, _, name string) (string, error) {
+	return c.agents[name].definition.Digest, nil
+}

@@ -296,3 +296,6 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 
 // truthful says whether whoever answers unknown outcomes says what happened.
 func (s *stage) truthful() bool { return s.plan.calm }
+
+// Newest implements [engine.Agents].
+func (c *cast) Newest(context.Context, string, string) (string, error) { return "v1", nil }

@@ -1,0 +1,227 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Request is what hooks have made of a step's model call.
+type Request struct {
+	Step     int
+	Context  []string // text for this request only, behind the conversation
+	Override *Override
+	Include  []string // empty: all
+	Exclude  []string
+}
+
+// Offers says whether the request names the tool to the model.
+func (r Request) Offers(tool string) bool {
+	return (len(r.Include) == 0 || slices.Contains(r.Include, tool)) && !slices.Contains(r.Exclude, tool)
+}
+
+// ask calls the hooks before a model call, then asks for it. What they want becomes durable with the turn: after a crash in between
+// they are called again.
+func (d *draft) ask() (Plan, error) {
+	step := d.h.Step + 1
+	start, err := d.fire(Firing{Phase: StepStart, Step: step})
+	if err != nil {
+		return Plan{}, err
+	}
+	before, err := d.fire(Firing{Phase: BeforeInference, Step: step})
+	if err != nil {
+		return Plan{}, err
+	}
+	for _, e := range []Effects{start, before} {
+		if e.End != nil {
+			return d.end(*e.End)
+		}
+	}
+	request, _ := d.request(before, step)
+	return Plan{Ask: &request}, nil
+}
+
+// request is what the hooks' wishes come to, and the writes that remember which context was shown.
+func (d *draft) request(e Effects, step int) (Request, []StateOp) {
+	r := Request{Step: step, Override: e.Override, Include: e.Include, Exclude: e.Exclude}
+	var shown []StateOp
+	for _, m := range e.Context {
+		mark, due := d.contextDue(m, step)
+		if !due {
+			continue
+		}
+		r.Context = append(r.Context, m.Text)
+		if m.Cooldown > 1 {
+			shown = append(shown, mark)
+		}
+	}
+	return r, shown
+}
+
+// lastShown is the state's memory of a context message.
+type lastShown struct {
+	Digest string `json:"digest"`
+	Step   int    `json:"step"`
+}
+
+func (d *draft) contextDue(m ContextMessage, step int) (mark StateOp, due bool) {
+	now := lastShown{Digest: Digest([]byte(m.Text))[:12], Step: step}
+	mark = StateOp{Key: "dormouse.context/" + m.Key, Op: StateSet, Value: Encode(now)}
+	var last lastShown
+	if raw := d.state.Get(RunScope, mark.Key); raw == nil || json.Unmarshal(raw, &last) != nil {
+		return mark, true
+	}
+	return mark, last.Digest != now.Digest || step-last.Step >= m.Cooldown
+}
+
+// fired is what the hooks of a step have wanted, if they were called since the last commit.
+func (d *draft) fired(p Phase) Effects {
+	for _, done := range d.v.Fired {
+		if done.Phase == p {
+			return done.Effects
+		}
+	}
+	return Effects{}
+}
+
+// foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at it before any of them runs.
+func (d *draft) foldTurn() error {
+	if d.v.Turn == nil || d.v.Yielded {
+		return nil
+	}
+	step := d.h.Step + 1
+	after, err := d.fire(Firing{Phase: AfterInference, Step: step, Turn: d.v.Turn})
+	if err != nil {
+		return err
+	}
+	t := *d.v.Turn
+	t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(c ToolCall) bool { return slices.Contains(after.Drop, c.ID) })
+	d.closeRound()
+	d.h.Step, d.h.StepOpen, d.h.Told = step, true, true
+	d.h.InputTokens += t.InputTokens
+	d.h.OutputTokens += t.OutputTokens
+	d.h.ModelTries, d.h.NotBefore = 0, 0
+	d.event(EventStepStarted, nil, 0)
+	before := d.fired(BeforeInference)
+	request, shown := d.request(before, step)
+	for _, e := range []Effects{d.fired(StepStart), before, {State: shown}} {
+		if err := d.take(e); err != nil {
+			return err
+		}
+	}
+	if err := d.newRound(t, request); err != nil {
+		return err
+	}
+	d.over = after.End
+	if d.over == nil {
+		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t))
+	}
+	d.remember(t)
+	d.must = true
+	return nil
+}
+
+// newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
+func (d *draft) newRound(t Turn, request Request) error {
+	used := cloneMap(d.v.Used)
+	old := d.keepOpen(used)
+	calls := make([]ToolCall, len(t.Calls))
+	for i, c := range t.Calls {
+		c.ID = UniqueCallID(used, c.ID)
+		c.Arguments = asJSON(c.Arguments)
+		calls[i] = c
+	}
+	m := d.message(Message{Role: RoleAssistant, Parts: TextParts(t.Text), Calls: calls})
+	if t.Text != "" {
+		d.event(EventTextEnded, nil, m)
+	}
+	d.h.Round = d.seq()
+	d.round.Calls = append(old, calls...)
+	for i, c := range calls {
+		d.h.Calls[c.ID] = Call{}
+		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)
+		why := ""
+		switch {
+		case i >= d.v.Limits.Calls:
+			why = fmt.Sprintf("Not run: one turn may ask for at most %d tool calls.", d.v.Limits.Calls)
+		case !request.Offers(c.Name):
+			why = fmt.Sprintf("Not run: the tool %q is not offered in this step.", c.Name)
+		default:
+			continue
+		}
+		if err := d.settleCall(c, CallFailed, why); err != nil {
+			return err
+		}
+		if i >= d.v.Limits.Calls {
+			delete(d.h.Calls, c.ID)
+		}
+	}
+	return nil
+}
+
+// keepOpen lets go of the settled calls of the round before and returns those that go on waiting.
+func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		if !tracked || c.Status.Terminal() {
+			continue
+		}
+		if c.From == 0 && !c.Pseudo {
+			d.change(call.ID, func(c *Call) { c.From = d.h.Round })
+		}
+		used[call.ID] = true
+		open = append(open, call)
+	}
+	for id, c := range d.h.Calls {
+		if c.Status.Terminal() {
+			delete(d.h.Calls, id)
+		}
+	}
+	return open
+}
+
+// asJSON is raw, if it is JSON; no arguments are an empty object, and any other text is that text as a JSON string.
+func asJSON(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(jsonTrim(raw)) == 0:
+		return json.RawMessage("{}")
+	case !json.Valid(raw):
+		return Encode(string(raw))
+	}
+	return raw
+}
+
+// yieldPause is how long a run that made way for others waits, in ms.
+const yieldPause = 5000
+
+// foldFailure handles a model call that brought no turn, or one that is not accepted. settled says that the plan is made.
+func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
+	switch f := d.v.Failure; {
+	case d.v.Yielded:
+		d.yield()
+		plan, err = d.releasePartial()
+	case f == nil:
+		return Plan{}, false, nil
+	case !f.Again, d.h.ModelTries+1 >= d.v.Limits.ModelTries:
+		d.h.ModelTries++
+		plan, err = d.end(f.Reason)
+	default:
+		d.h.ModelTries++
+		d.h.NotBefore = d.v.Now + backoff(d.h.ModelTries)
+		plan, err = d.releaseRunning()
+	}
+	return plan, true, err
+}
+
+// yield drops the turn: it cost something, and nobody acts on it.
+func (d *draft) yield() {
+	t := d.v.Turn
+	d.h.InputTokens += t.InputTokens
+	d.h.OutputTokens += t.OutputTokens
+	d.h.Yields++
+	d.h.NotBefore = d.v.Now + yieldPause
+	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
+}
+
+// backoff is how many ms to wait after the n-th failure in a row.
+func backoff(n int) int64 { return min(60_000, int64(1000)<<min(n, 10)) }

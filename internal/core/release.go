@@ -1,0 +1,137 @@
+package core
+
+import "errors"
+
+// Activation outcomes, as they are journaled.
+const (
+	OutcomeStepDone    = "step_done"
+	OutcomeApproval    = "suspended_approval"
+	OutcomeClientTool  = "suspended_client_tool"
+	OutcomePartial     = "suspended_step_partial"
+	OutcomeInterrupted = "interrupted"
+	OutcomeDone        = "done"
+)
+
+func (d *draft) endActivation(outcome string) {
+	d.h.Activations++
+	d.event(EventActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome, "step": d.h.Step}, 0)
+}
+
+// endStep calls the hooks of a step's end and journals the state, once for each step.
+func (d *draft) endStep() error {
+	if !d.h.StepOpen {
+		return nil
+	}
+	effects, err := d.fire(Firing{Phase: StepEnd})
+	if errors.As(err, new(unfired)) {
+		return err
+	}
+	if d.over == nil {
+		d.over = effects.End
+	}
+	d.h.StepOpen = false
+	d.snapshot()
+	d.event(EventStepEnded, nil, 0)
+	return err
+}
+
+func (d *draft) endTurn(data map[string]any) {
+	if d.h.TurnOpen {
+		d.h.TurnOpen = false
+		d.event(EventTurnEnded, data, 0)
+	}
+}
+
+// setStatus asks the table.
+func (d *draft) setStatus(next RunStatus) error {
+	to, err := d.h.Status.To(next)
+	if err != nil {
+		return err
+	}
+	d.h.Status = to
+	return nil
+}
+
+// releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
+func (d *draft) releaseRunning() (Plan, error) {
+	if err := d.endStep(); err != nil {
+		return Plan{}, err
+	}
+	if d.over != nil {
+		return d.end(*d.over)
+	}
+	return d.handOver(OutcomeStepDone)
+}
+
+// releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
+// The step stays open; what is done is committed, and the model is not asked again for it.
+func (d *draft) releasePartial() (Plan, error) { return d.handOver(OutcomePartial) }
+
+func (d *draft) handOver(outcome string) (Plan, error) {
+	d.endActivation(outcome)
+	d.h.Lease = 0
+	delay := max(0, d.h.NotBefore-d.v.Now)
+	due := d.v.Now + delay + RetryDue
+	return Plan{Commit: d.write(Commit{Due: &due, Wake: &delay, Over: true})}, nil
+}
+
+// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody drained would wait with the run, so
+// none may be there. And it demands an empty outbox: a waiting run without a deadline is in no index, so nothing would ever
+// send what is left.
+func (d *draft) releaseWaiting() (Plan, error) {
+	if err := d.endStep(); err != nil {
+		return Plan{}, err
+	}
+	if d.over != nil {
+		return d.end(*d.over)
+	}
+	if len(d.h.Out) > 0 {
+		return d.empty()
+	}
+	if err := d.setStatus(RunWaiting); err != nil {
+		return Plan{}, err
+	}
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	outcome, pending := d.pending()
+	d.endTurn(map[string]any{"status": Suspended, "pending": pending})
+	d.endActivation(outcome)
+	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
+	d.h.Lease = 0
+	due := d.deadline()
+	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
+}
+
+// pending lists what the run waits for, in call order, and what kind of wait it is.
+func (d *draft) pending() (outcome string, list []map[string]any) {
+	outcome = OutcomeClientTool
+	for _, call := range d.round.Calls {
+		c := d.h.Calls[call.ID]
+		if c.Status != CallSuspended {
+			continue
+		}
+		switch {
+		case c.Kind == KindInterrupt:
+			outcome = OutcomeInterrupted
+		case c.Kind != KindClient && outcome != OutcomeInterrupted:
+			outcome = OutcomeApproval
+		}
+		item := map[string]any{"call_id": call.ID, "tool": call.Name, "kind": c.Kind, "suspension": c.Sus}
+		if c.Deadline != 0 {
+			item["deadline"] = c.Deadline
+		}
+		list = append(list, item)
+	}
+	return outcome, list
+}
+
+// empty works the outbox off: first the commit that names it, then the sending, and if that fails a pause.
+func (d *draft) empty() (Plan, error) {
+	switch {
+	case d.v.NotSent:
+		d.h.NotBefore = d.v.Now + backoff(4)
+		return d.handOver(OutcomeStepDone)
+	case d.dirty():
+		return d.commit(), nil
+	}
+	return Plan{Send: sortedKeys(d.h.Out)}, nil
+}

@@ -1,0 +1,125 @@
+package core
+
+// batch are the calls whose bodies run now: all that are cleared, or, in a sequential round, the first of them, one with a decision
+// before one without.
+//
+//	[running with my intent] > [running again, resuming] > [new]
+func (d *draft) batch() []ToolCall {
+	if d.v.Rules.Terms().Parallel {
+		return d.clearedWith(CallRunning, CallResuming, CallNew)
+	}
+	for _, status := range []CallStatus{CallRunning, CallResuming, CallNew} {
+		if found := d.clearedWith(status); len(found) > 0 {
+			return found[:1]
+		}
+	}
+	return nil
+}
+
+func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
+	for _, call := range d.round.Calls {
+		for _, s := range statuses {
+			if d.cleared[call.ID] && d.h.Calls[call.ID].Status == s {
+				calls = append(calls, call)
+			}
+		}
+	}
+	return calls
+}
+
+// run makes what allows the bodies durable, calls the hooks before them, then asks for them.
+func (d *draft) run(batch []ToolCall) (Plan, error) {
+	if d.v.TimeUp {
+		if batch = d.intended(batch); len(batch) == 0 {
+			return d.releasePartial()
+		}
+	}
+	if refused, err := d.intend(batch); refused || err != nil {
+		return d.again(err)
+	}
+	if d.must {
+		return d.commit(), nil
+	}
+	for _, call := range batch {
+		if d.h.Calls[call.ID].Intent == d.h.Epoch {
+			continue // its hooks were called before the intent was committed
+		}
+		if runs, err := d.before(call); !runs || err != nil {
+			return d.again(err)
+		}
+	}
+	bodies := make([]BodyRun, len(batch))
+	for i, call := range batch {
+		bodies[i] = d.body(call)
+	}
+	return Plan{Run: bodies}, nil
+}
+
+// again goes on after a hook refused a call.
+func (d *draft) again(err error) (Plan, error) {
+	if err != nil {
+		return Plan{}, err
+	}
+	return d.next()
+}
+
+// intended are those of the batch whose intent this owner has committed.
+func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
+	for _, call := range batch {
+		if d.h.Calls[call.ID].Intent == d.h.Epoch {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// intend notes the intent of each at-most-once body that has none of this owner, after its hooks were called.
+func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
+	for _, call := range batch {
+		if !d.atMostOnce(call) || d.h.Calls[call.ID].Intent == d.h.Epoch {
+			continue
+		}
+		runs, err := d.before(call)
+		if err != nil {
+			return false, err
+		}
+		if !runs {
+			refused = true
+			continue
+		}
+		if err := d.begin(call); err != nil {
+			return false, err
+		}
+		d.change(call.ID, func(c *Call) { c.Intent = d.h.Epoch })
+		d.must = true
+	}
+	return refused, nil
+}
+
+// before calls the hooks before a body; one that refuses fails the call.
+func (d *draft) before(call ToolCall) (runs bool, err error) {
+	runsWith := d.effective(call)
+	effects, err := d.fire(Firing{Phase: BeforeToolExecute, Call: &runsWith})
+	if err != nil || effects.Refuse == "" {
+		return err == nil, err
+	}
+	return false, d.refuse(call, effects.Refuse)
+}
+
+func (d *draft) body(call ToolCall) BodyRun {
+	c := d.h.Calls[call.ID]
+	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: d.state}
+	if rec, ok := d.round.Decisions[c.Passed]; ok {
+		run.Resume = &rec.Resume
+	}
+	return run
+}
+
+// effective is the call with the arguments that run: the model's, or those that a decision put in their place.
+func (d *draft) effective(call ToolCall) ToolCall {
+	c := d.h.Calls[call.ID]
+	if rec, ok := d.round.Decisions[c.Edited]; ok && c.Edited != "" && !IsNull(rec.Arguments) {
+		call.Arguments = rec.Arguments
+	}
+	return call
+}

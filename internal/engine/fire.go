@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// hooked are the phases in which the agent wants to be called.
+func hooked(agent Agent, memory bool) map[core.Phase]bool {
+	on := map[core.Phase]bool{}
+	for _, h := range agent.Hooks {
+		for phase, wants := range map[core.Phase]bool{
+			core.RunStart: is[RunStartHook](h), core.StepStart: is[StepStartHook](h), core.BeforeInference: is[BeforeInferenceHook](h),
+			core.AfterInference: is[AfterInferenceHook](h), core.ToolGate: is[ToolGateHook](h), core.BeforeToolExecute: is[BeforeToolHook](h),
+			core.AfterToolExecute: is[AfterToolHook](h), core.StepEnd: is[StepEndHook](h), core.RunEnd: is[RunEndHook](h),
+		} {
+			on[phase] = on[phase] || wants
+		}
+	}
+	on[core.RunStart] = on[core.RunStart] || memory
+	return on
+}
+
+func is[T any](h Hook) bool {
+	_, ok := h.(T)
+	return ok
+}
+
+// fire calls the hooks of a phase, each on its own copy of the state, and joins what they want.
+func (a *activation) fire(ctx context.Context, f core.Firing) error {
+	var all []core.Effects
+	_, err := watched(ctx, a, func(ctx context.Context) (struct{}, error) {
+		for _, h := range a.agent.Hooks {
+			all = append(all, a.call(ctx, h, f))
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return a.stopped(ctx, err)
+	}
+	joined := core.Join(all)
+	if f.Phase == core.RunStart && a.remembers() {
+		joined.Recall, joined.RecallFailed = a.recall(ctx)
+	}
+	a.view.Fired = append(a.view.Fired, f.Answer(joined))
+	return nil
+}
+
+// stopped is for hooks that were stopped from outside: a cancel is in the view, and everything else gives the activation up.
+func (a *activation) stopped(ctx context.Context, err error) error {
+	if err == errCancelled && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run.
+func (a *activation) call(ctx context.Context, h Hook, f core.Firing) (e core.Effects) {
+	head := a.view.Head
+	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: NewPad(f.State)}
+	defer func() {
+		if p := recover(); p != nil {
+			a.e.o.Logger.Error("a hook panicked", "hook", h.Name(), "phase", f.Phase, "panic", p, "stack", string(debug.Stack()))
+			e = failed(h, f, fmt.Errorf("it failed unexpectedly"))
+		}
+	}()
+	e, err := dispatch(ctx, h, f, req)
+	if err != nil {
+		return failed(h, f, err)
+	}
+	e.State = append(e.State, req.State.Ops()...)
+	return e
+}
+
+func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core.Effects, error) {
+	switch f.Phase {
+	case core.RunStart:
+		if h, ok := h.(RunStartHook); ok {
+			return h.RunStart(ctx, req)
+		}
+	case core.StepStart:
+		if h, ok := h.(StepStartHook); ok {
+			return h.StepStart(ctx, req)
+		}
+	case core.BeforeInference:
+		if h, ok := h.(BeforeInferenceHook); ok {
+			return h.BeforeInference(ctx, req)
+		}
+	case core.AfterInference:
+		if h, ok := h.(AfterInferenceHook); ok {
+			return h.AfterInference(ctx, req, *f.Turn)
+		}
+	case core.BeforeToolExecute:
+		if h, ok := h.(BeforeToolHook); ok {
+			return h.BeforeToolExecute(ctx, req, *f.Call)
+		}
+	case core.AfterToolExecute:
+		if h, ok := h.(AfterToolHook); ok {
+			return h.AfterToolExecute(ctx, req, *f.Call, *f.Outcome)
+		}
+	case core.StepEnd:
+		if h, ok := h.(StepEndHook); ok {
+			return h.StepEnd(ctx, req)
+		}
+	case core.RunEnd:
+		if h, ok := h.(RunEndHook); ok {
+			return h.RunEnd(ctx, req, *f.Reason)
+		}
+	}
+	return core.Effects{}, nil
+}
+
+func failed(h Hook, f core.Firing, err error) core.Effects {
+	e := core.Effects{Notes: []string{fmt.Sprintf("hook %s, %s: %v", h.Name(), f.Phase, err)}}
+	if f.Phase == core.BeforeToolExecute {
+		e.Refuse = fmt.Sprintf("Not run: %s: %v", h.Name(), err)
+	}
+	return e
+}
+
+// ruled are the rules of the definition, made stricter by the gates and stop rules of hooks.
+type ruled struct {
+	core.Rules
+	gates []ToolGateHook
+	terms core.Terms
+	log   func(hook string, panicked any)
+}
+
+func (e *Engine) ruled(agent Agent) core.Rules {
+	r := ruled{Rules: agent.Rules, terms: agent.Rules.Terms(), log: func(hook string, p any) {
+		e.o.Logger.Error("a gate panicked; the call is denied", "hook", hook, "panic", p, "stack", string(debug.Stack()))
+	}}
+	r.terms.Memory = agent.Memory != nil
+	for _, h := range agent.Hooks {
+		if gate, ok := h.(ToolGateHook); ok {
+			r.gates = append(r.gates, gate)
+		}
+		if stop, ok := h.(core.StopRule); ok {
+			r.terms.Stops = append(r.terms.Stops[:len(r.terms.Stops):len(r.terms.Stops)], stop)
+		}
+	}
+	return r
+}
+
+func (r ruled) Terms() core.Terms { return r.terms }
+
+// Gate implements [core.Rules]: the strictest of all verdicts, the definition's first.
+func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
+	v := r.Rules.Gate(call, state)
+	for _, gate := range r.gates {
+		if other := r.ask(gate, call, state); other != nil {
+			v = core.Stricter(v, *other)
+		}
+	}
+	return v
+}
+
+func (r ruled) ask(gate ToolGateHook, call core.ToolCall, state core.State) (v *core.Verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log(gate.(Hook).Name(), p)
+			v = &core.Verdict{Effect: core.Deny, Reason: "a check of this call failed unexpectedly"}
+		}
+	}()
+	return gate.ToolGate(call, state.Clone())
+}

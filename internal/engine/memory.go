@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// memoryTime bounds what a run waits for its memory.
+const memoryTime = 10 * time.Second
+
+func (a *activation) remembers() bool { return a.agent.Memory != nil && !a.view.Head.NoMemory }
+
+// recall asks the agent's memory, best effort.
+func (a *activation) recall(ctx context.Context) (text, failure string) {
+	err := a.withMemory(ctx, func(ctx context.Context, req MemoryRequest) (err error) {
+		text, err = a.agent.Memory.Recall(ctx, req)
+		return err
+	})
+	if err != nil {
+		a.e.o.Logger.Warn("nothing recalled", "run", a.view.Head.Run, "error", err)
+		return "", "recall_failed"
+	}
+	return text, ""
+}
+
+// commitMemory gives the conversation to the agent's memory, best effort.
+func (a *activation) commitMemory(ctx context.Context) (failure string) {
+	if !a.remembers() {
+		return ""
+	}
+	err := a.withMemory(ctx, a.agent.Memory.Commit)
+	if err != nil {
+		a.e.o.Logger.Warn("not remembered", "run", a.view.Head.Run, "error", err)
+		return "commit_failed"
+	}
+	return ""
+}
+
+func (a *activation) withMemory(ctx context.Context, do func(context.Context, MemoryRequest) error) error {
+	segments, err := a.journal(ctx, 1)
+	if err != nil {
+		return err
+	}
+	h := a.view.Head
+	messages := core.Transcript(core.Messages(segments))
+	for _, s := range h.Inbox {
+		if s.Kind == core.SignalStart {
+			messages = append(messages, a.input(s)...)
+		}
+	}
+	req := MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := a.e.o.Clock.AfterFunc(memoryTime, cancel)
+	defer stop()
+	_, err = guarded(ctx, a, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, req) })
+	return err
+}
+
+// input is the message of a start that is not committed yet.
+func (a *activation) input(s core.Signal) []core.Message {
+	value := s.Value
+	if s.Ref != "" {
+		value = a.view.Payloads[s.Ref]
+	}
+	var parts []core.Part
+	if json.Unmarshal(value, &parts) != nil || len(parts) == 0 {
+		return nil
+	}
+	return []core.Message{{Role: core.RoleUser, Parts: parts, RunID: a.view.Head.Run, At: s.At}}
+}
+
+func (a *activation) ref() RunRef {
+	h := a.view.Head
+	return RunRef{h.Tenant, h.Thread, h.Run}
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// send works the outbox off. What cannot be sent now stays; the agent's memory is asked once and never keeps a run from being done.
+func (a *activation) send(ctx context.Context, keys []string) {
+	for _, key := range keys {
+		sent := core.Sent{Key: key}
+		out := a.view.Head.Out[key]
+		if out.Kind == core.OutMemory {
+			sent.Failed = a.commitMemory(ctx)
+		} else if err := a.sendOne(ctx, out); err != nil {
+			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
+			a.view.NotSent = true
+			return
+		}
+		a.view.Sent = append(a.view.Sent, sent)
+	}
+}
+
+func (a *activation) sendOne(ctx context.Context, out core.Out) error {
+	h := a.view.Head
+	seq, ok := core.SuspensionSeq(out.Sus)
+	if out.Kind != core.OutNotify || !ok || a.e.o.Notifier == nil {
+		return nil // nobody to tell any more
+	}
+	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if call, _, ok := core.FindSuspended(s, out.Sus); ok {
+			return a.e.o.Notifier.Notify(ctx, Notice{h.Tenant, h.Thread, h.Run, call})
+		}
+	}
+	return nil
+}
