@@ -158,6 +158,11 @@ func (d *draft) decide() (Plan, error) {
 	if err := d.startRun(); err != nil {
 		return Plan{}, err
 	}
+	return d.goOn()
+}
+
+// goOn settles what can be settled and asks what is next.
+func (d *draft) goOn() (Plan, error) {
 	if err := d.settle(); err != nil {
 		return Plan{}, err
 	}

@@ -55,12 +55,12 @@ func (d *draft) run(batch []ToolCall) (Plan, error) {
 	return Plan{Run: bodies}, nil
 }
 
-// again goes on after a hook refused a call.
+// again goes on after a hook refused a call: others may have waited for it.
 func (d *draft) again(err error) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return d.next()
+	return d.goOn()
 }
 
 // intended are those of the batch whose intent this owner has committed.

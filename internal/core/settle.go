@@ -3,11 +3,22 @@ package core
 import "fmt"
 
 // settle closes or suspends every call that needs no body for it, resuming calls first, each in call order, and clears those whose
-// body may run.
+// body may run. The one that seems to kill the process is not among them; those that waited for it are looked at again.
 func (d *draft) settle() error {
-	if d.paused() {
-		return nil
+	for again := true; again && !d.paused(); {
+		if err := d.settleCalls(); err != nil || d.over != nil {
+			return err
+		}
+		var err error
+		if again, err = d.settleCrashing(); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (d *draft) settleCalls() error {
+	d.cleared = map[string]bool{}
 	for _, call := range d.round.Calls {
 		if d.h.Calls[call.ID].Status == CallResuming {
 			if err := d.settleResuming(call); err != nil {
@@ -35,7 +46,7 @@ func (d *draft) settle() error {
 			break
 		}
 	}
-	return d.settleCrashing()
+	return nil
 }
 
 // settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run. on is false if
@@ -224,25 +235,24 @@ func (d *draft) askOutcome(call ToolCall) error {
 }
 
 // settleCrashing takes the call that seems to kill the process out of the way: it fails, or a person is asked.
-func (d *draft) settleCrashing() error {
-	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries || d.over != nil {
-		return nil
+func (d *draft) settleCrashing() (took bool, err error) {
+	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries {
+		return false, nil
 	}
 	batch := d.batch()
 	if len(batch) == 0 {
-		return nil
+		return false, nil
 	}
 	call := batch[0]
 	d.h.Tries = 0
 	d.must = true
-	delete(d.cleared, call.ID)
 	if d.atMostOnce(call) {
 		if err := d.begin(call); err != nil {
-			return err
+			return false, err
 		}
-		return d.askOutcome(call)
+		return true, d.askOutcome(call)
 	}
-	return d.refuse(call, "The outcome of this call is unknown: the process was lost each time it ran.")
+	return true, d.refuse(call, "The outcome of this call is unknown: the process was lost each time it ran.")
 }
 
 func orElse(s, other string) string {

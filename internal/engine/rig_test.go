@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,10 +34,17 @@ type rig struct {
 	prompt engine.Prompt // the last one
 
 	tools    map[string]toolRule
-	ran      []string // "tool(arguments)" of every body, in order
-	keys     []string // and their idempotency keys
+	mu       sync.Mutex // of what bodies that run side by side write
+	ran      []string   // "tool(arguments)" of every body, in order
+	keys     []string   // and their idempotency keys
 	notified []engine.Notice
 	thread   string
+
+	terms     core.Terms
+	deadlines map[core.Kind]core.Deadline
+	hooks     []engine.Hook
+	memory    engine.Memory
+	narrow    json.RawMessage
 }
 
 type toolRule struct {
@@ -44,6 +53,9 @@ type toolRule struct {
 	spec    core.ToolSpec
 	mode    core.ResumeMode
 	invalid string // what Check says
+	grant   string // what an approval may grant
+	gate    func(core.ToolCall, core.State) core.Verdict
+	check   func(core.ToolCall) error
 	body    func(context.Context, engine.ToolRequest) (core.Outcome, error)
 }
 
@@ -128,7 +140,11 @@ func (r *rig) Load(context.Context, engine.Pin) (engine.Agent, error) {
 			tools[name] = rigTool{r, rule}
 		}
 	}
-	return engine.Agent{Rules: r, Model: rigModel{r}, Tools: tools}, nil
+	var offered []core.ToolSpec
+	for _, name := range slices.Sorted(maps.Keys(r.tools)) {
+		offered = append(offered, r.tools[name].spec)
+	}
+	return engine.Agent{Instructions: "be helpful", Rules: r, Offered: offered, Model: rigModel{r}, Tools: tools, Hooks: r.hooks, Memory: r.memory}, nil
 }
 
 func (r *rig) Tool(name string) (core.ToolSpec, bool) {
@@ -140,19 +156,25 @@ func (r *rig) Check(call core.ToolCall) error {
 	if why := r.tools[call.Name].invalid; why != "" {
 		return errors.New(why)
 	}
+	if check := r.tools[call.Name].check; check != nil {
+		return check(call)
+	}
 	return nil
 }
 
-func (r *rig) Gate(call core.ToolCall, _ core.State) core.Verdict {
+func (r *rig) Gate(call core.ToolCall, state core.State) core.Verdict {
 	rule := r.tools[call.Name]
-	return core.Verdict{Effect: rule.effect, Reason: rule.reason, Mode: rule.mode}
+	if rule.gate != nil {
+		return rule.gate(call, state)
+	}
+	return core.Verdict{Effect: rule.effect, Reason: rule.reason, Mode: rule.mode, Grant: rule.grant}
 }
 
 // Deadline implements [core.Rules].
-func (r *rig) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+func (r *rig) Deadline(_ core.ToolCall, kind core.Kind) core.Deadline { return r.deadlines[kind] }
 
 // Terms implements [core.Rules].
-func (r *rig) Terms() core.Terms { return core.Terms{} }
+func (r *rig) Terms() core.Terms { return r.terms }
 
 type rigModel struct{ r *rig }
 
@@ -184,8 +206,10 @@ type rigTool struct {
 }
 
 func (t rigTool) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	t.r.mu.Lock()
 	t.r.ran = append(t.r.ran, req.Call.Name+string(req.Call.Arguments))
 	t.r.keys = append(t.r.keys, req.Key)
+	t.r.mu.Unlock()
 	return t.rule.body(ctx, req)
 }
 
