@@ -84,22 +84,24 @@ func (d *draft) abandon(key string, s Signal) error {
 	if err := d.unpause(key, s); err != nil {
 		return err
 	}
-	for _, call := range d.round.Calls {
-		c, tracked := d.h.Calls[call.ID]
-		text := ""
+	given := map[string]string{}
+	for id, c := range d.h.Calls {
 		switch {
-		case tracked && c.Status == CallSuspended:
-			text = "Cancelled: the user went on without an answer to this call."
-			if c.Kind == KindUnknownOutcome {
-				text = "Cancelled: the user went on; it is not known whether this call took effect."
-			}
-			delete(d.h.Out, "n:"+c.Sus)
-		case tracked && c.Status == CallNew && c.Hold != "":
-			text = "Not run: the user went on."
-		default:
+		case c.Status == CallSuspended && c.Kind == KindUnknownOutcome:
+			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
+		case c.Status == CallSuspended:
+			given[id] = "Cancelled: the user went on without an answer to this call."
+		case c.Status == CallNew && c.Hold != "":
+			given[id] = "Not run: the user went on."
+		}
+	}
+	for _, call := range d.round.Calls {
+		text, gives := given[call.ID]
+		if !gives {
 			continue
 		}
 		d.closes = true
+		delete(d.h.Out, "n:"+d.h.Calls[call.ID].Sus)
 		if err := d.settleCall(call, CallCancelled, text); err != nil {
 			return err
 		}

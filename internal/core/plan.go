@@ -188,6 +188,9 @@ func (d *draft) mustEnd() *Reason {
 // next is asked when everything known is folded in and every call that needs no body is settled.
 func (d *draft) next() (Plan, error) {
 	if d.paused() {
+		if begun := d.intended(d.round.Calls); len(begun) > 0 {
+			return d.run(begun) // an intent is committed, and nobody could tell later that the body did not run
+		}
 		return d.releaseWaiting()
 	}
 	if batch := d.batch(); len(batch) > 0 {

@@ -220,10 +220,7 @@ func TestRunCounters(t *testing.T) {
 // follow starts the next run of the thread.
 func (r *rig) follow(prior core.Head, input string) {
 	r.t.Helper()
-	h := core.Head{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, prior.Rev+1), Agent: "a", Version: "v1", Schema: core.SchemaVersion, Idem: prior.Idem,
-		Epoch: prior.Epoch + 1, Rev: prior.Rev + 1, CID: prior.CID, Seq: prior.Seq, Seg: prior.Seg, Ev: prior.Ev, Sigs: prior.Sigs + 1,
-		Claim: prior.Claim, Born: r.now(), At: r.now(), Seq0: prior.Seq, Ev0: prior.Ev,
-		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}}}
+	h := prior.Succeed("v1", core.Signal{Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}, r.now())
 	_, err := r.db.Start(r.ctx, engine.StartRequest{Head: h, Prior: &prior, Due: r.now() + 5000, Wake: &engine.Delay{}})
 	r.must(err)
 }
