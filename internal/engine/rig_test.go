@@ -44,7 +44,6 @@ type rig struct {
 	deadlines map[core.Kind]core.Deadline
 	hooks     []engine.Hook
 	memory    engine.Memory
-	narrow    json.RawMessage
 }
 
 type toolRule struct {
