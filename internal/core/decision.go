@@ -8,11 +8,12 @@ import (
 
 // Codes of a [DecisionError]. They are a contract with callers.
 const (
-	CodeBadAction            = "bad_action"            // an action other than resume and cancel
-	CodeUnclearDecision      = "unclear_decision"      // neither a yes, nor a no, nor a result
-	CodeWrongKind            = "wrong_kind"            // an answer of another kind than the call waits for
-	CodeContradiction        = "contradictory"         // a result and an error together
-	CodeArgumentsUnsupported = "arguments_unsupported" // edited arguments
+	CodeBadAction        = "bad_action"        // an action other than resume and cancel
+	CodeBadGrant         = "bad_grant"         // a grant other than run
+	CodeUnclearDecision  = "unclear_decision"  // neither a yes, nor a no, nor a result
+	CodeWrongKind        = "wrong_kind"        // an answer of another kind than the call waits for
+	CodeContradiction    = "contradictory"     // a result and an error, or a no with what only a yes can have
+	CodeInvalidArguments = "invalid_arguments" // edited arguments that are no object
 )
 
 // DecisionError says why a decision was refused on reading. Nothing may be stored for it.
@@ -30,7 +31,8 @@ type DecisionInput struct {
 	Action     string
 	Result     json.RawMessage
 	Error      string
-	Arguments  json.RawMessage
+	Arguments  json.RawMessage // edited ones; null is none
+	Grant      string
 	Reason     string
 	At         int64
 }
@@ -41,20 +43,34 @@ func (in DecisionInput) Check() error {
 	switch {
 	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
 		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
-	case !IsNull(in.Arguments):
-		return &DecisionError{CodeArgumentsUnsupported, "edited arguments are not supported yet: a call runs with the arguments it was shown with"}
+	case in.Grant != "" && in.Grant != string(GrantRun):
+		return &DecisionError{CodeBadGrant, "grant is run, or left out"}
+	case !IsNull(in.Arguments) && !isObject(in.Arguments):
+		return &DecisionError{CodeInvalidArguments, "arguments must be an object"}
 	case !IsNull(in.Result) && in.Error != "":
 		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
 	}
 	return nil
 }
 
-// Digest is of what the decision says: the suspension, the action, the result, the error and the reason. It does not depend
-// on how the target was named, nor on how the JSON was written.
+func isObject(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal(raw, &members) == nil
+}
+
+// Digest is of what the decision says: the suspension, the action, the result, the error, the reason, and edited arguments and a grant
+// if there are any. It does not depend on how the target was named, nor on how the JSON was written.
 func (in DecisionInput) Digest() string {
-	return Digest(Encode(map[string]any{
+	said := map[string]any{
 		"target": in.Suspension, "action": in.Action, "result": canonicalOrRaw(in.Result), "error": in.Error, "reason": in.Reason,
-	}))
+	}
+	if !IsNull(in.Arguments) {
+		said["arguments"] = canonicalOrRaw(in.Arguments)
+	}
+	if in.Grant != "" {
+		said["grant"] = in.Grant
+	}
+	return Digest(Encode(said))
 }
 
 func canonicalOrRaw(raw json.RawMessage) any {
@@ -75,10 +91,16 @@ func ReadDecision(kind Kind, in DecisionInput) (Resume, error) {
 		return Resume{}, err
 	}
 	action, err := readAction(kind, in)
+	if err == nil {
+		err = in.checkExtras(kind, action)
+	}
 	if err != nil {
 		return Resume{}, err
 	}
-	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, UpdatedAt: in.At}
+	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, Grant: Grant(in.Grant), UpdatedAt: in.At}
+	if !IsNull(in.Arguments) {
+		r.Arguments = in.Arguments
+	}
 	if r.DecisionID == "" {
 		r.DecisionID = "dec_" + in.Digest()[:24]
 	}
@@ -88,7 +110,37 @@ func ReadDecision(kind Kind, in DecisionInput) (Resume, error) {
 	return r, nil
 }
 
+// checkExtras: only somebody who lets a call run may change its arguments, or allow more than this call.
+func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
+	switch extra := in.extra(); {
+	case extra == "":
+		return nil
+	case kind != KindApproval:
+		return &DecisionError{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
+	case action != ActionResume:
+		return &DecisionError{CodeContradiction, fmt.Sprintf("%s belong to an approval that lets the call run, not to a no", extra)}
+	}
+	return nil
+}
+
+func (in DecisionInput) extra() string {
+	switch {
+	case !IsNull(in.Arguments):
+		return "edited arguments"
+	case in.Grant != "":
+		return "grants"
+	}
+	return ""
+}
+
+// awaits says what a call of each kind waits for.
+var awaits = map[Kind]string{KindClient: "a result", KindInput: "an answer", KindUnknownOutcome: "word of what happened",
+	KindInterrupt: "the word to go on"}
+
 func readAction(kind Kind, in DecisionInput) (ResumeAction, error) {
+	if kind == KindInterrupt {
+		return readGoOn(in)
+	}
 	if in.Action == ActionCancel.String() {
 		return ActionCancel, nil
 	}
@@ -99,6 +151,17 @@ func readAction(kind Kind, in DecisionInput) (ResumeAction, error) {
 		return readOutcome(in)
 	}
 	return readApproval(in)
+}
+
+// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its work half done.
+func readGoOn(in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Action == ActionCancel.String():
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run goes on or ends: resume it, or cancel the run instead"}
+	case in.Error != "", !IsNull(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
+	}
+	return ActionResume, nil
 }
 
 // readApproval: anything that says no is a no, even beside the action resume.

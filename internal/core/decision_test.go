@@ -126,11 +126,67 @@ func TestAnExplicitReasonStands(t *testing.T) {
 	}
 }
 
-func TestEditedArgumentsAreRefused(t *testing.T) {
-	_, err := ReadDecision(KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(`{}`)})
-	var refused *DecisionError
-	if !errors.As(err, &refused) || refused.Code != CodeArgumentsUnsupported {
-		t.Fatalf("got %v", err)
+func TestWhatADecisionCarriesBesideItsAnswer(t *testing.T) {
+	tests := []struct {
+		name string
+		kind Kind
+		in   DecisionInput
+		want string // an action, or a code
+	}{
+		{"HB28 edited arguments beside resume", KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(`{"amount":5}`)}, "resume"},
+		{"HB28 beside a yes", KindApproval, DecisionInput{Result: rawJSON(`true`), Arguments: rawJSON(`{}`)}, "resume"},
+		{"HB28 beside a result that says no", KindApproval, DecisionInput{Action: "resume", Result: rawJSON(`{"approved":false}`), Arguments: rawJSON(`{}`)}, CodeContradiction},
+		{"HB28 beside cancel", KindApproval, DecisionInput{Action: "cancel", Arguments: rawJSON(`{}`)}, CodeContradiction},
+		{"HB28 beside an error", KindApproval, DecisionInput{Error: "no", Arguments: rawJSON(`{}`)}, CodeContradiction},
+		{"HB28 alone they say neither yes nor no", KindApproval, DecisionInput{Arguments: rawJSON(`{}`)}, CodeUnclearDecision},
+		{"HB28 a list", KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(`[1]`)}, CodeInvalidArguments},
+		{"HB28 a text", KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(`"{}"`)}, CodeInvalidArguments},
+		{"HB28 null is none", KindClient, DecisionInput{Result: rawJSON(`1`), Arguments: rawJSON(` null`)}, "resume"},
+		{"HB28 for a client call", KindClient, DecisionInput{Result: rawJSON(`1`), Arguments: rawJSON(`{}`)}, CodeWrongKind},
+		{"HB28 for a call whose outcome is unknown", KindUnknownOutcome, DecisionInput{Action: "resume", Arguments: rawJSON(`{}`)}, CodeWrongKind},
+		{"a grant beside resume", KindApproval, DecisionInput{Action: "resume", Grant: "run"}, "resume"},
+		{"a grant beside cancel", KindApproval, DecisionInput{Action: "cancel", Grant: "run"}, CodeContradiction},
+		{"a grant of everything", KindApproval, DecisionInput{Action: "resume", Grant: "always"}, CodeBadGrant},
+		{"a grant for an input call", KindInput, DecisionInput{Result: rawJSON(`1`), Grant: "run"}, CodeWrongKind},
+		{"an interrupted run: resume", KindInterrupt, DecisionInput{Action: "resume"}, "resume"},
+		{"an interrupted run: nothing said", KindInterrupt, DecisionInput{}, "resume"},
+		{"an interrupted run: a reason alone", KindInterrupt, DecisionInput{Reason: "looked at it"}, "resume"},
+		{"an interrupted run: cancel", KindInterrupt, DecisionInput{Action: "cancel"}, CodeWrongKind},
+		{"an interrupted run: a result", KindInterrupt, DecisionInput{Result: rawJSON(`false`)}, CodeWrongKind},
+		{"an interrupted run: an error", KindInterrupt, DecisionInput{Error: "no"}, CodeWrongKind},
+		{"an interrupted run: edited arguments", KindInterrupt, DecisionInput{Arguments: rawJSON(`{}`)}, CodeWrongKind},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := ReadDecision(tt.kind, tt.in)
+			got := r.Action.String()
+			var refused *DecisionError
+			if errors.As(err, &refused) {
+				got = refused.Code
+			}
+			if got != tt.want {
+				t.Fatalf("got %s (%v), want %s", got, err, tt.want)
+			}
+			if err == nil && (IsNull(tt.in.Arguments) != (r.Arguments == nil) || string(r.Grant) != tt.in.Grant) {
+				t.Fatalf("decision %+v", r)
+			}
+		})
+	}
+}
+
+func TestEditedArgumentsAreKeptAsTheyWereWritten(t *testing.T) {
+	written := `{"b": 1.50, "a": "<x>"}`
+	r, err := ReadDecision(KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(written)})
+	if err != nil || string(r.Arguments) != written {
+		t.Fatalf("got %s, %v", r.Arguments, err)
+	}
+}
+
+// Stored decisions are compared with repeats by their digest, so that it must not move with the program.
+func TestTheDigestOfAPlainDecisionStays(t *testing.T) {
+	in := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{"a":1}`), Reason: "x"}
+	if got, want := in.Digest(), "5380f95f8ef79f6f5a74065b043c5b7ca3e473fffd6d08eac2f0ddb7c236b33b"; got != want {
+		t.Fatalf("got %s, want %s", got, want)
 	}
 }
 
@@ -154,12 +210,19 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 		"null":       func(in *DecisionInput) { in.Result = rawJSON(`null`) },
 		"reason":     func(in *DecisionInput) { in.Reason = "x" },
 		"action":     func(in *DecisionInput) { in.Action = "cancel" },
+		"arguments":  func(in *DecisionInput) { in.Arguments = rawJSON(`{}`) },
+		"grant":      func(in *DecisionInput) { in.Grant = "run" },
 	} {
 		other := base
 		change(&other)
 		if id(other) == id(base) {
 			t.Errorf("C124 another %s got the same id", name)
 		}
+	}
+	edited, alike := base, base
+	edited.Arguments, alike.Arguments = rawJSON(`{"a":1,"b":2}`), rawJSON(`{ "b":2, "a":1 }`)
+	if edited.Digest() != alike.Digest() {
+		t.Error("HB28 the same edited arguments are two decisions")
 	}
 	null, none := base, base
 	null.Result, none.Result = rawJSON(`null`), nil

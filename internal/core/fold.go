@@ -63,6 +63,7 @@ func (d *draft) foldOutcomes() error {
 
 func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	amo := d.atMostOnce(call)
+	d.letThrough(call) // if its gate opened after the last commit
 	if err := d.begin(call); err != nil {
 		return err
 	}

@@ -32,6 +32,22 @@ func (p Phase) String() string                { return name(phaseNames, uint8(p)
 func (p Phase) MarshalText() ([]byte, error)  { return marshalName("phase", phaseNames, uint8(p)) }
 func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
 
+// phaseWords say of each phase when its hooks are called and which of their effects count. docs/phases.md is generated from them.
+var phaseWords = map[Phase]struct {
+	when    string
+	effects []string
+}{
+	RunStart:          {"once per run, with its input at hand, before the first step; not when a run is gone on with", []string{"state", "end", "wait"}},
+	StepStart:         {"before each model call; not when a round is gone on with", []string{"state", "end"}},
+	BeforeInference:   {"directly before the model is asked", []string{"state", "context", "override", "include", "exclude", "end"}},
+	AfterInference:    {"the model has answered, nothing is committed, and the stop rules have not looked yet", []string{"state", "drop", "end"}},
+	ToolGate:          {"for each call whose arguments are valid, and again whenever the state has changed or the call is replayed; must be pure", nil},
+	BeforeToolExecute: {"for each call whose body is about to run, also on replay", []string{"state", "refuse"}},
+	AfterToolExecute:  {"for each call that has an outcome, whether its body ran or not, also when it waits by itself", []string{"state", "append"}},
+	StepEnd:           {"after the tool round of a step, also when it has to wait; not again when it is gone on with", []string{"state", "end"}},
+	RunEnd:            {"once per run, before its end is committed, whatever ends it", []string{"state"}},
+}
+
 // Firing asks for the hooks of one phase. Only the members of the phase are set.
 type Firing struct {
 	Phase   Phase
@@ -103,7 +119,11 @@ func (f Firing) Answer(e Effects) Fired {
 // digest tells apart two firings of one phase between two commits: the outcome that was seen may not be the one that stands, if
 // a signal comes in between.
 func (f Firing) digest() string {
-	return Digest(Encode(map[string]any{"call": f.Call, "outcome": f.Outcome, "reason": f.Reason}))[:16]
+	of := map[string]any{"call": f.Call, "reason": f.Reason}
+	if out := f.Outcome; out != nil {
+		of["outcome"] = []any{out.Text, out.Failed, out.Ticket != nil}
+	}
+	return Digest(Encode(of))[:16]
 }
 
 // unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and deciding begins again with

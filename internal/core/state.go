@@ -135,8 +135,8 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 				first[at] = touch{i, op.Op}
 			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
 				return nil, conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
-			case op.Op == StateSet || op.Op == StateDelete:
-				first[at] = touch{i, op.Op} // an exclusive write outweighs what this writer did before
+			case op.Op != before.kind:
+				first[at] = touch{i, StateSet} // two kinds of write are an order: nobody may write beside them
 			}
 			all = append(all, op)
 		}
@@ -177,11 +177,13 @@ type StateDelta struct {
 	Ops []StateOp `json:"ops"`
 }
 
-// writeState applies writes to the draft and journals them.
+// writeState applies writes to the draft and journals them. A body that may run because of them runs after they are committed:
+// after a crash their writer may run again and write something else.
 func (d *draft) writeState(ops []StateOp) {
 	if len(ops) == 0 {
 		return
 	}
+	d.must = true
 	d.state = d.state.Apply(ops)
 	d.event(EventStateDelta, StateDelta{ops}, 0)
 	if d.h.Deltas == 0 {

@@ -29,17 +29,18 @@ func is[T any](h Hook) bool {
 	return ok
 }
 
-// fire calls the hooks of a phase, each on its own copy of the state, and joins what they want.
+// fire calls the hooks of a phase, each on its own copy of the state, and joins what they want. A cancel does not stop them: they
+// would only be called again, and those of the run's end are called because of it.
 func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	var all []core.Effects
-	_, err := watched(ctx, a, func(ctx context.Context) (struct{}, error) {
+	_, err := watchedUntil(ctx, a, patient, func(ctx context.Context) (struct{}, error) {
 		for _, h := range a.agent.Hooks {
 			all = append(all, a.call(ctx, h, f))
 		}
 		return struct{}{}, nil
 	})
 	if err != nil {
-		return a.stopped(ctx, err)
+		return err
 	}
 	joined := core.Join(all)
 	if f.Phase == core.RunStart && a.remembers() {
@@ -47,14 +48,6 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	}
 	a.view.Fired = append(a.view.Fired, f.Answer(joined))
 	return nil
-}
-
-// stopped is for hooks that were stopped from outside: a cancel is in the view, and everything else gives the activation up.
-func (a *activation) stopped(ctx context.Context, err error) error {
-	if err == errCancelled && ctx.Err() == nil {
-		return nil
-	}
-	return err
 }
 
 // call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run.
