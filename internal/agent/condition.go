@@ -3,165 +3,190 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"math/big"
-	"strings"
+	"regexp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Condition compares one argument of a call. Argument is a member of the arguments, or a path of members joined by dots. Above and
-// Below hold for numbers on that side of the bound, both together for those between; Equals for the same number,
-// text or truth value.
+// Condition puts a test to one argument of a call. Argument is a path of members joined by dots, in which a number is a place in a
+// list; empty, it is the one argument that is text, and cannot be told for a call that has none or several. What Load reads
+// has exactly one test; the four bounds together are one.
+//
+// Of a test that cannot be put to the argument, because it is missing or of another type, or because the stored expression does
+// not compile, it cannot be told whether it holds: it does for rules that block, deny and ask, and does not for rules that allow.
 type Condition struct {
-	Argument string          `json:"argument"`
-	Above    json.Number     `json:"above,omitempty"`
-	Below    json.Number     `json:"below,omitempty"`
-	Equals   json.RawMessage `json:"equals,omitempty"`
+	Argument string `json:"argument"`
+
+	// Numbers, compared exactly. A number must be inside all bounds that are set.
+	Above   json.Number `json:"above,omitempty"`
+	Below   json.Number `json:"below,omitempty"`
+	AtLeast json.Number `json:"at_least,omitempty"`
+	AtMost  json.Number `json:"at_most,omitempty"`
+
+	// The same text, number (by value) or truth value; or not; or one of several.
+	Equals    json.RawMessage   `json:"equals,omitempty"`
+	NotEquals json.RawMessage   `json:"not_equals,omitempty"`
+	In        []json.RawMessage `json:"in,omitempty"`
+
+	// Text. In a glob, * stands for any text; a regular expression may match anywhere in it.
+	Glob     string `json:"glob,omitempty"`
+	NotGlob  string `json:"not_glob,omitempty"`
+	Regex    string `json:"regex,omitempty"`
+	NotRegex string `json:"not_regex,omitempty"`
+
+	// Exists says whether the argument has to be there at all. An argument that is null is there.
+	Exists *bool `json:"exists,omitempty"`
 }
 
-// arguments are a call's arguments with their numbers as written; nil if they are no object.
-type arguments map[string]any
+// Conditions must all hold. In JSON a single one stands for itself, as it did before there could be several.
+type Conditions []Condition
 
-func readArguments(raw json.RawMessage) arguments {
+// MarshalJSON writes one condition as an object and several as a list.
+func (cs Conditions) MarshalJSON() ([]byte, error) {
+	if len(cs) == 1 {
+		return core.Encode(cs[0]), nil
+	}
+	return core.Encode([]Condition(cs)), nil
+}
+
+// UnmarshalJSON reads an object or a list, and refuses members it does not know.
+func (cs *Conditions) UnmarshalJSON(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var args arguments
-	if dec.Decode(&args) != nil {
-		return nil
+	dec.DisallowUnknownFields()
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		return dec.Decode((*[]Condition)(cs))
 	}
-	return args
+	var one Condition
+	if err := dec.Decode(&one); err != nil {
+		return err
+	}
+	*cs = Conditions{one}
+	return nil
 }
 
-// at follows a path of members joined by dots.
-func (a arguments) at(path string) (any, bool) {
-	var here any = map[string]any(a)
-	for member := range strings.SplitSeq(path, ".") {
-		object, ok := here.(map[string]any)
-		if !ok {
-			return nil, false
+// has says whether one of the conditions is exactly c.
+func (cs Conditions) has(c Condition) bool {
+	for _, other := range cs {
+		if bytes.Equal(core.Encode(other), core.Encode(c)) {
+			return true
 		}
-		if here, ok = object[member]; !ok {
-			return nil, false
-		}
 	}
-	return here, true
+	return false
 }
 
-// holds says whether the condition holds; known is false if the argument is missing or of another type than the condition is about.
-func (c *Condition) holds(args arguments) (holds, known bool) {
-	got, ok := args.at(c.Argument)
-	if !ok {
-		return false, false
-	}
-	if c.Equals != nil {
-		return equalValues(got, decodeValue(c.Equals))
-	}
-	number, ok := rational(got)
-	if !ok {
-		return false, false
-	}
-	return within(number, c.Above, c.Below)
-}
-
-// within says whether number is strictly inside the bounds that are set; known is false if a bound is no number.
-func within(number *big.Rat, above, below json.Number) (holds, known bool) {
-	over, okAbove := beyond(number, above, 1)
-	under, okBelow := beyond(number, below, -1)
-	return over && under, okAbove && okBelow
-}
-
-func beyond(number *big.Rat, bound json.Number, side int) (holds, known bool) {
-	if bound == "" {
-		return true, true
-	}
-	limit, ok := rational(bound)
-	if !ok {
-		return false, false
-	}
-	return number.Cmp(limit) == side, true
-}
-
-func (c *Condition) equal(other *Condition) bool {
-	if c == nil || other == nil {
-		return c == other
-	}
-	return c.Argument == other.Argument && c.Above == other.Above && c.Below == other.Below && bytes.Equal(c.Equals, other.Equals)
-}
-
-// equalValues compares scalars, numbers by value; known is false for two of different types.
-func equalValues(got, want any) (equal, known bool) {
-	switch want := want.(type) {
-	case json.Number:
-		a, okA := rational(got)
-		b, okB := rational(want)
-		if !okA || !okB {
-			return false, false
-		}
-		return a.Cmp(b) == 0, true
-	case string:
-		text, ok := got.(string)
-		return text == want, ok
-	case bool:
-		is, ok := got.(bool)
-		return is == want, ok
-	}
-	return false, false
-}
-
-// rational is the exact value of a JSON number; false for anything else, and for exponents no one means.
-func rational(v any) (*big.Rat, bool) {
-	number, ok := v.(json.Number)
-	if !ok || len(number) > 400 {
-		return nil, false
-	}
-	if i := strings.IndexAny(string(number), "eE"); i >= 0 && len(strings.TrimLeft(string(number[i+1:]), "+-0")) > 3 {
-		return nil, false // 1e999999999 would take all memory to compare
-	}
-	return new(big.Rat).SetString(string(number))
-}
-
-func decodeValue(raw json.RawMessage) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
-
-// Answer is one recorded answer of a tool: for the arguments that have the values of When, Result or, of a call that failed, Error.
-type Answer struct {
-	When   map[string]json.RawMessage `json:"when,omitempty"` // by member, or path of members joined by dots
-	Result json.RawMessage            `json:"result,omitempty"`
-	Error  string                     `json:"error,omitempty"`
-}
-
-// Matches says whether the answer is the one for these arguments. Numbers are compared by value.
-func (a Answer) Matches(raw json.RawMessage) bool {
-	args := readArguments(raw)
-	for path, want := range a.When {
-		got, ok := args.at(path)
-		if !ok || !sameValue(got, want) {
+// includes says whether whatever meets cs also meets other, as far as that can be seen: every condition of other is among cs.
+func (cs Conditions) includes(other Conditions) bool {
+	for _, c := range other {
+		if !cs.has(c) {
 			return false
 		}
 	}
 	return true
 }
 
-func sameValue(got any, want json.RawMessage) bool {
-	if equal, known := equalValues(got, decodeValue(want)); known {
-		return equal
+// test is one question about an argument that is there.
+type test func(got any) truth
+
+// ready compiles a condition into a question about a call's arguments.
+func (c Condition) ready() func(arguments) truth {
+	tests := c.tests()
+	return func(args arguments) truth {
+		if args == nil {
+			return untold
+		}
+		got, there := c.argument(args)
+		answer := yes
+		if c.Exists != nil {
+			answer = truthOf(there == *c.Exists)
+		}
+		if len(tests) == 0 && c.Exists == nil || len(tests) > 0 && !there {
+			return min(answer, untold)
+		}
+		for _, ask := range tests {
+			answer = min(answer, ask(got))
+		}
+		return answer
 	}
-	canonical, err := core.Canonical(want)
-	return err == nil && bytes.Equal(core.Encode(got), canonical)
 }
 
-// Text is the result as the model sees it: text as it is, anything else as JSON.
-func (a Answer) Text() string {
-	var text string
-	if json.Unmarshal(a.Result, &text) == nil {
-		return text
+func (c Condition) argument(args arguments) (any, bool) {
+	if c.Argument == "" {
+		return args.onlyText()
 	}
-	return string(a.Result)
+	return args.at(c.Argument)
+}
+
+func (c Condition) tests() []test {
+	var tests []test
+	add := func(set bool, t test) {
+		if set {
+			tests = append(tests, t)
+		}
+	}
+	add(c.Above != "", compared(c.Above, func(sign int) bool { return sign > 0 }))
+	add(c.Below != "", compared(c.Below, func(sign int) bool { return sign < 0 }))
+	add(c.AtLeast != "", compared(c.AtLeast, func(sign int) bool { return sign >= 0 }))
+	add(c.AtMost != "", compared(c.AtMost, func(sign int) bool { return sign <= 0 }))
+	add(c.Equals != nil, oneOf(c.Equals))
+	add(c.NotEquals != nil, negated(oneOf(c.NotEquals)))
+	add(c.In != nil, oneOf(c.In...))
+	add(c.Glob != "", fits(c.Glob))
+	add(c.NotGlob != "", negated(fits(c.NotGlob)))
+	add(c.Regex != "", matched(c.Regex))
+	add(c.NotRegex != "", negated(matched(c.NotRegex)))
+	return tests
+}
+
+func negated(t test) test { return func(got any) truth { return t(got).not() } }
+
+func compared(bound json.Number, holds func(sign int) bool) test {
+	limit, isNumber := rational(bound)
+	return func(got any) truth {
+		number, ok := rational(got)
+		if !ok || !isNumber {
+			return untold
+		}
+		return truthOf(holds(number.Cmp(limit)))
+	}
+}
+
+// oneOf holds for any of the values, and cannot be told for an argument whose type none of them has.
+func oneOf(raw ...json.RawMessage) test {
+	values := make([]any, len(raw))
+	for i, r := range raw {
+		values[i] = decodeValue(r)
+	}
+	return func(got any) truth {
+		answer := untold
+		for _, v := range values {
+			switch equalValues(got, v) {
+			case yes:
+				return yes
+			case no:
+				answer = no
+			}
+		}
+		return answer
+	}
+}
+
+func fits(glob string) test {
+	return func(got any) truth {
+		text, ok := got.(string)
+		if !ok {
+			return untold
+		}
+		return truthOf(matchGlob(glob, text))
+	}
+}
+
+func matched(expression string) test {
+	re, err := regexp.Compile(expression)
+	return func(got any) truth {
+		text, ok := got.(string)
+		if !ok || err != nil {
+			return untold
+		}
+		return truthOf(re.MatchString(text))
+	}
 }

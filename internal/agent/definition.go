@@ -13,7 +13,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Definition is one version of an agent, complete: two definitions with one digest behave alike.
+// Definition is one version of an agent, complete: two definitions with one digest behave alike. What is not
+// said in a file has its zero value here and does not appear in the canonical form, so that a file from before there was more to
+// say keeps its digest.
 type Definition struct {
 	Name         string      `json:"name"`
 	Description  string      `json:"description,omitempty"`
@@ -21,6 +23,16 @@ type Definition struct {
 	Instructions string      `json:"instructions,omitempty"`
 	Tools        []Tool      `json:"tools,omitempty"`
 	Permissions  Permissions `json:"permissions"`
+
+	Parallel  bool                   `json:"parallel,omitempty"` // the calls of a round run side by side
+	Continue  bool                   `json:"continue,omitempty"` // the model goes on while calls wait
+	Stop      []core.StopSpec        `json:"stop,omitempty"`     // in the order they are asked
+	Budget    Budget                 `json:"budget,omitzero"`
+	Deadlines map[core.Kind]Deadline `json:"deadlines,omitempty"` // of waits, by their kind: approval, client and input
+	Finish    *Finish                `json:"finish,omitempty"`    // nil: the agent has no such tool
+	Hooks     []string               `json:"hooks,omitempty"`     // the names they are registered under
+	Memory    string                 `json:"memory,omitempty"`    // the name it is registered under
+	Effects   []Effect               `json:"effects,omitempty"`
 }
 
 // The providers of a model.
@@ -71,14 +83,8 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema; of a Go function the function's own counts
 	Delivery    core.Delivery   `json:"delivery,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"` // may run twice even when a person was asked
-}
-
-// Permissions are the rules of an agent, and what counts where none matches.
-type Permissions struct {
-	Default core.Effect `json:"default"`
-	Deny    []Rule      `json:"deny,omitempty"`
-	Ask     []Rule      `json:"ask,omitempty"`
-	Allow   []Rule      `json:"allow,omitempty"`
+	ReadOnly    bool            `json:"read_only,omitempty"`  // changes nothing in the world
+	Deadline    *Deadline       `json:"deadline,omitempty"`   // of every wait of its calls, in place of the agent's
 }
 
 // Digest names this version: "sha256:" and the hash of its canonical JSON.
@@ -109,17 +115,6 @@ func Decode(raw []byte) (Definition, error) {
 		return Definition{}, fmt.Errorf("agent: %q is no agent name", d.Name)
 	}
 	return d, nil
-}
-
-// Missing are the Go functions the definition names that are not among functions.
-func (d Definition) Missing(functions map[string]core.ToolSpec) []string {
-	var missing []string
-	for _, t := range d.Tools {
-		if _, ok := functions[t.Go]; t.Go != "" && !ok {
-			missing = append(missing, t.Go)
-		}
-	}
-	return missing
 }
 
 var (

@@ -100,6 +100,8 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 	d.Tools = s.tools(nodes)
 	permissions := o.take("permissions")
 	d.Permissions = s.permissions(permissions)
+	s.terms(o, &d)
+	s.extras(o, &d)
 	s.exclusive(d, nodes)
 	s.aimless(d, permissions)
 	return d
@@ -147,12 +149,17 @@ func (s *source) tool(n *yaml.Node) Tool {
 		Recorded:    s.answers(o.list("recorded")),
 		Parameters:  s.parameters(o.take("parameters")),
 		Idempotent:  o.flag("idempotent"),
+		ReadOnly:    o.flag("read_only"),
+		Deadline:    s.deadline(o.take("deadline"), "deadline"),
 	}
 	if word := o.one("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
 		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two
 	}
 	if !toolName.MatchString(t.Name) {
 		s.refuse(n, "%q cannot be a tool's name; give it a name of letters, digits, - and _, at most 64", t.Name)
+	}
+	if t.Name == core.FinishTool {
+		s.refuse(n, "%q is the built-in tool that ends a run; give this one another name", t.Name)
 	}
 	s.checkBody(n, o, t)
 	return t
@@ -222,11 +229,15 @@ func (s *source) answer(o *object) Answer {
 	return a
 }
 
-// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere.
+// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere; and results set in advance for
+// tools behind one.
 func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
 	for i, t := range d.Tools {
 		if rule, gated := d.Permissions.asksFor(t.Name); gated && t.Client {
 			s.refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
+		}
+		if t.Deadline != nil && t.Deadline.Outcome == core.DeadlineResult && d.mayAsk(t) {
+			s.refuse(nodes[i], "tool %q may wait for an approval, which no deadline can give; let its deadline fail or cancel, or allow the tool", t.Name)
 		}
 	}
 }
@@ -236,8 +247,11 @@ func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
 func (s *source) aimless(d Definition, permissions *yaml.Node) {
 	for list, rules := range map[string][]Rule{"ask": d.Permissions.Ask, "allow": d.Permissions.Allow} {
 		for i, r := range rules {
-			if toolName.MatchString(r.Tool) && !slices.ContainsFunc(d.Tools, func(t Tool) bool { return t.Name == r.Tool }) {
-				s.refuse(memberOf(permissions, list).Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
+			switch n := memberOf(permissions, list); {
+			case r.Tool == core.FinishTool && d.Finish != nil:
+				s.refuse(n.Content[i], "%s is always allowed, and nobody is asked about it; remove the rule", r.Tool)
+			case toolName.MatchString(r.Tool) && !d.has(r.Tool):
+				s.refuse(n.Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
 			}
 		}
 	}

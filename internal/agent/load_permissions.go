@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -17,11 +19,18 @@ func (s *source) permissions(n *yaml.Node) Permissions {
 		return Permissions{}
 	}
 	defer o.close()
+	fallback := effect(o.one("default", core.Ask.String(), core.Allow.String(), core.Deny.String()))
+	p := s.narrowing(o)
+	p.Default, p.Allow = fallback, s.rules(o.list("allow"), core.Allow)
+	return p
+}
+
+// narrowing reads the lists that take away.
+func (s *source) narrowing(o *object) Permissions {
 	return Permissions{
-		Default: effect(o.one("default", core.Ask.String(), core.Allow.String(), core.Deny.String())),
-		Deny:    s.rules(o.list("deny"), core.Deny),
-		Ask:     s.rules(o.list("ask"), core.Ask),
-		Allow:   s.rules(o.list("allow"), core.Allow),
+		Block: s.rules(o.list("block"), core.Block),
+		Deny:  s.rules(o.list("deny"), core.Deny),
+		Ask:   s.rules(o.list("ask"), core.Ask),
 	}
 }
 
@@ -40,31 +49,60 @@ func (s *source) rules(nodes []*yaml.Node, e core.Effect) []Rule {
 	return rules
 }
 
-// rule reads a rule, which is a tool's name or pattern, or a mapping that says more.
+// rule reads a rule: one text, or a mapping that can say more.
 func (s *source) rule(n *yaml.Node, e core.Effect) Rule {
 	if n.Kind == yaml.ScalarNode {
-		r := Rule{Tool: n.Value}
-		s.checkPattern(n, r)
-		return r
+		return s.shortRule(n)
 	}
 	o, ok := s.object(n, "a rule")
 	if !ok {
 		return Rule{}
 	}
 	defer o.close()
-	r := Rule{Tool: o.text("tool"), Reason: o.text("reason"), When: s.condition(o.take("when"))}
+	r := Rule{Tool: o.text("tool"), Reason: o.text("reason"), When: s.conditions(o.take("when"))}
+	r.Mode = s.mode(o, e)
+	r.NoGrant = !o.flag("grant") && o.members["grant"] != nil
 	s.checkPattern(n, r)
-	mode := o.one("mode", core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())
-	if mode != "" {
-		_ = r.Mode.UnmarshalText([]byte(mode)) // one of the three
-		if e != core.Ask {
-			s.refuse(o.members["mode"], "mode belongs to rules that ask; remove it")
-		}
-	}
-	if e == core.Allow && r.Reason != "" {
+	switch {
+	case e != core.Ask && o.members["grant"] != nil:
+		s.refuse(o.members["grant"], "grant belongs to rules that ask; remove it")
+	case e == core.Allow && r.Reason != "":
 		s.refuse(o.members["reason"], "nobody is told why a call is allowed; remove the reason")
 	}
 	return r
+}
+
+func (s *source) shortRule(n *yaml.Node) Rule {
+	if n.ShortTag() != "!!str" {
+		s.refuse(n, "a rule is %s; write a tool's name or pattern, in quotes", kindOf(n))
+		return Rule{}
+	}
+	r, err := readShorthand(n.Value)
+	if err != nil {
+		s.refuse(n, "%v", err)
+	}
+	s.checkPattern(n, r)
+	for _, c := range r.When {
+		s.expression(n, c.Regex)
+		s.expression(n, c.NotRegex)
+	}
+	return r
+}
+
+func (s *source) mode(o *object, e core.Effect) core.ResumeMode {
+	var mode core.ResumeMode
+	word := o.one("mode", core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())
+	if word == "" {
+		return mode
+	}
+	_ = mode.UnmarshalText([]byte(word)) // one of the three
+	switch {
+	case e != core.Ask:
+		s.refuse(o.members["mode"], "mode belongs to rules that ask; remove it")
+	case s.layer:
+		s.refuse(o.members["mode"], "mode belongs to the rules of an agent, which knows its tools; remove it")
+	}
+	return mode
 }
 
 func (s *source) checkPattern(n *yaml.Node, r Rule) {
@@ -73,27 +111,66 @@ func (s *source) checkPattern(n *yaml.Node, r Rule) {
 	}
 }
 
-func (s *source) condition(n *yaml.Node) *Condition {
-	if n == nil {
+// conditions reads one condition, or a list of them.
+func (s *source) conditions(n *yaml.Node) Conditions {
+	switch {
+	case n == nil:
 		return nil
+	case n.Kind != yaml.SequenceNode:
+		return Conditions{s.condition(n)}
+	case len(n.Content) == 0:
+		s.refuse(n, "when is an empty list; give a condition, or leave it out")
 	}
+	var out Conditions
+	for _, item := range n.Content {
+		out = append(out, s.condition(item))
+	}
+	return out
+}
+
+func (s *source) condition(n *yaml.Node) Condition {
 	o, ok := s.object(n, "when")
 	if !ok {
-		return nil
+		return Condition{}
 	}
 	defer o.close()
-	c := &Condition{Argument: o.text("argument"), Above: s.bound(o, "above"), Below: s.bound(o, "below")}
-	if equals := o.take("equals"); equals != nil {
-		c.Equals = s.scalarValue(equals)
+	c := Condition{
+		Argument: o.text("argument"),
+		Above:    s.bound(o, "above"), Below: s.bound(o, "below"), AtLeast: s.bound(o, "at_least"), AtMost: s.bound(o, "at_most"),
+		Equals: s.operand(o, "equals"), NotEquals: s.operand(o, "not_equals"), In: s.operands(o, "in"),
+		Glob: s.pattern(o, "glob"), NotGlob: s.pattern(o, "not_glob"), Regex: s.regex(o, "regex"), NotRegex: s.regex(o, "not_regex"),
+	}
+	if exists := o.flag("exists"); o.members["exists"] != nil {
+		c.Exists = &exists
 	}
 	if c.Argument == "" {
 		s.refuse(n, "when needs an argument: the name of the one it is about")
 	}
-	bounds := o.members["above"] != nil || o.members["below"] != nil
-	if bounds == (o.members["equals"] != nil) {
-		s.refuse(n, "when needs equals, or above, below or both")
-	}
+	s.checkTests(o)
 	return c
+}
+
+var (
+	boundTests = []string{"above", "below", "at_least", "at_most"}
+	otherTests = []string{"equals", "not_equals", "in", "glob", "not_glob", "regex", "not_regex", "exists"}
+)
+
+// checkTests refuses a condition that has not exactly one test; bounds are one together.
+func (s *source) checkTests(o *object) {
+	given := func(name string) bool { return o.members[name] != nil }
+	tests := 0
+	if slices.ContainsFunc(boundTests, given) {
+		tests++
+	}
+	for _, name := range otherTests {
+		if given(name) {
+			tests++
+		}
+	}
+	if tests != 1 {
+		s.refuse(o.node, "when needs one test: bounds (%s) or one of %s; for several make a list of conditions",
+			strings.Join(boundTests, ", "), strings.Join(otherTests, ", "))
+	}
 }
 
 func (s *source) bound(o *object, name string) json.Number {
@@ -109,10 +186,46 @@ func (s *source) bound(o *object, name string) json.Number {
 	return number
 }
 
-func (s *source) scalarValue(n *yaml.Node) json.RawMessage {
+func (s *source) operand(o *object, name string) json.RawMessage {
+	n := o.take(name)
+	if n == nil {
+		return nil
+	}
+	return s.scalarValue(n, name)
+}
+
+func (s *source) operands(o *object, name string) []json.RawMessage {
+	nodes := o.list(name)
+	if n := o.members[name]; n != nil && n.Kind == yaml.SequenceNode && len(nodes) == 0 {
+		s.refuse(n, "%s is an empty list; give at least one value", name)
+	}
+	var values []json.RawMessage
+	for _, n := range nodes {
+		values = append(values, s.scalarValue(n, name))
+	}
+	return values
+}
+
+func (s *source) scalarValue(n *yaml.Node, name string) json.RawMessage {
 	v := s.any(n)
-	if _, known := equalValues(v, v); !known {
-		s.refuse(n, "equals must be text, a number, true or false, not %s", kindOf(n))
+	if equalValues(v, v) != yes {
+		s.refuse(n, "%s must be text, a number, true or false, not %s", name, kindOf(n))
 	}
 	return core.Encode(v)
+}
+
+func (s *source) pattern(o *object, name string) string {
+	text := o.text(name)
+	if n := o.members[name]; n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
+		s.refuse(n, "%s is empty; give a pattern, or use equals", name)
+	}
+	return text
+}
+
+func (s *source) regex(o *object, name string) string {
+	text := s.pattern(o, name)
+	if n := o.members[name]; n != nil {
+		s.expression(n, text)
+	}
+	return text
 }

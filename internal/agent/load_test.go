@@ -85,7 +85,7 @@ func TestParseReadsEveryField(t *testing.T) {
 			Default: core.Deny,
 			Deny:    []agent.Rule{{Tool: "drop_*"}},
 			Ask: []agent.Rule{{Tool: "refund", Reason: "Above the limit.", Mode: core.PassDecisionToTool,
-				When: &agent.Condition{Argument: "amount", Above: "100"}}},
+				When: agent.Conditions{{Argument: "amount", Above: "100"}}}},
 			Allow: []agent.Rule{{Tool: "lookup"}, {Tool: "refund"}, {Tool: "locate"}, {Tool: "rates"}},
 		},
 	}
@@ -185,7 +185,7 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"mode of a deny", head + "permissions: {deny: [{tool: a, mode: replay_tool_call}]}\n", []string{"mode belongs to rules that ask"}},
 		{"bad mode", withTool + "permissions: {ask: [{tool: a, mode: guess}]}\n", []string{`mode cannot be "guess"`}},
 		{"when without argument", withTool + "permissions: {ask: [{tool: a, when: {above: 1}}]}\n", []string{"when needs an argument"}},
-		{"when without comparison", withTool + "permissions: {ask: [{tool: a, when: {argument: x}}]}\n", []string{"when needs equals, or above"}},
+		{"when without comparison", withTool + "permissions: {ask: [{tool: a, when: {argument: x}}]}\n", []string{"when needs one test: bounds (above, below"}},
 		{"text as a bound", withTool + "permissions: {ask: [{tool: a, when: {argument: x, above: lots}}]}\n", []string{"above must be a number"}},
 		{"answer without result", head + "tools: [{name: a, recorded: [{when: {x: 1}}]}]\n", []string{"exactly one of result and error"}},
 		{"HA4 client tool asked for by name", head + "tools: [{name: a, client: true}]\npermissions: {ask: [a]}\n", []string{`a.yaml:2: client tool "a" is also asked for`}},
@@ -300,6 +300,7 @@ func TestLoadReadsADirectory(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(complete)
+	f.Add(everything)
 	f.Add(head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {$ref: '#/x'}}}}]\n")
 	f.Add("model: {provider: scripted, turns: &a [*a]}\n")
 	f.Add("a: !!int true\nb: !!binary x\n? [c]\n: d\n")

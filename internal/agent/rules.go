@@ -8,12 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Rules are a definition made ready to decide: a [core.Rules] whose schemas are compiled. Safe for concurrent use.
+// Rules are a definition made ready to decide: a [core.Rules] whose schemas and patterns are compiled. Safe for concurrent use.
 type Rules struct {
-	pinned   Definition
-	deployed *Definition // whose denies count as well; nil for none
-	tools    map[string]compiled
-	offered  []core.ToolSpec
+	pinned  Definition
+	gate    gatekeeper
+	terms   core.Terms
+	tools   map[string]compiled
+	offered []core.ToolSpec
 }
 
 type compiled struct {
@@ -24,31 +25,44 @@ type compiled struct {
 var _ core.Rules = (*Rules)(nil)
 
 // Rules makes the rules of a pinned definition. functions are the Go functions there are, by the name they are registered
-// under; a tool whose function is not among them is gone, and a call of it fails. What deployed, the version deployed now, denies
-// is denied here too; nil if there is none. Nothing else of deployed counts, so a deploy can take rights and never add.
-func (d Definition) Rules(functions map[string]core.ToolSpec, deployed *Definition) (*Rules, error) {
-	r := &Rules{pinned: d, deployed: deployed, tools: map[string]compiled{}}
+// under; a tool whose function is not among them is gone, and a call of it fails. The layers can only take rights away.
+func (d Definition) Rules(functions map[string]core.ToolSpec, layers Layers) (*Rules, error) {
+	terms, err := d.terms()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rules{pinned: d, gate: newGatekeeper(d, layers), terms: terms, tools: map[string]compiled{}}
 	for _, t := range d.Tools {
-		spec, ok := t.spec(functions)
-		if !ok {
-			continue
+		if spec, ok := t.spec(functions); ok {
+			if err := r.add(spec); err != nil {
+				return nil, err
+			}
 		}
-		schema, err := compile(spec.Parameters)
-		if err != nil {
-			return nil, fmt.Errorf("agent %s: parameters of tool %s: %w", d.Name, t.Name, err)
-		}
-		r.tools[t.Name] = compiled{spec, schema}
-		if !r.deniesAlways(t.Name) {
-			r.offered = append(r.offered, spec)
+	}
+	if d.Finish != nil {
+		if err := r.add(d.Finish.spec()); err != nil {
+			return nil, err
 		}
 	}
 	return r, nil
 }
 
+func (r *Rules) add(spec core.ToolSpec) error {
+	schema, err := compile(spec.Parameters)
+	if err != nil {
+		return fmt.Errorf("agent %s: parameters of tool %s: %w", r.pinned.Name, spec.Name, err)
+	}
+	r.tools[spec.Name] = compiled{spec, schema}
+	if !r.gate.refusesAlways(spec.Name) {
+		r.offered = append(r.offered, spec)
+	}
+	return nil
+}
+
 // spec joins what the definition and the function say. At most once wins over everything; that a call may run twice even
 // though a person approved it must be said as idempotent, and is not meant by at_least_once alone.
 func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
-	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Client: t.Client}
+	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Client: t.Client, ReadOnly: t.ReadOnly}
 	delivery := t.Delivery
 	if t.Go != "" {
 		f, ok := functions[t.Go]
@@ -60,6 +74,7 @@ func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
 			spec.Description = f.Description
 		}
 		spec.Delivery = f.Delivery
+		spec.ReadOnly = t.ReadOnly || f.ReadOnly
 	}
 	switch {
 	case delivery == core.AtMostOnce || spec.Delivery == core.AtMostOnce:
@@ -70,8 +85,8 @@ func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
 	return spec, true
 }
 
-// Offered are the tools the model is told of, in the order of the definition: those that exist and are not denied whatever
-// their arguments.
+// Offered are the tools the model is told of, in the order of the definition: those that exist and are not denied or blocked
+// whatever their arguments.
 func (r *Rules) Offered() []core.ToolSpec { return r.offered }
 
 // Tool implements [core.Rules].
@@ -91,21 +106,13 @@ func (r *Rules) Check(call core.ToolCall) error {
 
 // Gate implements [core.Rules].
 func (r *Rules) Gate(call core.ToolCall, _ core.State) core.Verdict {
-	args := readArguments(call.Arguments)
-	if r.deployed != nil {
-		if v := r.deployed.Permissions.verdict(call.Name, args); v.Effect == core.Deny {
-			return v
-		}
-	}
-	return r.pinned.gate(call.Name, args)
+	return r.gate.judge(call.Name, readArguments(call.Arguments))
 }
 
 // Deadline implements [core.Rules].
-func (r *Rules) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+func (r *Rules) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
+	return r.pinned.deadline(call.Name, kind)
+}
 
 // Terms implements [core.Rules].
-func (r *Rules) Terms() core.Terms { return core.Terms{} }
-
-func (r *Rules) deniesAlways(tool string) bool {
-	return r.pinned.Permissions.deniesAlways(tool) || r.deployed != nil && r.deployed.Permissions.deniesAlways(tool)
-}
+func (r *Rules) Terms() core.Terms { return r.terms }

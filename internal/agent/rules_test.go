@@ -18,7 +18,7 @@ func gate(t *testing.T, permissions, tool, args string) core.Verdict {
 		tools += "  - {name: " + name + ", go: " + name + "}\n"
 	}
 	d := parse(t, head+tools+"permissions: "+permissions+"\n")
-	r, err := d.Rules(nil, nil)
+	r, err := d.Rules(nil, agent.Layers{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestVerdictCarriesReasonAndMode(t *testing.T) {
 
 func rulesOf(t *testing.T, text string, functions map[string]core.ToolSpec, deployed *agent.Definition) *agent.Rules {
 	t.Helper()
-	r, err := parse(t, text).Rules(functions, deployed)
+	r, err := parse(t, text).Rules(functions, agent.Layers{Deployed: deployed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,10 @@ var (
 func explain(err error) string {
 	text, where := err.Error(), ""
 	for found := layer.FindStringSubmatch(text); found != nil; found = layer.FindStringSubmatch(text) {
-		where, text = argumentPath(found[1]), text[len(found[0]):]
+		text = text[len(found[0]):]
+		if path := argumentPath(found[1]); path != "" { // a definition that is referred to has no place of its own
+			where = path
+		}
 	}
 	if m := typeGot.FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("expected %s, got %s", strings.ReplaceAll(m[2], ", ", " or "), m[1])

@@ -82,7 +82,7 @@ func (c schemaCheck) lookup(ref string) (any, bool) {
 		return c.root, true
 	}
 	root, _ := c.root.(map[string]any)
-	for _, group := range []string{"$defs", "definitions"} {
+	for _, group := range definitionGroups {
 		if name, ok := strings.CutPrefix(ref, "#/"+group+"/"); ok {
 			defs, _ := root[group].(map[string]any)
 			target, found := defs[name]
@@ -131,4 +131,16 @@ func named(schema map[string]any, keys ...string) []any {
 		}
 	}
 	return out
+}
+
+// definitionGroups are the members in which a schema keeps others that references name.
+var definitionGroups = []string{"$defs", "definitions"}
+
+// refersToRoot says whether a reference to the schema itself is anywhere in it.
+func refersToRoot(schema any) bool {
+	object, _ := schema.(map[string]any)
+	if object["$ref"] == "#" {
+		return true
+	}
+	return slices.ContainsFunc(append(inner(object), beside(object)...), refersToRoot)
 }

@@ -26,6 +26,7 @@ func (p problem) Error() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line
 // source is a YAML document being read. It collects everything that is wrong, so that one look shows all of it.
 type source struct {
 	file     string
+	layer    bool // it holds permissions beside those of an agent
 	problems []problem
 }
 
@@ -55,7 +56,7 @@ func (s *source) document(text []byte) *yaml.Node {
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
 	case err == io.EOF, err == nil && len(doc.Content) == 0:
-		s.refuseLine(1, "the file is empty; describe one agent, or remove it")
+		s.refuseLine(1, "the file is empty; fill it, or remove it")
 		return nil
 	case err != nil:
 		s.syntax(err)

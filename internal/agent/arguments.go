@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// truth is the answer to a question about a call. What cannot be told (an argument that is missing or of another type, a stored
+// expression that does not compile) lies between no and yes, so that the weakest of several answers is the least.
+type truth int8
+
+const (
+	no truth = iota - 1
+	untold
+	yes
+)
+
+func truthOf(is bool) truth {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// not turns yes and no round; what cannot be told stays so.
+func (t truth) not() truth { return -t }
+
+// arguments are a call's arguments with their numbers as written; nil if they are no object.
+type arguments map[string]any
+
+func readArguments(raw json.RawMessage) arguments {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var args arguments
+	if dec.Decode(&args) != nil {
+		return nil
+	}
+	return args
+}
+
+// at follows a path of steps joined by dots: members of objects, and numbers, from 0, of places in lists.
+func (a arguments) at(path string) (any, bool) {
+	var here any = map[string]any(a)
+	for step := range strings.SplitSeq(path, ".") {
+		next, ok := into(here, step)
+		if !ok {
+			return nil, false
+		}
+		here = next
+	}
+	return here, true
+}
+
+func into(v any, step string) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		inner, ok := v[step]
+		return inner, ok
+	case []any:
+		i, err := strconv.Atoi(step)
+		if err != nil || i < 0 || i >= len(v) || strconv.Itoa(i) != step {
+			return nil, false
+		}
+		return v[i], true
+	}
+	return nil, false
+}
+
+// onlyText is the one argument that is text; false if there is none or more than one.
+func (a arguments) onlyText() (any, bool) {
+	var found any
+	for _, v := range a {
+		if _, ok := v.(string); !ok {
+			continue
+		}
+		if found != nil {
+			return nil, false
+		}
+		found = v
+	}
+	return found, found != nil
+}
+
+// equalValues compares scalars, numbers by value; it cannot be told for two of different types.
+func equalValues(got, want any) truth {
+	switch want := want.(type) {
+	case json.Number:
+		a, okA := rational(got)
+		b, okB := rational(want)
+		if !okA || !okB {
+			return untold
+		}
+		return truthOf(a.Cmp(b) == 0)
+	case string:
+		if text, ok := got.(string); ok {
+			return truthOf(text == want)
+		}
+	case bool:
+		if is, ok := got.(bool); ok {
+			return truthOf(is == want)
+		}
+	}
+	return untold
+}
+
+// rational is the exact value of a JSON number; false for anything else, and for exponents no one means.
+func rational(v any) (*big.Rat, bool) {
+	number, ok := v.(json.Number)
+	if !ok || len(number) > 400 {
+		return nil, false
+	}
+	if i := strings.IndexAny(string(number), "eE"); i >= 0 && len(strings.TrimLeft(string(number[i+1:]), "+-0")) > 3 {
+		return nil, false // 1e999999999 would take all memory to compare
+	}
+	return new(big.Rat).SetString(string(number))
+}
+
+func decodeValue(raw json.RawMessage) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Finish gives the agent the built-in tool that ends a run with an output. Output is the JSON Schema of that; nil for any value.
+type Finish struct {
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// spec is the tool as the model is told of it.
+func (f Finish) spec() core.ToolSpec {
+	return core.ToolSpec{
+		Name:        core.FinishTool,
+		Description: "Ends the work with its output. Other calls of the same turn run first.",
+		Parameters:  f.parameters(),
+		Finish:      true,
+	}
+}
+
+// parameters put the schema of the output into that of the arguments. Its definitions move to the top, where references look for
+// them.
+func (f Finish) parameters() json.RawMessage {
+	output := any(map[string]any{})
+	if f.Output != nil {
+		output = decodeValue(f.Output)
+	}
+	parameters := map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []string{"output"},
+		"properties": map[string]any{
+			"output": output,
+			"response_state": map[string]any{
+				"type":        "string",
+				"description": "done if the work is complete, no_op if there was nothing to do, awaiting_input if the user must say more",
+				"enum":        []core.ResponseState{core.ResponseDone, core.ResponseNoOp, core.ResponseAwaitingInput},
+			},
+		},
+	}
+	if schema, ok := output.(map[string]any); ok {
+		for _, group := range definitionGroups {
+			if defs, ok := schema[group]; ok {
+				parameters[group] = defs
+				delete(schema, group)
+			}
+		}
+	}
+	return core.Encode(parameters)
+}

@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"errors"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must have been read.
+func (s *source) extras(o *object, d *Definition) {
+	d.Finish = s.finish(o.take("finish"))
+	d.Hooks = s.names(o, "hooks")
+	d.Memory = o.text("memory")
+	if n := o.members["memory"]; n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
+		s.refuse(n, "memory needs a name, or remove it")
+	}
+	seen := map[string]bool{}
+	for _, n := range o.list("effects") {
+		if e, ok := s.object(n, "an effect"); ok {
+			effect := s.effect(e, *d)
+			if seen[effect.Name] {
+				s.refuse(n, "the effect %q is there twice; rename or remove one", effect.Name)
+			}
+			seen[effect.Name] = true
+			d.Effects = append(d.Effects, effect)
+		}
+	}
+}
+
+// finish reads true, false, or a mapping with the schema of the output.
+func (s *source) finish(n *yaml.Node) *Finish {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		var on bool
+		if n.ShortTag() != "!!bool" || n.Decode(&on) != nil {
+			s.refuse(n, "finish must be true, false, or a mapping with output, not %s", kindOf(n))
+		}
+		if !on {
+			return nil
+		}
+		return &Finish{}
+	}
+	o, ok := s.object(n, "finish")
+	if !ok {
+		return nil
+	}
+	defer o.close()
+	var f Finish
+	if output := o.take("output"); output != nil {
+		f.Output = s.value(output)
+		if err := f.check(); err != nil {
+			s.refuse(output, "output: %v", err)
+		}
+	}
+	return &f
+}
+
+func (f Finish) check() error {
+	schema := decodeValue(f.Output)
+	switch schema.(type) {
+	case map[string]any, bool:
+	default:
+		return errors.New("not a JSON Schema; it is a mapping")
+	}
+	if refersToRoot(schema) {
+		return errors.New(`$ref "#" is not read here; put the schema under $defs, and refer to it by name`)
+	}
+	_, err := compile(f.parameters())
+	return err
+}
+
+// effect reads an effect. What it does is exactly one of go and command.
+func (s *source) effect(o *object, d Definition) Effect {
+	defer o.close()
+	e := Effect{
+		Name: o.text("name"), Tools: s.names(o, "tools"), Go: o.text("go"),
+		Command: s.words(o, "command"), Workspace: o.text("workspace"), Paths: o.text("paths"),
+	}
+	if e.Name == "" {
+		s.refuse(o.node, "an effect needs a name")
+	}
+	if (e.Go != "") == (len(e.Command) > 0) {
+		s.refuse(o.node, "the effect %q needs exactly one of go and command", e.Name)
+	}
+	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {
+		s.refuse(o.node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
+	}
+	s.checkAim(o, e, d)
+	return e
+}
+
+func (s *source) checkAim(o *object, e Effect, d Definition) {
+	if len(e.Tools) == 0 {
+		s.refuse(o.node, "the effect %q needs tools: the ones it follows", e.Name)
+	}
+	for _, name := range e.Tools {
+		switch {
+		case !toolGlob.MatchString(name):
+			s.checkPattern(o.members["tools"], Rule{Tool: name})
+		case toolName.MatchString(name) && !d.has(name):
+			s.refuse(o.members["tools"], "the agent has no tool %q; name one that is listed under tools", name)
+		}
+	}
+}
+
+// names takes a list of texts, none empty and none twice.
+func (s *source) names(o *object, member string) []string {
+	names := s.words(o, member)
+	for i, name := range names {
+		if name == "" || slices.Contains(names[:i], name) {
+			s.refuse(o.members[member].Content[i], "%s: %q is empty or there twice; remove it", member, name)
+		}
+	}
+	return names
+}
+
+// words takes a list of texts.
+func (s *source) words(o *object, member string) []string {
+	var words []string
+	for _, n := range o.list(member) {
+		words = append(words, s.plainText(n, member))
+	}
+	return words
+}

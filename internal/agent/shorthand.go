@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// A rule can be written as one text: a tool's name or pattern, and in parentheses what must hold for the arguments. That is a glob
+// on the call's only text, or comparisons joined by " && ".
+//
+//	Bash
+//	Bash(rm *)
+//	pay(order.total >= 100 && order.currency != "EUR")
+var (
+	shortRule  = regexp.MustCompile(`(?s)^([^()]*)\((.*)\)$`)
+	comparison = regexp.MustCompile(`(?s)^\s*([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*) (!=~|=~|!=|==|!~|~|<=|>=|<|>) (.*)$`)
+	quoted     = regexp.MustCompile(`(?s)^"((?:[^"\\]|\\.)*)"(.*)$`)
+	bare       = regexp.MustCompile(`(?s)^(-?[0-9][0-9.eE+-]*|true|false)(.*)$`)
+)
+
+// readShorthand reads a rule that is one text. Its patterns are not checked.
+func readShorthand(text string) (Rule, error) {
+	m := shortRule.FindStringSubmatch(text)
+	if m == nil {
+		return Rule{Tool: text}, nil
+	}
+	r := Rule{Tool: m[1]}
+	if !comparison.MatchString(m[2]) {
+		if m[2] == "" {
+			return r, fmt.Errorf("there is nothing in the parentheses of %q; leave them out, or write a glob or a comparison", text)
+		}
+		r.When = Conditions{{Glob: m[2]}}
+		return r, nil
+	}
+	var err error
+	r.When, err = readComparisons(m[2])
+	return r, err
+}
+
+func readComparisons(text string) (Conditions, error) {
+	var conditions Conditions
+	for {
+		m := comparison.FindStringSubmatch(text)
+		if m == nil {
+			return nil, fmt.Errorf("%q is no comparison; write an argument, one of ~ =~ !~ !=~ == != < <= > >=, and a value, with blanks between", text)
+		}
+		value, rest, err := readOperand(m[3])
+		if err != nil {
+			return nil, err
+		}
+		c, err := compare(m[1], m[2], value)
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, c)
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return conditions, nil
+		}
+		next, joined := strings.CutPrefix(rest, "&& ")
+		if !joined {
+			return nil, fmt.Errorf("%q cannot follow a comparison; join comparisons by &&", rest)
+		}
+		text = next
+	}
+}
+
+// readOperand takes the value a comparison ends with. In quotes only \" is special, so that expressions need no second
+// backslash.
+func readOperand(text string) (value any, rest string, err error) {
+	if m := quoted.FindStringSubmatch(text); m != nil {
+		return strings.ReplaceAll(m[1], `\"`, `"`), m[2], nil
+	}
+	m := bare.FindStringSubmatch(text)
+	if m == nil {
+		return nil, "", fmt.Errorf("%q is no value to compare with; write a number, true, false, or text in double quotes", text)
+	}
+	value = decodeValue(json.RawMessage(m[1]))
+	if !json.Valid([]byte(m[1])) || equalValues(value, value) != yes {
+		return nil, "", fmt.Errorf("%q is no number", m[1])
+	}
+	return value, m[2], nil
+}
+
+// compare makes a condition of the shorthand's three parts.
+func compare(argument, operator string, value any) (Condition, error) {
+	c := Condition{Argument: argument}
+	text, isText := value.(string)
+	number, isNumber := value.(json.Number)
+	switch operator {
+	case "==":
+		c.Equals = core.Encode(value)
+		return c, nil
+	case "!=":
+		c.NotEquals = core.Encode(value)
+		return c, nil
+	}
+	if slot := c.textSlot(operator); slot != nil {
+		*slot = text
+		if !isText || text == "" {
+			return c, fmt.Errorf("%s %s needs text in double quotes", argument, operator)
+		}
+		return c, nil
+	}
+	*c.numberSlot(operator) = number
+	if !isNumber {
+		return c, fmt.Errorf("%s %s needs a number", argument, operator)
+	}
+	return c, nil
+}
+
+// textSlot is where the pattern of an operator on text stands; nil for other operators.
+func (c *Condition) textSlot(operator string) *string {
+	return map[string]*string{"~": &c.Glob, "!~": &c.NotGlob, "=~": &c.Regex, "!=~": &c.NotRegex}[operator]
+}
+
+func (c *Condition) numberSlot(operator string) *json.Number {
+	return map[string]*json.Number{">": &c.Above, "<": &c.Below, ">=": &c.AtLeast, "<=": &c.AtMost}[operator]
+}
