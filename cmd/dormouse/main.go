@@ -4,12 +4,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
 
+	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
 	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 // version is set by the linker.
@@ -18,9 +22,15 @@ var version = "devel"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, cli.Options{
-		Version:  version,
-		Register: refunddesk.Register, // so that the example runs as it is
+		Version:       version,
+		Register:      register,
+		RegisterHooks: func(r *hook.Registry, _ string) error { return nightshift.RegisterHooks(r) },
 	})
 	stop()
 	os.Exit(code)
+}
+
+// register adds the tools of the examples, so that they run as they are.
+func register(r *tool.Registry, data string) error {
+	return errors.Join(refunddesk.Register(r, data), nightshift.Register(r))
 }

@@ -25,7 +25,7 @@ func open(t *testing.T, tools *tool.Registry, approves bool) *conversation {
 	if err != nil || len(agents) != 1 {
 		t.Fatalf("the directory should hold one agent: %d, %v", len(agents), err)
 	}
-	rules, err := agents[0].Rules(tools.Specs(), nil)
+	rules, err := agents[0].Rules(tools.Specs(), agent.Layers{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,6 +69,8 @@ type answer struct{ means, command string }
 func (a *app) answers(run string, p wire.Pending) []answer {
 	base := a.command("decide " + run + " " + p.Suspension.ID)
 	switch p.Kind {
+	case "interrupt":
+		return []answer{{"go on", a.command("resume " + run)}, {"end it", a.command("runs cancel " + run)}}
 	case "approval":
 		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}
 	case "unknown_outcome":
@@ -89,7 +92,7 @@ func (a *app) answers(run string, p wire.Pending) []answer {
 func pendingIDs(pending []wire.Pending) string {
 	names := make([]string, len(pending))
 	for i, p := range pending {
-		names[i] = p.Suspension.ID + " (" + p.Tool + ")"
+		names[i] = p.Suspension.ID + " (" + cmp.Or(p.Tool, p.Kind) + ")"
 	}
 	return strings.Join(names, ", ")
 }

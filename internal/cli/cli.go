@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -22,6 +23,9 @@ type Options struct {
 
 	// Register adds the Go functions that agents may name, before dev serves; data is its data directory. Nil adds none.
 	Register func(r *tool.Registry, data string) error
+
+	// RegisterHooks adds the hooks, memories and effects that agents may name, likewise. The memory "notes" is there already.
+	RegisterHooks func(r *hook.Registry, data string) error
 
 	// Getenv reads the environment; nil is [os.Getenv].
 	Getenv func(string) string
@@ -80,7 +84,8 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
-		a.replayCommand(), a.versionCommand(), exitCodesTopic(),
+		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
+		a.agentsCommand(), a.replayCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -16,6 +16,7 @@ import (
 type verdict struct {
 	approve, deny     bool
 	result, errorText string
+	arguments, grant  string
 	reason, id        string
 }
 
@@ -25,9 +26,13 @@ func (a *app) decideCommand() *cobra.Command {
 		Use:   "decide RUN [TARGET]",
 		Short: "Answer a call that waits",
 		Long: `Answer a call that waits. TARGET is a suspension id, as approvals shows it; it may be left out if exactly one
-call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.`,
+call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.
+
+With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool. With --grant run the
+later calls of this run that the same rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
+  dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
   dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +61,8 @@ call of the run waits. The first answer counts: the same one again is confirmed,
 	flags.BoolVar(&v.deny, "deny", false, "no: the call does not run, and the model is told")
 	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
 	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
+	flags.StringVar(&v.arguments, "arguments", "", "with --approve: the arguments to run with, as a JSON object or @FILE")
+	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this run")
 	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
 	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
 	return cmd
@@ -68,9 +75,15 @@ func (v verdict) decision() (wire.Decision, error) {
 	if err != nil {
 		return wire.Decision{}, err
 	}
-	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Reason: v.reason}
+	arguments, err := jsonOrFile("--arguments", v.arguments)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason}
 	hasResult, hasError := v.result != "", v.errorText != ""
 	switch {
+	case !v.approve && (v.arguments != "" || v.grant != ""):
+		return wire.Decision{}, usagef("--arguments and --grant go with --approve")
 	case v.deny && (v.approve || hasResult || hasError), hasError && (v.approve || hasResult),
 		!v.approve && !v.deny && !hasResult && !hasError:
 		return wire.Decision{}, usagef("say one of --approve, --deny, --result JSON, --error TEXT")

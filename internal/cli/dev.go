@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -39,23 +40,38 @@ An address that other machines can reach needs --tokens.`,
 	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, one a line")
+	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd
 }
 
 // serve runs the server until the command's context ends, and says where it listens as soon as it answers there.
 func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
-	o.Tools = tool.NewRegistry(o.Logger)
-	if a.opts.Register != nil {
-		if err := a.opts.Register(o.Tools, o.Data); err != nil {
-			return err
-		}
+	if err := a.register(&o); err != nil {
+		return err
 	}
 	server, err := local.Start(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
 	return errors.Join(a.announce(server.Addr(), o), server.Wait())
+}
+
+// register puts together what agents may name: what this program brings, and the memory "notes" in the data directory.
+func (a *app) register(o *local.Options) error {
+	o.Tools, o.Hooks = tool.NewRegistry(o.Logger), hook.NewRegistry()
+	if err := o.Hooks.RegisterMemory("notes", hook.FileMemory(o.Data)); err != nil {
+		return err
+	}
+	if a.opts.Register != nil {
+		if err := a.opts.Register(o.Tools, o.Data); err != nil {
+			return err
+		}
+	}
+	if a.opts.RegisterHooks == nil {
+		return nil
+	}
+	return a.opts.RegisterHooks(o.Hooks, o.Data)
 }
 
 // reachable is addr with an address that a client on this machine can use, also where the server listens on all of them.

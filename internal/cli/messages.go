@@ -16,11 +16,13 @@ func (a *app) messagesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "messages THREAD [TEXT]",
 		Short: "Show a conversation, or send a message to it",
-		Long: `Show the conversation of a thread, or send a message to it, which starts its next run. Instead of the thread, any of its
-runs may be named.`,
+		Long: `Show the conversation of a thread, or send a message to it. A thread whose run is done starts its next one with it; an open run
+gets it, also one that was interrupted, which then goes on. A run that waits for a decision refuses it, unless --on-pending says what is to
+become of that. Instead of the thread, any of its runs may be named.`,
 		Example: `  dormouse messages thr_3k7q2
   dormouse messages run_3k7q2_0
-  dormouse messages thr_3k7q2 "And order B-02, please" --wait`,
+  dormouse messages thr_3k7q2 "And order B-02, please" --wait
+  dormouse messages thr_3k7q2 "Leave it" --on-pending abandon`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect()
@@ -47,7 +49,7 @@ runs may be named.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&key, "key", "", "idempotency key: the same key is the same message")
-	flags.StringVar(&onPending, "on-pending", "", "what to do if the thread's run waits: refuse, which is also the default and the only choice so far")
+	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
 	return cmd
 }

@@ -54,8 +54,8 @@ func (a *app) printRun(run wire.Run) error {
 		[]string{"tokens", fmt.Sprintf("%d in, %d out", run.Usage.InputTokens, run.Usage.OutputTokens)},
 		[]string{"created", clock(run.CreatedAt)},
 		[]string{"updated", clock(run.UpdatedAt)})
-	if run.Output != nil {
-		rows = append(rows, []string{"output", *run.Output})
+	if text, ok := run.OutputText(); ok {
+		rows = append(rows, []string{"output", text})
 	}
 	for _, p := range run.Pending {
 		rows = append(rows, a.pendingRows(run.ID, p)...)
@@ -91,7 +91,7 @@ func statusText(run wire.Run) string {
 
 // pendingRows show a waiting call and how to answer it.
 func (a *app) pendingRows(run string, p wire.Pending) [][]string {
-	rows := [][]string{{"waits for", fmt.Sprintf("%s %s %s", awaited(p.Kind), p.Tool, oneLine(string(p.Arguments)))}}
+	rows := [][]string{{"waits for", awaited(p)}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, []string{"", oneLine(p.Suspension.Message)})
 	}
@@ -104,17 +104,20 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	return rows
 }
 
-// awaited says what a call of that kind waits for; the tool's name follows.
-func awaited(kind string) string {
-	switch kind {
+// awaited says what a call waits for.
+func awaited(p wire.Pending) string {
+	what := p.Kind + " of"
+	switch p.Kind {
+	case "interrupt":
+		return "the word to go on"
 	case "client":
-		return "the client's result of"
+		what = "the client's result of"
 	case "input":
-		return "an answer to"
+		what = "an answer to"
 	case "unknown_outcome":
-		return "word of what became of"
+		what = "word of what became of"
 	}
-	return kind + " of"
+	return fmt.Sprintf("%s %s %s", what, p.Tool, oneLine(string(p.Arguments)))
 }
 
 func clock(t wire.Time) string {

@@ -15,24 +15,34 @@ import (
 func (a *app) replayCommand() *cobra.Command {
 	var o replay.Options
 	var generate int
+	var executor string
 	cmd := &cobra.Command{
 		Use:   "replay FILE.jsonl",
 		Short: "Run recorded conversations again and compare, with crashes if asked for",
 		Long: `Run recorded conversations again in this process: each becomes a thread, each user message a run. The recorded turns
 are the model and the recorded results are the tools. At the end every transcript is compared with its recording, message by message.
-Exits with 1 on any mismatch, or if a tool that must run at most once ran twice, and with 2 if the file is not of this form, naming
-the line and the reason. The report goes to standard output, progress to standard error. With --generate it makes up conversations,
+Exits with 1 on any mismatch, if a tool that must run at most once ran twice, or if a gated call did not come to what was decided about it,
+and with 2 if the file is not of this form, naming the line and the reason. The report goes to standard output, progress to standard error. With --generate it makes up conversations,
 with parallel calls and odd arguments, and prints them as such a file.
+
+Gated calls are approved as they are shown. With --deadlines, --denials and --edits, some of them are not: nobody answers before the
+deadline, or the answer is no, or other arguments are approved. The recording goes on as it was recorded; the results of such calls are held
+to what was decided, and the report says in how many conversations there were any.
 
 The file holds one conversation a line: {"id":"...","messages":[...]}, messages in the OpenAI chat format.`,
 		Example: `  dormouse replay conversations.jsonl
   dormouse replay conversations.jsonl --gate book_flight,send_voucher --faults 0.05 --seed 7
+  dormouse replay conversations.jsonl --gate book_flight --edits 0.2 --denials 0.2 --deadlines 0.2 --modes --executor parallel
   dormouse replay --generate 20 --seed 3 > made.jsonl`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !(o.Faults >= 0 && o.Faults < 1): // not a number, too
 				return usagef("--faults is a rate from 0 to below 1, not %v", o.Faults)
+			case !probability(o.Edits), !probability(o.Denials), !probability(o.Deadlines):
+				return usagef("--edits, --denials and --deadlines are probabilities, from 0 to 1")
+			case executor != "sequential" && executor != "parallel":
+				return usagef("--executor is sequential or parallel, not %q", executor)
 			case o.Limit < 0:
 				return usagef("--limit is a number from 0, not %d", o.Limit)
 			case generate > 0 && len(args) == 0:
@@ -43,6 +53,7 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 			if err := atLeastOne("--workers", o.Workers); err != nil {
 				return err
 			}
+			o.Parallel = executor == "parallel"
 			var err error
 			if o.Conversations, err = readRecording(args[0]); err != nil {
 				return usagef("%v", err)
@@ -53,12 +64,19 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.Gate, "gate", nil, "tools that need an approval, with commas between them; all others are allowed")
 	flags.Float64Var(&o.Faults, "faults", 0, "how often a crash, a lost reply or a doubled or late message is injected, from 0 to below 1")
-	flags.Uint64Var(&o.Seed, "seed", 1, "of the faults, or of what --generate makes up")
+	flags.Float64Var(&o.Edits, "edits", 0, "how likely a gated call is approved with edited arguments, from 0 to 1")
+	flags.Float64Var(&o.Denials, "denials", 0, "how likely it is denied")
+	flags.Float64Var(&o.Deadlines, "deadlines", 0, "how likely nobody answers before its deadline; half of these are answered after it")
+	flags.BoolVar(&o.Modes, "modes", false, "vary how the decision on a gated call is used: to run it, as its result, or handed to its body")
+	flags.StringVar(&executor, "executor", "sequential", "how the calls of a round run: sequential or parallel")
+	flags.Uint64Var(&o.Seed, "seed", 1, "of the faults, the decisions, or of what --generate makes up")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
 	flags.IntVar(&generate, "generate", 0, "print so many made-up conversations instead")
 	flags.IntVar(&o.Limit, "limit", 0, "only the first so many conversations; 0 for all")
 	return cmd
 }
+
+func probability(p float64) bool { return p >= 0 && p <= 1 }
 
 func readRecording(file string) ([]recording.Conversation, error) {
 	f, err := os.Open(file)

@@ -41,6 +41,10 @@ func TestReplayRefuses(t *testing.T) {
 			"talks.jsonl:2: message 2"},
 		{"a rate that is none", []string{recorded(t, talk), "--faults", "1"}, "--faults is a rate"},
 		{"a rate that is no number", []string{recorded(t, talk), "--faults", "NaN"}, "--faults is a rate"},
+		{"an edit that is more than certain", []string{recorded(t, talk), "--edits", "1.5"}, "--edits, --denials and --deadlines are probabilities"},
+		{"a denial that is no number", []string{recorded(t, talk), "--denials", "NaN"}, "are probabilities"},
+		{"a deadline that is less than never", []string{recorded(t, talk), "--deadlines", "-0.1"}, "are probabilities"},
+		{"an executor that is none", []string{recorded(t, talk), "--executor", "fast"}, "--executor is sequential or parallel"},
 		{"no workers", []string{recorded(t, talk), "--workers", "0"}, "--workers is a number from 1"},
 		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
 	}
@@ -91,4 +95,19 @@ func TestReplayGenerates(t *testing.T) {
 		t.Error("one seed made two files")
 	}
 	dormouse(t, nil, "replay", recorded(t, made.stdout), "--faults", "0.05", "--seed", "2").wantExit(t, cli.ExitOK)
+}
+
+func TestReplayDecidesOtherwise(t *testing.T) {
+	made := dormouse(t, nil, "replay", "--generate", "6", "--seed", "8")
+	made.wantExit(t, cli.ExitOK)
+	out := dormouse(t, nil, "replay", recorded(t, made.stdout), "--gate", "refund,search,think", "--denials", "0.3", "--deadlines", "0.3",
+		"--modes", "--executor", "parallel", "--faults", "0.02", "--json")
+	out.wantExit(t, cli.ExitOK)
+	var report replay.Report
+	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Denied == 0 || report.TimedOut == 0 || report.InPart == 0 || report.InFull+report.InPart != report.Conversations {
+		t.Errorf("not what was asked for: %+v", report)
+	}
 }

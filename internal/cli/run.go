@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,13 +12,13 @@ import (
 )
 
 func (a *app) runCommand() *cobra.Command {
-	var thread, key, metadata, onPending string
-	var wait bool
+	var thread, key, metadata, onPending, permissions string
+	var wait, noMemory bool
 	cmd := &cobra.Command{
 		Use:   "run AGENT INPUT",
 		Short: "Start a run",
 		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
-With the same --key and the same input, a second start finds the first run.`,
+With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
   dormouse run refund-desk "Refund order A-17" --key ticket-4711`,
 		Args: takes(2, 2),
@@ -30,6 +31,12 @@ With the same --key and the same input, a second start finds the first run.`,
 			if req.Metadata, err = jsonFlag("--metadata", metadata); err != nil {
 				return err
 			}
+			if req.Permissions, err = jsonOrFile("--permissions", permissions); err != nil {
+				return err
+			}
+			if noMemory {
+				req.Memory = new(bool)
+			}
 			return a.start(cmd, req, key, wait)
 		},
 	}
@@ -37,7 +44,9 @@ With the same --key and the same input, a second start finds the first run.`,
 	flags.StringVar(&thread, "thread", "", "go on in this thread instead of a new one")
 	flags.StringVar(&key, "key", "", "idempotency key: the same key starts one run")
 	flags.StringVar(&metadata, "metadata", "", "JSON object kept with the run")
-	flags.StringVar(&onPending, "on-pending", "", "what to do if the thread's run waits: refuse, which is also the default and the only choice so far")
+	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
+	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
+	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
 	return cmd
 }
@@ -67,6 +76,24 @@ func (a *app) text(arg string) (json.RawMessage, error) {
 		return nil, usagef("the input is empty")
 	}
 	return json.Marshal(arg)
+}
+
+const onPendingFlag = "what to do if the thread's run is not done: refuse (the default), abandon what it waits for, or queue behind it"
+
+// jsonOrFile is jsonFlag for a value that may also be @ and the name of a file that holds it.
+func jsonOrFile(name, value string) (json.RawMessage, error) {
+	file, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return jsonFlag(name, value)
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usagef("%s cannot be read: %v", name, err)
+	}
+	if !json.Valid(body) {
+		return nil, usagef("%s is not JSON: the file %s", name, file)
+	}
+	return json.RawMessage(body), nil
 }
 
 // jsonFlag checks that a flag's value is JSON; "" is no value.

@@ -95,6 +95,28 @@ func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/cancel")}, nil)
 }
 
+// Interrupt asks a run to pause after its next commit. With a key the request may be sent again, also after the run was resumed.
+func (c *Client) Interrupt(ctx context.Context, run, key string) (wire.Run, error) {
+	var paused wire.Run
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/interrupt"), header: map[string]string{"Idempotency-Key": key}}, &paused)
+	return paused, err
+}
+
+// Resume lets an interrupted run go on. A run that is not interrupted is an [*Error] of code not_waiting.
+func (c *Client) Resume(ctx context.Context, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
+	var answer wire.DecisionAnswer
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/resume"), body: req}, &answer)
+	return answer, err
+}
+
+// Retry starts a run that goes on where one that ended in error stopped, and returns it. Sent again, with the same key or without one
+// both times, it returns the same run.
+func (c *Client) Retry(ctx context.Context, run, key string) (wire.Run, error) {
+	var again wire.Run
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/retry"), header: map[string]string{"Idempotency-Key": key}}, &again)
+	return again, err
+}
+
 // Events reads a run's events from behind the cursor after; with a wait the server holds an empty answer so long.
 func (c *Client) Events(ctx context.Context, run, after string, wait time.Duration, limit int) (wire.EventPage, error) {
 	q := url.Values{}

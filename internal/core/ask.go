@@ -74,41 +74,28 @@ func (d *draft) contextDue(m ContextMessage, step int) (mark StateOp, due bool) 
 	return mark, last.Digest != now.Digest || step-last.Step >= m.Cooldown
 }
 
-// fired is what the hooks of a step have wanted, if they were called since the last commit.
-func (d *draft) fired(p Phase) Effects {
-	for _, done := range d.v.Fired {
-		if done.Phase == p {
-			return done.Effects
-		}
-	}
-	return Effects{}
-}
-
 // foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at it before any of them runs.
 func (d *draft) foldTurn() error {
 	if d.v.Turn == nil || d.v.Yielded {
 		return nil
 	}
-	step := d.h.Step + 1
-	after, err := d.fire(Firing{Phase: AfterInference, Step: step, Turn: d.v.Turn})
+	d.closeRound()
+	d.h.Step++
+	d.h.StepOpen, d.h.Told = true, true
+	d.h.ModelTries, d.h.NotBefore = 0, 0
+	d.event(EventStepStarted, nil, 0)
+	request, err := d.takeRequest()
+	if err != nil {
+		return err
+	}
+	after, err := d.fire(Firing{Phase: AfterInference, Turn: d.v.Turn})
 	if err != nil {
 		return err
 	}
 	t := *d.v.Turn
 	t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(c ToolCall) bool { return slices.Contains(after.Drop, c.ID) })
-	d.closeRound()
-	d.h.Step, d.h.StepOpen, d.h.Told = step, true, true
 	d.h.InputTokens += t.InputTokens
 	d.h.OutputTokens += t.OutputTokens
-	d.h.ModelTries, d.h.NotBefore = 0, 0
-	d.event(EventStepStarted, nil, 0)
-	before := d.fired(BeforeInference)
-	request, shown := d.request(before, step)
-	for _, e := range []Effects{d.fired(StepStart), before, {State: shown}} {
-		if err := d.take(e); err != nil {
-			return err
-		}
-	}
 	if err := d.newRound(t, request); err != nil {
 		return err
 	}
@@ -119,6 +106,20 @@ func (d *draft) foldTurn() error {
 	d.remember(t)
 	d.must = true
 	return nil
+}
+
+// takeRequest folds in what the hooks before the model call wanted, and returns the request that it was.
+func (d *draft) takeRequest() (Request, error) {
+	if _, err := d.takeFired(StepStart, ""); err != nil {
+		return Request{}, err
+	}
+	before, err := d.takeFired(BeforeInference, "")
+	if err != nil {
+		return Request{}, err
+	}
+	request, shown := d.request(before, d.h.Step)
+	d.writeState(shown)
+	return request, nil
 }
 
 // newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
@@ -198,7 +199,6 @@ const yieldPause = 5000
 func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	switch f := d.v.Failure; {
 	case d.v.Yielded:
-		d.yield()
 		plan, err = d.releasePartial()
 	case f == nil:
 		return Plan{}, false, nil
@@ -215,6 +215,9 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 
 // yield drops the turn: it cost something, and nobody acts on it.
 func (d *draft) yield() {
+	if !d.v.Yielded {
+		return
+	}
 	t := d.v.Turn
 	d.h.InputTokens += t.InputTokens
 	d.h.OutputTokens += t.OutputTokens

@@ -18,11 +18,12 @@ type draft struct {
 	must    bool            // must be durable before any body runs
 	closes  bool            // a signal that is acceptable now is not after this commit
 	cleared map[string]bool // calls whose bodies may run
+	took    map[int]bool    // answers of hooks that are folded in
 	over    *Reason         // why the run ends as soon as what is at hand is folded in
 }
 
 func newDraft(v View) *draft {
-	return &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{},
+	return &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{},
 		round: Round{Calls: slices.Clone(v.Round.Calls), Decisions: cloneMap(v.Round.Decisions)}}
 }
 
@@ -53,7 +54,7 @@ func (d *draft) write(c Commit) *Commit {
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	d.h.Deadline = d.deadline()
-	c.Head, c.Drained, c.State, c.Round = d.h, d.drained, d.state, d.round
+	c.Head, c.Drained, c.State, c.Round, c.Fired = d.h, d.drained, d.state, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
 	return &c
 }
@@ -160,6 +161,9 @@ var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFa
 
 // settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result.
 func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
+	if d.h.Calls[call.ID].Status != CallRunning {
+		d.must = true // a verdict on the state as it is now: no later body may change it
+	}
 	if err := d.move(call.ID, status); err != nil {
 		return err
 	}

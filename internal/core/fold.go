@@ -67,7 +67,7 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	if err := d.begin(call); err != nil {
 		return err
 	}
-	if err := d.takeBefore(call); err != nil {
+	if _, err := d.takeFired(BeforeToolExecute, call.ID); err != nil {
 		return err
 	}
 	if amo {
@@ -82,8 +82,8 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	case o.Interrupted:
 		o.Outcome = Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
 	}
-	if d.tooMuchState(o.State) {
-		o.Outcome = Outcome{Failed: true, Text: fmt.Sprintf("The tool ran, but what it wrote makes the shared state larger than %d bytes; none of that was kept.", MaxState)}
+	if err := d.checkState(o.State); err != nil {
+		o.Outcome = Outcome{Failed: true, Text: "The tool ran, but nothing that it wrote to the shared state was kept: " + err.Error() + "."}
 	}
 	d.writeState(o.State)
 	if o.Ticket == nil {
@@ -96,18 +96,15 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	return d.suspendSelf(call, o)
 }
 
-// takeBefore folds in what the hooks before a body wanted, unless that was committed with its intent.
-func (d *draft) takeBefore(call ToolCall) error {
-	for _, done := range d.v.Fired {
-		if done.Phase == BeforeToolExecute && done.Call == call.ID {
-			return d.take(done.Effects)
-		}
+// checkState says why a body's writes cannot be kept.
+func (d *draft) checkState(ops []StateOp) error {
+	if err := checkOps(ops); err != nil {
+		return err
+	}
+	if len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState {
+		return fmt.Errorf("the state would be larger than %d bytes", MaxState)
 	}
 	return nil
-}
-
-func (d *draft) tooMuchState(ops []StateOp) bool {
-	return len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState
 }
 
 // executed counts a call whose work was done, here or elsewhere.

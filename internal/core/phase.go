@@ -119,7 +119,7 @@ func (f Firing) Answer(e Effects) Fired {
 // digest tells apart two firings of one phase between two commits: the outcome that was seen may not be the one that stands, if
 // a signal comes in between.
 func (f Firing) digest() string {
-	of := map[string]any{"call": f.Call, "reason": f.Reason}
+	of := map[string]any{"step": f.Step, "call": f.Call, "reason": f.Reason}
 	if out := f.Outcome; out != nil {
 		of["outcome"] = []any{out.Text, out.Failed, out.Ticket != nil}
 	}
@@ -132,34 +132,76 @@ type unfired struct{ Firing }
 
 func (unfired) Error() string { return "core: hooks must be called first" }
 
-// fire returns what the hooks of a phase want, or, as an error, that they have to be called.
+// fire returns what the hooks of a phase want and folds it in, or says, as an error, that they have to be called.
 func (d *draft) fire(f Firing) (Effects, error) {
+	i, err := d.answered(f)
+	if err != nil || i < 0 {
+		return Effects{}, err
+	}
+	return d.v.Fired[i].Effects, d.take(i)
+}
+
+// answered finds the answer to a firing in the view; -1 if no hook wants to be called, an error if one has yet to be.
+func (d *draft) answered(f Firing) (int, error) {
 	if !d.v.Hooked[f.Phase] {
-		return Effects{}, nil
+		return -1, nil
 	}
-	of := f.digest()
-	for _, done := range d.v.Fired {
-		if done.Phase == f.Phase && done.Of == of {
-			return done.Effects, d.take(done.Effects)
-		}
-	}
-	f.State = d.state.Clone()
 	if f.Step == 0 {
 		f.Step = d.h.Step
 	}
-	return Effects{}, unfired{f}
+	of := f.digest()
+	for i, done := range d.v.Fired {
+		if done.Phase == f.Phase && done.Of == of {
+			return i, nil
+		}
+	}
+	if f.State.Run == nil {
+		f.State = d.state
+	}
+	f.State = f.State.Clone()
+	return -1, unfired{f}
 }
 
-// take folds in what every phase may want: writes to the state, and notes for the journal.
-func (d *draft) take(e Effects) error {
+// take folds in what every phase may want: writes to the state, and notes for the journal. What is not taken by a commit is still in
+// the view after it.
+func (d *draft) take(i int) error {
+	d.took[i] = true
+	done := d.v.Fired[i]
+	e := done.Effects
 	for _, note := range e.Notes {
 		d.event(EventHookFailed, map[string]any{"detail": note}, 0)
 	}
 	if e.Conflict != "" {
 		return conflict(e.Conflict)
 	}
+	if err := d.checkState(e.State); err != nil {
+		d.event(EventHookFailed, map[string]any{"detail": done.Phase.String() + ": nothing was kept of what hooks wrote: " + err.Error()}, 0)
+		return nil
+	}
 	d.writeState(e.State)
 	return nil
+}
+
+// takeFired takes the answers of a phase, of one call if that is named, and returns the last.
+func (d *draft) takeFired(p Phase, call string) (e Effects, err error) {
+	for i, done := range d.v.Fired {
+		if done.Phase == p && (call == "" || done.Call == call) {
+			if e = done.Effects; !d.took[i] {
+				err = errors.Join(err, d.take(i))
+			}
+		}
+	}
+	return e, err
+}
+
+// untaken are the answers that no commit contains yet.
+func (d *draft) untaken() (rest []Fired) {
+	for i, done := range d.v.Fired {
+		if !d.took[i] {
+			rest = append(rest, done)
+		}
+	}
+	return rest
 }
 
 // conflict is two writes of one exclusive key that nobody put into an order.
@@ -173,6 +215,9 @@ func Join(wishes []Effects) Effects {
 	var all Effects
 	writers := make([][]StateOp, len(wishes))
 	for i, e := range wishes {
+		if err := checkOps(e.State); err != nil {
+			e.State, all.Notes = nil, append(all.Notes, err.Error())
+		}
 		writers[i] = e.State
 		all.Context = append(all.Context, e.Context...)
 		all.Override = overlay(all.Override, e.Override)
@@ -183,7 +228,7 @@ func Join(wishes []Effects) Effects {
 		all.Refuse = orElse(all.Refuse, e.Refuse)
 		all.Append = joinLines(all.Append, e.Append)
 		if all.End == nil {
-			all.End = e.End
+			all.End = endWish(e.End)
 		}
 		if all.Wait == nil {
 			all.Wait = e.Wait
@@ -195,6 +240,14 @@ func Join(wishes []Effects) Effects {
 	}
 	all.State = ops
 	return all
+}
+
+// endWish is a reason that a run can end with; a hook that gives none still asks for the end.
+func endWish(r *Reason) *Reason {
+	if r == nil || r.Kind != Suspended && r.Kind.String() != "" && int(r.Kind) < len(reasonNames) {
+		return r
+	}
+	return &Reason{Kind: BehaviorRequested, Code: r.Code, Detail: r.Detail}
 }
 
 func overlay(under, over *Override) *Override {

@@ -98,7 +98,7 @@ type Plan struct {
 	Follow *Held
 }
 
-// Commit is one write of the owner: a segment and the head after it. State and Round are what the next decision looks at.
+// Commit is one write of the owner: a segment and the head after it. State, Round and Fired are what the next decision looks at.
 type Commit struct {
 	Head    Head
 	Segment *Segment // nil: the head alone changes
@@ -109,6 +109,7 @@ type Commit struct {
 	Over    bool   // the claim is given up with this write
 	State   State
 	Round   Round
+	Fired   []Fired // what hooks have answered that is not part of it
 }
 
 // BodyRun is one execution of a call, with the arguments that run.
@@ -140,6 +141,7 @@ func (d *draft) decide() (Plan, error) {
 	if d.h.End != nil {
 		return d.afterEnd()
 	}
+	d.yield()
 	if err := d.foldTurn(); err != nil {
 		return Plan{}, err
 	}
@@ -178,6 +180,7 @@ func (d *draft) mustEnd() *Reason {
 	case cancelled, d.v.Cancelled:
 		return &Reason{Kind: Cancelled}
 	case d.h.Tries > d.v.Limits.Claims:
+		d.v.Hooked = nil // they may be what kills the process
 		return &Reason{Kind: Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
 	case d.v.Broken != nil:
 		return d.v.Broken

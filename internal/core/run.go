@@ -40,19 +40,36 @@ func (d *draft) run(batch []ToolCall) (Plan, error) {
 	if d.must {
 		return d.commit(), nil
 	}
+	state, refused, err := d.prepare(batch)
+	if refused || err != nil {
+		return d.again(err)
+	}
+	bodies := make([]BodyRun, len(batch))
+	for i, call := range batch {
+		bodies[i] = d.body(call, state)
+	}
+	return Plan{Run: bodies}, nil
+}
+
+// prepare calls the hooks before the bodies that need no intent, and returns the state that the bodies see. What the hooks want is
+// folded in with the outcome: a commit before that contains none of it.
+func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
+	s = d.state
 	for _, call := range batch {
 		if d.h.Calls[call.ID].Intent == d.h.Epoch {
 			continue // its hooks were called before the intent was committed
 		}
-		if runs, err := d.before(call); !runs || err != nil {
-			return d.again(err)
+		i, runs, err := d.before(call, s)
+		switch {
+		case err != nil:
+			return s, false, err
+		case !runs:
+			refused = true
+		case i >= 0 && d.checkState(d.v.Fired[i].State) == nil:
+			s = s.Apply(d.v.Fired[i].State)
 		}
 	}
-	bodies := make([]BodyRun, len(batch))
-	for i, call := range batch {
-		bodies[i] = d.body(call)
-	}
-	return Plan{Run: bodies}, nil
+	return s, refused, nil
 }
 
 // again goes on after a hook refused a call: others may have waited for it.
@@ -79,13 +96,18 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 		if !d.atMostOnce(call) || d.h.Calls[call.ID].Intent == d.h.Epoch {
 			continue
 		}
-		runs, err := d.before(call)
+		i, runs, err := d.before(call, d.state)
 		if err != nil {
 			return false, err
 		}
 		if !runs {
 			refused = true
 			continue
+		}
+		if i >= 0 {
+			if err := d.take(i); err != nil {
+				return false, err
+			}
 		}
 		if err := d.begin(call); err != nil {
 			return false, err
@@ -96,19 +118,29 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 	return refused, nil
 }
 
-// before calls the hooks before a body; one that refuses fails the call.
-func (d *draft) before(call ToolCall) (runs bool, err error) {
-	runsWith := d.effective(call)
-	effects, err := d.fire(Firing{Phase: BeforeToolExecute, Call: &runsWith})
-	if err != nil || effects.Refuse == "" {
-		return err == nil, err
+// before calls the hooks before a body, on the state that it will see; one that refuses fails the call. i is where their answer is, -1 if
+// there is none.
+func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
+	ran := d.effective(call)
+	i, err = d.answered(Firing{Phase: BeforeToolExecute, Call: &ran, State: s})
+	if err != nil || i < 0 {
+		return i, true, err
 	}
-	return false, d.refuse(call, effects.Refuse)
+	switch e := d.v.Fired[i].Effects; {
+	case e.Conflict != "":
+		return i, false, conflict(e.Conflict)
+	case e.Refuse == "":
+		return i, true, nil
+	}
+	if err := d.take(i); err != nil {
+		return i, false, err
+	}
+	return i, false, d.refuse(call, d.v.Fired[i].Refuse)
 }
 
-func (d *draft) body(call ToolCall) BodyRun {
+func (d *draft) body(call ToolCall, s State) BodyRun {
 	c := d.h.Calls[call.ID]
-	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: d.state}
+	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: s}
 	if rec, ok := d.round.Decisions[c.Passed]; ok {
 		run.Resume = &rec.Resume
 	}

@@ -163,6 +163,8 @@ func (d *draft) settleResuming(call ToolCall) error {
 			d.executed(call, true)
 		}
 		return d.refuse(call, rec.Error)
+	case rec.TimedOut:
+		return d.result(call, Outcome{Text: resultText(rec.Result)}) // whatever the mode: nobody said that it may run
 	case c.Kind == KindUnknownOutcome && !IsNull(rec.Result), c.Kind != KindUnknownOutcome && c.Mode == UseDecisionAsToolResult:
 		d.executed(call, false)
 		return d.result(call, Outcome{Text: resultText(rec.Result)})

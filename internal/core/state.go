@@ -76,6 +76,32 @@ type StateOp struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
+// check says what is wrong with a write that came from outside.
+func (op StateOp) check() error {
+	var number int64
+	var text string
+	switch valid := json.Valid(op.Value); {
+	case op.Key == "" || int(op.Scope) >= len(scopeNames) || int(op.Op) >= len(stateOpNames):
+		return fmt.Errorf("a write to the state needs a key, a scope and an operation")
+	case op.Op == StateSet && !valid:
+		return fmt.Errorf("what is set for the key %q is no JSON", op.Key)
+	case op.Op == StateAdd && (!valid || json.Unmarshal(op.Value, &number) != nil):
+		return fmt.Errorf("what is added to the key %q is no whole number", op.Key)
+	case op.Op == StateInsert && (!valid || json.Unmarshal(op.Value, &text) != nil):
+		return fmt.Errorf("what is inserted for the key %q is no text", op.Key)
+	}
+	return nil
+}
+
+func checkOps(ops []StateOp) error {
+	for _, op := range ops {
+		if err := op.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Apply returns the state after the writes. A number is added to what is no number as to 0, a text inserted into what is no set
 // as into an empty one.
 func (s State) Apply(ops []StateOp) State {

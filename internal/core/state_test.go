@@ -107,7 +107,9 @@ func TestMergedWritesDoNotDependOnTheOrderOfWriters(t *testing.T) {
 }
 
 func TestReadState(t *testing.T) {
-	event := func(run string, kind EventType, data any) Event { return Event{RunID: run, Type: kind, Data: Encode(data)} }
+	event := func(run string, kind EventType, data any) Event {
+		return Event{RunID: run, Type: kind, Data: Encode(data)}
+	}
 	snap := func(run string, s State) Event { return event(run, EventStateSnapshot, s) }
 	delta := func(run string, ops ...StateOp) Event { return event(run, EventStateDelta, StateDelta{ops}) }
 	values := func(k string) map[string]json.RawMessage {

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -29,18 +32,15 @@ func is[T any](h Hook) bool {
 	return ok
 }
 
-// fire calls the hooks of a phase, each on its own copy of the state, and joins what they want. A cancel does not stop them: they
-// would only be called again, and those of the run's end are called because of it.
+// fire calls the hooks of a phase, one after the other, each on its own copy of the state, and joins what they want. A cancel does not stop
+// them: they would only be called again, and those of the run's end are called because of it.
 func (a *activation) fire(ctx context.Context, f core.Firing) error {
-	var all []core.Effects
-	_, err := watchedUntil(ctx, a, patient, func(ctx context.Context) (struct{}, error) {
-		for _, h := range a.agent.Hooks {
-			all = append(all, a.call(ctx, h, f))
+	all := make([]core.Effects, len(a.agent.Hooks))
+	for i, h := range a.agent.Hooks {
+		all[i] = a.call(ctx, h, f)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		return struct{}{}, nil
-	})
-	if err != nil {
-		return err
 	}
 	joined := core.Join(all)
 	if f.Phase == core.RunStart && a.remembers() {
@@ -50,23 +50,41 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	return nil
 }
 
-// call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run.
-func (a *activation) call(ctx context.Context, h Hook, f core.Firing) (e core.Effects) {
+// hookTime is what one hook may take, all of a phase together no more than an eighth of the activation, and hookGrace how much later it is left behind if it does not stop.
+const (
+	hookTime  = 10 * time.Second
+	hookGrace = time.Second
+)
+
+// call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run. One that
+// does not return is left behind.
+func (a *activation) call(ctx context.Context, h Hook, f core.Firing) core.Effects {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	left := make(chan struct{})
+	limit := min(hookTime, (a.e.o.Lease-a.e.o.Margin)/8/time.Duration(len(a.agent.Hooks)))
+	defer a.e.o.Clock.AfterFunc(limit, func() { cancel(errHookTime) })()
+	defer a.e.o.Clock.AfterFunc(limit+min(hookGrace, limit), func() { close(left) })()
 	head := a.view.Head
 	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: NewPad(f.State)}
-	defer func() {
-		if p := recover(); p != nil {
-			a.e.o.Logger.Error("a hook panicked", "hook", h.Name(), "phase", f.Phase, "panic", p, "stack", string(debug.Stack()))
-			e = failed(h, f, fmt.Errorf("it failed unexpectedly"))
-		}
+	done := make(chan answer[core.Effects], 1)
+	go func() {
+		e, err := guarded(ctx, a, func(ctx context.Context) (core.Effects, error) { return dispatch(ctx, h, f, req) })
+		done <- answer[core.Effects]{e, err, true}
 	}()
-	e, err := dispatch(ctx, h, f, req)
-	if err != nil {
-		return failed(h, f, err)
+	select {
+	case got := <-done:
+		if got.err != nil {
+			return failed(h, f, got.err)
+		}
+		got.v.State = append(got.v.State, req.State.Ops()...)
+		return got.v
+	case <-left:
+		return failed(h, f, errHookTime)
 	}
-	e.State = append(e.State, req.State.Ops()...)
-	return e
 }
+
+var errHookTime = errors.New("it took too long")
 
 func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core.Effects, error) {
 	switch f.Phase {
@@ -84,15 +102,15 @@ func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core
 		}
 	case core.AfterInference:
 		if h, ok := h.(AfterInferenceHook); ok {
-			return h.AfterInference(ctx, req, *f.Turn)
+			return h.AfterInference(ctx, req, cloneTurn(*f.Turn))
 		}
 	case core.BeforeToolExecute:
 		if h, ok := h.(BeforeToolHook); ok {
-			return h.BeforeToolExecute(ctx, req, *f.Call)
+			return h.BeforeToolExecute(ctx, req, cloneCall(*f.Call))
 		}
 	case core.AfterToolExecute:
 		if h, ok := h.(AfterToolHook); ok {
-			return h.AfterToolExecute(ctx, req, *f.Call, *f.Outcome)
+			return h.AfterToolExecute(ctx, req, cloneCall(*f.Call), cloneOutcome(*f.Outcome))
 		}
 	case core.StepEnd:
 		if h, ok := h.(StepEndHook); ok {
@@ -104,6 +122,30 @@ func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core
 		}
 	}
 	return core.Effects{}, nil
+}
+
+// What hooks are shown is theirs: what they do to it nobody else sees.
+
+func cloneTurn(t core.Turn) core.Turn {
+	t.Calls = slices.Clone(t.Calls)
+	for i, c := range t.Calls {
+		t.Calls[i] = cloneCall(c)
+	}
+	return t
+}
+
+func cloneCall(c core.ToolCall) core.ToolCall {
+	c.Arguments = slices.Clone(c.Arguments)
+	return c
+}
+
+func cloneOutcome(o core.Outcome) core.Outcome {
+	o.State = slices.Clone(o.State)
+	if o.Ticket != nil {
+		ticket := *o.Ticket
+		o.Ticket = &ticket
+	}
+	return o
 }
 
 func failed(h Hook, f core.Firing, err error) core.Effects {
@@ -158,5 +200,5 @@ func (r ruled) ask(gate ToolGateHook, call core.ToolCall, state core.State) (v *
 			v = &core.Verdict{Effect: core.Deny, Reason: "a check of this call failed unexpectedly"}
 		}
 	}()
-	return gate.ToolGate(call, state.Clone())
+	return gate.ToolGate(cloneCall(call), state.Clone())
 }

@@ -199,20 +199,8 @@ func (a *activation) timeUp() bool {
 // watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
 // What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
 func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
-	return watchedUntil(ctx, a, cancellable, f)
-}
-
-// patience says whether a cancel of the run stops what is watched.
-type patience bool
-
-const (
-	cancellable patience = false
-	patient     patience = true
-)
-
-func watchedUntil[T any](ctx context.Context, a *activation, p patience, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel, patience: p}
+	w := &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
 	defer w.end()
 	w.start()
 
@@ -262,7 +250,6 @@ type watch struct {
 	head   core.Head // as it was when the watch began
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	patience
 
 	mu       sync.Mutex
 	stopped  bool
@@ -291,7 +278,6 @@ func (w *watch) tick() {
 	case now.Epoch != w.head.Epoch:
 		w.cancel(ErrFenced)
 		return
-	case w.patience == patient: // a cancel can wait
 	case w.a.outsideCancel(w.ctx):
 		w.outside = true
 		w.cancel(errCancelled)

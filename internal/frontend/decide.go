@@ -26,16 +26,11 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	dec, err := readDecision(call, in)
+	dec, err := f.readDecision(ctx, c, p, call, in)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	answer, err := f.decide(ctx, c, p, dec)
-	if err != nil {
-		return wire.DecisionAnswer{}, err
-	}
-	answer.Target, answer.CallID, answer.DecisionID = d.Target, call.CallID, dec.resume.DecisionID
-	return answer, nil
+	return f.decide(ctx, c, p, d.Target, dec)
 }
 
 // decision is a decision on one suspension, read and checked.
@@ -45,13 +40,16 @@ type decision struct {
 	digest string
 }
 
-func readDecision(call core.SuspendedCall, in core.DecisionInput) (decision, error) {
+func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
 	in.Suspension = call.Suspension.ID
 	resume, err := core.ReadDecision(call.Kind, in)
 	if err != nil {
 		return decision{}, decisionRefused(err)
 	}
 	if err := checkSchema(call, resume); err != nil {
+		return decision{}, err
+	}
+	if err := f.checkArguments(ctx, c, p.record, call, resume); err != nil {
 		return decision{}, err
 	}
 	return decision{call: call, resume: resume, digest: in.Digest()}, nil
@@ -67,12 +65,22 @@ func (d decision) awaits(h core.Head) bool {
 	return ok && call.Status == core.CallSuspended && call.Sus == d.sus() && h.End == nil && !taken
 }
 
-// decide stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats and
-// late ones must not be writes on a busy thread.
-func (f *Frontend) decide(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
+// decide answers in the words of the one who named the target.
+func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string, d decision) (wire.DecisionAnswer, error) {
+	answer, err := f.storeOrExplain(ctx, c, p, d)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	answer.Target, answer.CallID, answer.DecisionID = target, d.call.CallID, d.resume.DecisionID
+	return answer, nil
+}
+
+// storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
+// not be writes on a busy thread.
+func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
 	for range lostRaces {
 		if !p.current || !d.awaits(p.head) {
-			return f.explain(ctx, p, d)
+			return f.explain(ctx, c, p, d)
 		}
 		w, err := f.storeDecision(ctx, c, p.head, d)
 		if err == nil {
@@ -90,13 +98,17 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p place, d decision) (w
 }
 
 func (f *Frontend) storeDecision(ctx context.Context, c Caller, h core.Head, d decision) (engine.Written, error) {
-	signal, err := f.value(ctx, c.Tenant, h.Thread, core.Signal{Kind: core.SignalDecision, Call: d.call.CallID,
-		ID: d.resume.DecisionID, Digest: d.digest, By: c.By, At: d.resume.UpdatedAt}, core.Encode(d.resume))
+	signal, err := f.signalOf(ctx, c, h, core.SignalDecision, d)
 	if err != nil {
 		return engine.Written{}, err
 	}
 	return f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: d.sus(), Signal: signal,
 		Call: d.call.CallID, Suspension: d.sus(), Due: f.due(), Wake: &engine.Delay{}})
+}
+
+func (f *Frontend) signalOf(ctx context.Context, c Caller, h core.Head, kind core.SignalKind, d decision) (core.Signal, error) {
+	return f.value(ctx, c.Tenant, h.Thread, core.Signal{Kind: kind, Call: d.call.CallID, ID: d.resume.DecisionID, Digest: d.digest,
+		By: c.By, At: d.resume.UpdatedAt}, core.Encode(d.resume))
 }
 
 // moved is the place after a write was refused by the head h.
@@ -107,24 +119,53 @@ func (f *Frontend) moved(ctx context.Context, c Caller, p place, h core.Head) (p
 	return f.find(ctx, c, p.record.Run)
 }
 
-// explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox,
-// what the journal holds, then the state of call and run.
-func (f *Frontend) explain(ctx context.Context, p place, d decision) (wire.DecisionAnswer, error) {
+// explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox, a deadline
+// that decided, what the journal holds, then the state of call and run.
+func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
 	if p.current {
 		if s, ok := p.head.Inbox[d.sus()]; ok {
 			return f.answerWaiting(ctx, p.head, s, d)
+		}
+		if _, timed := p.head.Timed[d.sus()]; timed {
+			return wire.DecisionAnswer{}, f.late(ctx, c, p.head, d)
 		}
 	}
 	rec, ok, err := f.recordedDecision(ctx, p, d.sus())
 	switch {
 	case err != nil:
 		return wire.DecisionAnswer{}, err
+	case ok && rec.TimedOut:
+		return wire.DecisionAnswer{}, lateDecision()
 	case ok && rec.DecisionID == d.resume.DecisionID && rec.Digest == d.digest:
 		return same(&rec.Applied), nil
 	case ok:
 		return wire.DecisionAnswer{}, otherWasFirst(rec.Resume)
 	}
 	return wire.DecisionAnswer{}, p.whyClosed(d)
+}
+
+// late leaves the first answer that comes after the deadline for the record; it is told the same as every later one.
+func (f *Frontend) late(ctx context.Context, c Caller, h core.Head, d decision) error {
+	if _, there := h.Inbox[core.LateKey(d.sus())]; there {
+		return lateDecision()
+	}
+	signal, err := f.signalOf(ctx, c, h, core.SignalLate, d)
+	if err != nil {
+		return err
+	}
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.LateKey(d.sus()), Signal: signal,
+		Late: d.sus(), Due: f.due(), Wake: &engine.Delay{}})
+	switch {
+	case err == nil:
+		f.wake(ctx, c.Tenant, h.Thread, w.Woken)
+	case !errors.Is(err, engine.ErrRefused):
+		return err
+	}
+	return lateDecision()
+}
+
+func lateDecision() *Error {
+	return refuse(CodeLateDecision, "the deadline passed, and its outcome was used")
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.
@@ -165,23 +206,26 @@ func otherWasFirst(first core.Resume) *Error {
 // whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
 func (p place) whyClosed(d decision) error {
 	call, there := p.head.Calls[d.call.CallID]
-	_, late := p.head.Timed[d.sus()]
 	switch {
-	case !p.current || !p.head.Open() || p.head.End != nil:
+	case !p.accepts():
 		return runDone()
-	case late:
-		return refuse(CodeLateDecision, "the deadline passed, and its outcome was used")
 	case there && call.Sus != d.sus():
 		return refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
 	}
 	return refuse(CodeNotSuspended, "the call does not wait any more")
 }
 
-// recordedDecision looks for the decision on a suspension in the run's journal. The suspension's id says where to begin.
+// recordedDecision looks for the decision on a suspension in the run's journal, which is not one that came too late. The suspension's id
+// says where to begin.
 func (f *Frontend) recordedDecision(ctx context.Context, p place, sus string) (rec core.DecisionRecord, found bool, err error) {
 	seq, _ := core.SuspensionSeq(sus)
+	return f.findDecision(ctx, p, max(seq, p.record.Seq0+1), func(r core.DecisionRecord) bool { return r.Suspension == sus && !r.Late })
+}
+
+// findDecision is the first decision in the run's journal, from a segment on, that is the one meant.
+func (f *Frontend) findDecision(ctx context.Context, p place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
 	var broken error
-	err = f.journal(ctx, p, max(seq, p.record.Seq0+1), func(s core.Segment) bool {
+	err = f.journal(ctx, p, from, func(s core.Segment) bool {
 		for _, e := range s.Events {
 			var r core.DecisionRecord
 			if e.Type != core.EventDecisionRecorded {
@@ -190,7 +234,7 @@ func (f *Frontend) recordedDecision(ctx context.Context, p place, sus string) (r
 			if broken = json.Unmarshal(e.Data, &r); broken != nil {
 				return false
 			}
-			if r.Suspension == sus {
+			if meant(r) {
 				rec, found = r, true
 				return false
 			}

@@ -196,7 +196,6 @@ func TestAnswersOfTheWrongKindStoreNothing(t *testing.T) {
 		x.decides(t, "C120 an unclear word", run.ID, "ask", wire.Decision{Result: []byte(`"nope"`)}, "unclear_decision")
 		x.decides(t, "nothing said", run.ID, "lost", wire.Decision{}, "unclear_decision")
 		x.decides(t, "against the schema", run.ID, "input", wire.Decision{Result: []byte(`{"color":7}`)}, "schema_mismatch")
-		x.decides(t, "edited arguments", run.ID, "ask", wire.Decision{Action: "resume", Arguments: []byte(`{}`)}, "arguments_unsupported")
 	})
 	x.decides(t, "C75 an answer that fits the schema", run.ID, "input", wire.Decision{Result: []byte(`{"color":"red"}`)}, "accepted")
 }

@@ -14,19 +14,23 @@ type Code string
 
 const (
 	CodeInvalid              Code = "invalid_request"
-	CodeUnsupported          Code = "unsupported"
 	CodeBadCursor            Code = "bad_cursor"
 	CodeBadAction            Code = core.CodeBadAction
 	CodeUnclearDecision      Code = core.CodeUnclearDecision
 	CodeWrongKind            Code = core.CodeWrongKind
 	CodeContradiction        Code = core.CodeContradiction
-	CodeArgumentsUnsupported Code = core.CodeArgumentsUnsupported
+	CodeBadGrant             Code = core.CodeBadGrant
+	CodeInvalidArguments     Code = core.CodeInvalidArguments
+	CodeInvalidPermissions   Code = "invalid_permissions"
 	CodeRunNotFound          Code = "run_not_found"
 	CodeThreadNotFound       Code = "thread_not_found"
 	CodeCallNotFound         Code = "call_not_found"
 	CodeAgentNotFound        Code = "agent_not_found"
 	CodeRunOpen              Code = "run_open"
 	CodeRunDone              Code = "run_done"
+	CodeRunSuperseded        Code = "run_superseded"
+	CodeNotFailed            Code = "not_failed"
+	CodeNotWaiting           Code = "not_waiting"
 	CodeAlreadyDecided       Code = "already_decided"
 	CodeLateDecision         Code = "late_decision"
 	CodeStaleSuspension      Code = "stale_suspension"
@@ -43,10 +47,11 @@ const CodeAccepted Code = "accepted"
 
 // Codes are all codes of errors, in a fixed order.
 func Codes() []Code {
-	return []Code{CodeInvalid, CodeUnsupported, CodeBadCursor, CodeBadAction, CodeUnclearDecision, CodeWrongKind,
-		CodeContradiction, CodeArgumentsUnsupported, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound,
-		CodeRunOpen, CodeRunDone, CodeAlreadyDecided, CodeLateDecision, CodeStaleSuspension, CodeSuspensionIDRequired,
-		CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeInboxFull, CodeUnavailable}
+	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
+		CodeInvalidPermissions, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeRunOpen, CodeRunDone,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeLateDecision, CodeStaleSuspension,
+		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeInvalidArguments, CodeInboxFull,
+		CodeUnavailable}
 }
 
 // Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]: then it may have been, and
@@ -74,8 +79,12 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-func runOpen(run string) *Error {
-	return &Error{Code: CodeRunOpen, RunID: run, Detail: "the thread has a run that is not done"}
+func runOpen(run, detail string) *Error {
+	return &Error{Code: CodeRunOpen, RunID: run, Detail: detail}
+}
+
+func inboxFull(detail string) *Error {
+	return &Error{Code: CodeInboxFull, Detail: detail, RetryAfter: time.Second}
 }
 
 // decisionRefused translates what the reading of a decision says.

@@ -1,6 +1,8 @@
 package frontend_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -24,6 +26,9 @@ type fixture struct {
 	waker  *frontendtest.Waker
 	worker frontendtest.Worker
 	path   string // of the store
+
+	check  func(call core.ToolCall) error // of edited arguments
+	narrow func(raw json.RawMessage) error
 }
 
 // newFixture wraps the store, if wrap is given, before the frontend gets it.
@@ -53,7 +58,19 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 		store = wrap(db)
 	}
 	return frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
-		Clock: x.clock, Random: x.random})
+		Clock: x.clock, Random: x.random,
+		Check: func(_ context.Context, _ string, _ core.Record, call core.ToolCall) error {
+			if x.check == nil {
+				return nil
+			}
+			return x.check(call)
+		},
+		Narrow: func(raw json.RawMessage) error {
+			if x.narrow == nil {
+				return nil
+			}
+			return x.narrow(raw)
+		}})
 }
 
 func (x *fixture) start() wire.Run {

@@ -1,9 +1,9 @@
-// Package frontend answers callers: it starts runs, takes decisions, messages and cancels, and reads what is stored. Everything a
+// Package frontend answers callers: it starts runs, takes decisions, messages, interrupts and cancels, and reads what is stored. Everything a
 // caller wants done it stores as a signal and then sends a wake-up; it never claims a run, never commits to one and runs no
 // tool. It knows no HTTP: package httpapi translates.
 //
 // Every write may be sent again by its caller after an error: starts and messages under their key, decisions by their id,
-// cancels as they are, have the effect of one.
+// interrupts and cancels as they are, have the effect of one.
 package frontend
 
 import (
@@ -32,13 +32,22 @@ type Options struct {
 
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
+
+	// Check says why a call with edited arguments cannot run in the version that the run is pinned to, in words that may be shown; nil
+	// if it can. An error that wraps [engine.ErrUnavailable] says that it cannot be told now. Without a Check all are accepted.
+	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+
+	// Narrow says what is wrong with the permissions of one run, in words that may be shown. Without it all are accepted.
+	Narrow func(raw json.RawMessage) error
 }
 
 // Limits bound what callers may store. A zero member means its default.
 type Limits struct {
 	Messages int           // signals in an inbox that a further message is refused at; 32
 	Inline   int           // bytes of a value kept in the head; larger ones are put beside it; 512
+	Held     int           // messages behind an open run that one more is refused at; 32
 	Metadata int           // bytes of a run's metadata; 2048
+	Narrow   int           // bytes of a run's own permissions; 1024
 	Wait     time.Duration // the longest a read is held; 20 seconds
 	KeyLife  time.Duration // how long an idempotency key on a thread is remembered; 30 days
 }
@@ -46,7 +55,9 @@ type Limits struct {
 func (l Limits) orDefaults() Limits {
 	set(&l.Messages, 32)
 	set(&l.Inline, 512)
+	set(&l.Held, 32)
 	set(&l.Metadata, 2048)
+	set(&l.Narrow, 1024)
 	set(&l.Wait, 20*time.Second)
 	set(&l.KeyLife, 30*24*time.Hour)
 	return l
@@ -69,12 +80,15 @@ type Frontend struct {
 	limits   Limits
 	stopping <-chan struct{}
 	describe func(engine.Definition) (wire.Agent, error)
+	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+	narrow   func(raw json.RawMessage) error
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, describe: opts.Describe}
+		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, describe: opts.Describe,
+		check: opts.Check, narrow: opts.Narrow}
 	if f.describe == nil {
 		f.describe = func(d engine.Definition) (wire.Agent, error) {
 			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil

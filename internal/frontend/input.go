@@ -69,14 +69,14 @@ func readKey(key string) error {
 	return nil
 }
 
-func readOnPending(choice string) error {
+func readOnPending(choice string) (core.OnPending, error) {
 	switch choice {
 	case "", "refuse":
-		return nil
-	case "abandon", "queue":
-		return refuse(CodeUnsupported, "on_pending %s is not supported yet; leave it out or send refuse", choice)
+		return core.PendingRefuse, nil
+	case string(core.PendingAbandon), string(core.PendingQueue):
+		return core.OnPending(choice), nil
 	}
-	return refuse(CodeInvalid, "on_pending is refuse, or left out")
+	return "", refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
 }
 
 func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, error) {
@@ -93,6 +93,27 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 	return canonical, nil
 }
 
+// readPermissions reads the permissions of one run. What they may say is not known here.
+func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error) {
+	if core.IsNull(raw) {
+		return nil, nil
+	}
+	canonical, err := core.Canonical(raw)
+	if err != nil {
+		return nil, refuse(CodeInvalidPermissions, "permissions are not JSON")
+	}
+	if len(canonical) > f.limits.Narrow {
+		return nil, refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+	}
+	if f.narrow == nil {
+		return canonical, nil
+	}
+	if err := f.narrow(canonical); err != nil {
+		return nil, refuse(CodeInvalidPermissions, "%v", err)
+	}
+	return canonical, nil
+}
+
 // digest is of a request's content, however its JSON was written.
 func digest(request any) (string, error) {
 	canonical, err := core.Canonical(core.Encode(request))
@@ -105,15 +126,19 @@ func digest(request any) (string, error) {
 // decisionInput is a decision as its caller wrote it.
 func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	in := core.DecisionInput{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
-		Reason: d.Reason, At: now}
+		Grant: d.Grant, Reason: d.Reason, At: now}
 	if err := in.Check(); err != nil {
 		return in, decisionRefused(err)
 	}
-	switch {
-	case d.Target == "":
+	if d.Target == "" {
 		return in, refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
-	case len(d.DecisionID) > maxKey:
-		return in, refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
 	}
-	return in, nil
+	return in, readDecisionID(d.DecisionID)
+}
+
+func readDecisionID(id string) error {
+	if len(id) > maxKey {
+		return refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
+	}
+	return nil
 }

@@ -104,10 +104,7 @@ func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.R
 }
 
 func weighRun(run wire.Run) int {
-	weight := 0
-	if run.Output != nil {
-		weight = len(*run.Output)
-	}
+	weight := len(run.Output)
 	for _, p := range run.Pending {
 		weight += weighPending(p)
 	}
@@ -153,7 +150,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (
 		}
 		for _, w := range waiting {
 			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
-				Since: wire.Millis(w.since), Pending: pendingOf(w, h)})
+				Since: wire.Millis(w.since), Pending: pendingOf(w)})
 		}
 	}
 	return approvals, nil
@@ -169,7 +166,7 @@ func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread
 }
 
 // Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry
-// marked Pending stays, and its result stands later.
+// marked Pending stays, and its result stands later. What the runtime itself told the model is no part of it.
 func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
 	h, err := f.thread(ctx, c, thread)
@@ -196,13 +193,20 @@ func weighMessage(m wire.Message) int {
 }
 
 func messagesOf(s core.Segment) []wire.Message {
-	shown := make([]wire.Message, len(s.Messages))
-	for i, m := range s.Messages {
-		shown[i] = wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), CallID: m.CallID, Tool: m.Tool,
-			Error: m.Error, Pending: m.Pending, At: wire.Millis(m.At)}
-		for _, call := range m.Calls {
-			shown[i].ToolCalls = append(shown[i].ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	shown := make([]wire.Message, 0, len(s.Messages))
+	for _, m := range s.Messages {
+		if m.Role != core.RoleSystem {
+			shown = append(shown, messageOf(m))
 		}
+	}
+	return shown
+}
+
+func messageOf(m core.Message) wire.Message {
+	shown := wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), CallID: m.CallID, Tool: m.Tool,
+		Error: m.Error, Pending: m.Pending, At: wire.Millis(m.At)}
+	for _, call := range m.Calls {
+		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 	}
 	return shown
 }

@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -11,7 +10,8 @@ import (
 )
 
 // Message gives a thread a new turn: its open run gets the message, and if there is none, the next run starts with it. A run
-// that waits for an answer a message is not refuses it with [CodeRunOpen]. With a key it is stored once.
+// that waits for an answer a message is not refuses it with [CodeRunOpen], unless the message says what is to become of that: the run
+// gives up what it waits for, or the message waits for its end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
 	b, err := f.readMessage(thread, key, req)
 	if err != nil {
@@ -21,27 +21,7 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 	if err != nil {
 		return Started{}, err
 	}
-	for n := range lostRaces {
-		var s Started
-		if head.Open() {
-			s, head, err = f.deliver(ctx, c, head, b)
-		} else {
-			b.agent = head.Agent
-			s, head, err = f.follow(ctx, c, head, b)
-		}
-		if !errors.Is(err, errMoved) {
-			return s, err
-		}
-		if head.End != nil && head.Open() { // it is about to be done
-			if err := f.pause(ctx, firstPause<<n); err != nil {
-				return Started{}, err
-			}
-			if head, err = f.thread(ctx, c, thread); err != nil {
-				return Started{}, err
-			}
-		}
-	}
-	return Started{}, contended()
+	return f.goOn(ctx, c, head, b)
 }
 
 func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beginning, error) {
@@ -49,6 +29,7 @@ func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beg
 	if err != nil {
 		return b, err
 	}
+	b.message = true
 	b.digest, err = digest(struct {
 		Thread string `json:"thread"`
 		wire.MessageRequest
@@ -58,24 +39,25 @@ func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beg
 
 // deliver puts the message into the inbox of the open run. [errMoved], with the head that is there now, if that run ended.
 func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b beginning) (Started, core.Head, error) {
-	if len(b.parts) > f.limits.Inline {
+	why := f.whyNot(head.Run, head, b)
+	if refused := !errors.Is(why, errMoved); refused || len(b.parts) > f.limits.Inline {
 		if s, known, err := f.known(ctx, c, b); known || err != nil {
 			return s, head, err
 		}
-		if err := f.whyNot(head.Run, head); !errors.Is(err, errMoved) {
-			return Started{}, head, err
+		if refused {
+			return Started{}, head, why
 		}
 	}
 	id := b.nonce
 	if b.key != "" {
 		id = core.Digest([]byte(b.record))[:24]
 	}
-	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, By: c.By, At: f.now()}, b.parts)
+	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, By: c.By, At: f.now(), On: b.on}, b.parts)
 	if err != nil {
 		return Started{}, head, err
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: head.Thread, Run: head.Run, InboxKey: core.MessageKey(id),
-		Signal: signal, MaxMessages: f.limits.Messages, NobodyWaits: true,
+		Signal: signal, MaxMessages: f.limits.Messages, NobodyWaits: b.on == core.PendingRefuse,
 		Key: f.key(c, b.key, b.record, head.Run, b.digest), Due: f.due(), Wake: &engine.Delay{}})
 	var taken *engine.KeyTakenError
 	switch {
@@ -87,20 +69,28 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
 		return s, head, err
 	case errors.Is(err, engine.ErrRefused):
-		return Started{}, w.Head, f.whyNot(head.Run, w.Head)
+		return Started{}, w.Head, f.whyNot(head.Run, w.Head, b)
 	}
 	return Started{}, head, err
 }
 
-// whyNot finds in the head that refused a message why it did.
-func (f *Frontend) whyNot(run string, h core.Head) error {
+// whyNot finds in a head why it takes no message, or [errMoved] if it is not that. How many messages are held is looked at before
+// one is stored and not when it is: a few more may come in at once.
+func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
+	refuses := b.on == core.PendingRefuse
 	switch {
+	case !b.message && refuses && h.Open():
+		return runOpen(h.Run, "the thread has a run that is not done")
 	case h.Run != run || !h.Open() || h.End != nil:
 		return errMoved
-	case h.Pending > 0:
-		return &Error{Code: CodeRunOpen, RunID: h.Run, Detail: "the thread's run waits for a decision; decide, or cancel the run, first"}
+	case !b.message && !b.fits(h):
+		return runOpen(h.Run, "the thread has a run that is not done; it can take the input as a message, but no other agent, metadata, permissions or memory")
+	case refuses && h.Pending > 0:
+		return runOpen(h.Run, "the thread's run waits for a decision; decide, cancel the run, or say with on_pending what is to become of it")
+	case b.on == core.PendingQueue && len(h.Held) >= f.limits.Held:
+		return inboxFull("too many messages wait for the end of the run")
 	case len(h.Inbox) >= f.limits.Messages:
-		return &Error{Code: CodeInboxFull, Detail: "too many messages wait for the run", RetryAfter: time.Second}
+		return inboxFull("too many messages wait for the run")
 	}
 	return errMoved
 }
@@ -111,7 +101,7 @@ func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, 
 	if err != nil {
 		return wire.Run{}, err
 	}
-	if !p.current || !p.head.Open() || p.head.End != nil {
+	if !p.accepts() {
 		return wire.Run{}, runDone()
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyCancel,

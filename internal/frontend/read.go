@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -36,14 +37,13 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 // show is a run as callers see it, with what the journal adds: its output, and the calls that wait.
 func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 	run := runOf(p.record)
-	if text, ok, err := f.output(ctx, p); err != nil {
+	var err error
+	if run.Output, err = f.output(ctx, p); err != nil {
 		return run, err
-	} else if ok {
-		run.Output = &text
 	}
 	waiting, err := f.waiting(ctx, p)
 	for _, w := range waiting {
-		run.Pending = append(run.Pending, pendingOf(w, p.head))
+		run.Pending = append(run.Pending, pendingOf(w))
 	}
 	return run, err
 }
@@ -80,22 +80,57 @@ func ended(run *wire.Run, r core.Record) {
 	run.Code, run.Detail = r.End.Code, r.End.Detail
 }
 
-// output is the text of the last assistant turn of a run that came to its natural end.
-func (f *Frontend) output(ctx context.Context, p place) (string, bool, error) {
+// output is what a run that came to its natural end leaves: the value it finished with, or the text of its last assistant turn. Nil
+// if there is none.
+func (f *Frontend) output(ctx context.Context, p place) (json.RawMessage, error) {
 	r := p.record
 	if r.Status != core.RunDone || r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
-		return "", false, nil
+		return nil, nil
+	}
+	if r.Finish != "" {
+		return f.finished(ctx, p)
 	}
 	s, err := f.segment(ctx, p, r.Round)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	for _, m := range slices.Backward(s.Messages) {
 		if m.Role == core.RoleAssistant {
-			return m.Text(), true, nil
+			return core.Encode(m.Text()), nil
 		}
 	}
-	return "", false, nil
+	return nil, nil
+}
+
+// finished is the output that the call which ended the run was given. That call stands in the last turn, or, where the run went on beside
+// a call that waited, in an earlier one.
+func (f *Frontend) finished(ctx context.Context, p place) (output json.RawMessage, err error) {
+	for _, from := range []int64{p.record.Round, p.record.Seq0 + 1} {
+		found := false
+		err := f.journal(ctx, p, from, func(s core.Segment) bool {
+			output, found = finishIn(s, p.record.Finish)
+			return !found
+		})
+		if found || err != nil {
+			return output, err
+		}
+	}
+	return nil, nil
+}
+
+func finishIn(s core.Segment, id string) (output json.RawMessage, found bool) {
+	for _, m := range s.Messages {
+		for _, call := range m.Calls {
+			if call.ID == id {
+				var arguments struct {
+					Output json.RawMessage `json:"output"`
+				}
+				_ = json.Unmarshal(call.Arguments, &arguments) // it ran, so it could be read
+				return arguments.Output, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // waiting are the suspended calls of the run that nobody has answered yet, oldest suspension first.
@@ -140,13 +175,13 @@ func segmentsOf(suspensions map[string]bool) []int64 {
 	return slices.Compact(seqs)
 }
 
-func pendingOf(w waitingCall, h core.Head) wire.Pending {
-	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: w.Arguments, Kind: w.Kind.String(),
+func pendingOf(w waitingCall) wire.Pending {
+	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: w.Pending.Arguments, Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: w.Suspension.ResponseSchema},
 		ResumeMode: w.ResumeMode.String()}
-	if at := h.Calls[w.CallID].Deadline; at != 0 {
-		deadline := wire.Millis(at)
+	if w.Deadline != 0 {
+		deadline := wire.Millis(w.Deadline)
 		p.Deadline = &deadline
 	}
 	return p

@@ -265,3 +265,75 @@ func TestAgents(t *testing.T) {
 	_, err = x.Agent(t.Context(), anna, "nobody")
 	x.wantCode(err, frontend.CodeAgentNotFound)
 }
+
+func TestTheOutputOfARun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		arguments string
+		want      string
+	}{
+		"an object":   {`{"output":{"refunded":true},"response_state":"done"}`, `{"refunded":true}`},
+		"a text":      {`{"output":"all <done>","response_state":"done"}`, `"all <done>"`},
+		"a number":    {`{"output":1.50}`, `1.50`},
+		"null":        {`{"output":null}`, `null`},
+		"none at all": {`{}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newFixture(t, nil)
+			run := x.start()
+			x.worker.FinishWith(run.ID, []byte(tt.arguments), core.ResponseAwaitingInput)
+			check := func(when string) {
+				t.Helper()
+				got, err := x.Run(t.Context(), anna, run.ID)
+				if err != nil || string(got.Output) != tt.want || got.ResponseState == nil || *got.ResponseState != "awaiting_input" {
+					t.Errorf("%s: output %s, %v, %v", when, got.Output, got.ResponseState, err)
+				}
+			}
+			check("in the head")
+			if _, err := x.say(run.ThreadID, "", "thanks", ""); err != nil {
+				t.Fatal(err)
+			}
+			check("in the archive")
+		})
+	}
+	t.Run("text", func(t *testing.T) {
+		x := newFixture(t, nil)
+		run := x.start()
+		x.worker.Finish(run.ID, `say "hi"`)
+		got, err := x.Run(t.Context(), anna, run.ID)
+		if text, ok := got.OutputText(); err != nil || !ok || text != `say "hi"` || string(got.Output) != `"say \"hi\""` {
+			t.Errorf("output %s, %v", got.Output, err)
+		}
+	})
+}
+
+func TestAFinishBesideACallThatWaitedIsFoundInItsEarlierTurn(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.start()
+	x.worker.Ask(run.ID, frontendtest.Call{ID: "fin", Tool: core.FinishTool, Arguments: []byte(`{"output":7}`)})
+	x.worker.FinishBy(run.ID, "fin", core.ResponseDone, core.ToolCall{ID: "c2", Name: "refund", Arguments: []byte(`{"output":8}`)})
+	got, err := x.Run(t.Context(), anna, run.ID)
+	if err != nil || string(got.Output) != "7" {
+		t.Errorf("output %s, %v", got.Output, err)
+	}
+}
+
+func TestAPendingCallIsShownAsItWouldRun(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.start()
+	x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Mode: core.PassDecisionToTool,
+		Deadline: 1_800_000_000_000, Shown: []byte(`{"order":"B-02"}`)})
+	want := "2027-01-15T08:00:00.000Z"
+	got, err := x.Run(t.Context(), anna, run.ID)
+	if err != nil || len(got.Pending) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	inbox, err := x.Approvals(t.Context(), anna, frontend.List{})
+	if err != nil || len(inbox.Items) != 1 {
+		t.Fatalf("%+v, %v", inbox, err)
+	}
+	for _, p := range []wire.Pending{got.Pending[0], inbox.Items[0].Pending} {
+		if string(p.Arguments) != `{"order":"B-02"}` || p.Deadline == nil || p.Deadline.Format(wire.TimeFormat) != want || p.ResumeMode != "pass_decision_to_tool" {
+			t.Errorf("C128 pending %+v", p)
+		}
+	}
+}

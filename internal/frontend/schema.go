@@ -1,12 +1,36 @@
 package frontend
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
+
+// checkArguments holds edited arguments against the tool of the version that the run is pinned to.
+func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, call core.SuspendedCall, d core.Resume) error {
+	if d.Arguments == nil {
+		return nil
+	}
+	if call.ResumeMode == core.UseDecisionAsToolResult {
+		return refuse(CodeWrongKind, "the call does not run after its approval, so that it has no use for arguments")
+	}
+	if f.check == nil {
+		return nil
+	}
+	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
+	_, err := try(ctx, f, func() (struct{}, error) { return struct{}{}, f.check(ctx, c.Tenant, r, edited) })
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return err
+	case errors.As(err, new(*Error)):
+		return err
+	}
+	return refuse(CodeInvalidArguments, "%v", err)
+}
 
 // checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval is no
 // result. A schema that is none is ignored: it must not keep a call waiting for ever.

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -19,19 +20,30 @@ type Started struct {
 	New bool // stored by this request; false: it had been stored before, under the same key
 }
 
-// beginning is a request for a run, checked.
+// beginning is a request for a run or a message, checked.
 type beginning struct {
-	agent    string
+	agent    string // empty: that of the thread's last run
 	key      string // the caller's; empty for none
 	record   string // the key as it is kept on a thread, apart for each sort of request
 	digest   string
 	nonce    string // of this request: its own retries are known by it
 	parts    json.RawMessage
 	metadata json.RawMessage
+	narrow   json.RawMessage
+	noMemory bool
+	retryOf  string
+	on       core.OnPending
+	message  bool // an open run may have it
+}
+
+// fits says whether an open run could take what was asked for as a new run.
+func (b beginning) fits(h core.Head) bool {
+	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && !b.noMemory
 }
 
 // Start starts a run. With a key it does so once: the same key with the same content gives the run that was started, with other
-// content [CodeIdempotencyMismatch]. On a thread whose run is not done: [CodeRunOpen].
+// content [CodeIdempotencyMismatch]. On a thread whose run is not done: [CodeRunOpen], unless the request says what is to become of
+// that; then it is a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
 	b, err := f.readStart(key, req)
 	if err != nil {
@@ -52,7 +64,11 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 		return b, err
 	}
 	b.agent = req.Agent
+	b.noMemory = req.Memory != nil && !*req.Memory
 	if b.metadata, err = f.readMetadata(req.Metadata); err != nil {
+		return b, err
+	}
+	if b.narrow, err = f.readPermissions(req.Permissions); err != nil {
 		return b, err
 	}
 	b.digest, err = digest(req)
@@ -61,13 +77,14 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 
 // begin checks what starts and messages have in common. sort keeps the keys of the two apart.
 func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b beginning, err error) {
-	if err := readOnPending(onPending); err != nil {
+	on, err := readOnPending(onPending)
+	if err != nil {
 		return b, err
 	}
 	if err := readKey(key); err != nil {
 		return b, err
 	}
-	b = beginning{key: key, record: sort + ":" + key, nonce: f.random.Text(16)}
+	b = beginning{key: key, record: sort + ":" + key, nonce: f.random.Text(16), on: on}
 	b.parts, err = readInput(input)
 	return b, err
 }
@@ -129,8 +146,9 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 		return core.Head{}, err
 	}
 	return core.Head{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion,
-		Status: core.RunCreated, Metadata: b.metadata, Born: now, At: now, Calls: map[string]core.Call{}, Timed: map[string]int{},
-		Out: map[string]core.Out{}, Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
+		Status: core.RunCreated, Metadata: b.metadata, Narrow: b.narrow, NoMemory: b.noMemory, RetryOf: b.retryOf, Born: now, At: now,
+		Calls: map[string]core.Call{}, Timed: map[string]int{}, Out: map[string]core.Out{},
+		Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
 }
 
 func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
@@ -164,22 +182,35 @@ func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, 
 
 // startOn starts the next run of a thread.
 func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b beginning) (Started, error) {
-	prior, err := f.thread(ctx, c, thread)
+	head, err := f.thread(ctx, c, thread)
 	if err != nil {
 		return Started{}, err
 	}
-	for range lostRaces {
-		if s, known, err := f.known(ctx, c, b); known || err != nil {
-			return s, err
+	if s, known, err := f.known(ctx, c, b); known || err != nil {
+		return s, err
+	}
+	return f.goOn(ctx, c, head, b)
+}
+
+// goOn gives the thread its next turn: its open run if there is one and it may have it, else a new run.
+func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginning) (s Started, err error) {
+	for n := range lostRaces {
+		if head.Open() {
+			s, head, err = f.deliver(ctx, c, head, b)
+		} else {
+			s, head, err = f.follow(ctx, c, head, b)
 		}
-		if prior.Open() {
-			return Started{}, runOpen(prior.Run)
-		}
-		s, now, err := f.follow(ctx, c, prior, b)
 		if !errors.Is(err, errMoved) {
 			return s, err
 		}
-		prior = now
+		if head.End != nil && head.Open() { // it is about to be done
+			if err := f.pause(ctx, firstPause<<n); err != nil {
+				return Started{}, err
+			}
+			if head, err = f.thread(ctx, c, head.Thread); err != nil {
+				return Started{}, err
+			}
+		}
 	}
 	return Started{}, contended()
 }
@@ -219,12 +250,14 @@ func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b begi
 
 // nextHead takes the place of prior. What never goes back goes on from it.
 func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b beginning) (core.Head, error) {
+	b.agent = cmp.Or(b.agent, prior.Agent)
 	h, err := f.newHead(ctx, c, prior.Thread, b)
-	h.Run, h.Idem = core.RunID(prior.Thread, prior.Rev+1), prior.Idem
-	h.Epoch, h.Rev, h.Sigs = prior.Epoch+1, prior.Rev+1, prior.Sigs+1
-	h.CID, h.Seq, h.Seg, h.Ev, h.Claim = prior.CID, prior.Seq, prior.Seg, prior.Ev, prior.Claim
-	h.Seq0, h.Ev0 = prior.Seq, prior.Ev
-	return h, err
+	if err != nil {
+		return h, err
+	}
+	next := prior.Succeed(h.Version, h.Inbox[core.KeyStart], h.Born)
+	next.Agent, next.Metadata, next.Narrow, next.NoMemory, next.RetryOf = h.Agent, h.Metadata, h.Narrow, h.NoMemory, h.RetryOf
+	return next, nil
 }
 
 // key is the record that a request on a thread was done; nil without a key.

@@ -17,6 +17,9 @@ type place struct {
 	current bool
 }
 
+// accepts says whether the run may still be sent something.
+func (p place) accepts() bool { return p.current && p.head.Open() && p.head.End == nil }
+
 // find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
 func (f *Frontend) find(ctx context.Context, c Caller, run string) (place, error) {
 	thread, ok := core.ThreadOf(run)

@@ -26,6 +26,15 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	return decodeStrict(raw, to)
 }
 
+// readOptionalBody is readBody for a request that may come without one.
+func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
+	if r.ContentLength == 0 {
+		_, err := query(r)
+		return err
+	}
+	return readBody(w, r, to)
+}
+
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	if _, err := query(r); err != nil { // what takes a body takes no parameters
 		return nil, err

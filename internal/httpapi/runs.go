@@ -62,19 +62,50 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
+	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
 		return err
-	}
-	if r.ContentLength != 0 {
-		if err := readBody(w, r, &struct{}{}); err != nil {
-			return err
-		}
 	}
 	run, err := a.front.Cancel(r.Context(), caller(r), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusAccepted, run)
+}
+
+// interruptRun takes a repeat for what it repeats: there is nothing new to say about it.
+func (a *api) interruptRun(w http.ResponseWriter, r *http.Request) error {
+	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	run, err := a.front.Interrupt(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusAccepted, run)
+}
+
+func (a *api) resumeRun(w http.ResponseWriter, r *http.Request) error {
+	var req wire.ResumeRequest
+	if err := readOptionalBody(w, r, &req); err != nil {
+		return err
+	}
+	answer, err := a.front.Resume(r.Context(), caller(r), r.PathValue("id"), req)
+	if err != nil {
+		return err
+	}
+	answer.Status = decidedStatus(answer)
+	return writeJSON(w, answer.Status, answer)
+}
+
+func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
+	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	s, err := a.front.Retry(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	return writeStarted(w, s)
 }
 
 func (a *api) readEvents(w http.ResponseWriter, r *http.Request) error {

@@ -48,7 +48,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 
 	s.worker.Finish(run.ID, "refunded")
 	run, err = c.Run(ctx, run.ID, 0)
-	if err != nil || run.Status != "done" || run.Output == nil || *run.Output != "refunded" || *run.Reason != "natural_end" || *run.ResponseState != "done" {
+	if err != nil || run.Status != "done" || string(run.Output) != `"refunded"` || *run.Reason != "natural_end" || *run.ResponseState != "done" {
 		t.Errorf("%+v, %v", run, err)
 	}
 	if err := c.Cancel(ctx, run.ID); !errors.As(err, &refused) || refused.Code != "run_done" {

@@ -1,22 +1,18 @@
 package local
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/recording"
-	"github.com/dormouse-dev/dormouse/internal/scripted"
+	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Definitions is where stored versions of agents are.
@@ -28,28 +24,40 @@ type Definitions interface {
 	Undeploy(ctx context.Context, tenant, name string) error
 }
 
-// Agents puts models and tool bodies behind stored definitions. Safe for concurrent use.
+// Program is what this program puts behind definitions.
+type Program struct {
+	Tools  *tool.Registry
+	Hooks  *hook.Registry
+	Policy *agent.Permissions // over all agents; nil for none
+	Dir    string             // of the agent files; recordings and workspaces are relative to it
+	Clock  engine.Clock
+}
+
+// Agents puts models, tool bodies, hooks and memories behind stored definitions. Safe for concurrent use.
 type Agents struct {
+	Program
 	stored Definitions
-	tools  *tool.Registry
-	dir    string // where a recorded model's file is
 
 	mu    sync.Mutex
 	known map[versions]engine.Agent
 }
 
-// versions are what an agent is made of: the version a run is pinned to, and the one deployed now, whose denies count.
-type versions struct{ tenant, name, pinned, deployed string }
+// versions are what an agent is made of: the version a run is pinned to, the one deployed now, whose denies count, and the run's own
+// permissions. The policy is the same for all.
+type versions struct{ tenant, name, pinned, deployed, narrow string }
 
-// NewAgents resolves definitions with the functions of a registry.
-func NewAgents(stored Definitions, tools *tool.Registry, dir string) *Agents {
-	return &Agents{stored: stored, tools: tools, dir: dir, known: map[versions]engine.Agent{}}
+// mostKnown bounds the agents that are kept ready. Runs may have permissions of their own, so there is no end to them.
+const mostKnown = 1000
+
+// NewAgents resolves definitions with what p has.
+func NewAgents(stored Definitions, p Program) *Agents {
+	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}}
 }
 
 // Deploy makes the agents of the directory, and no others, what new runs start with. Nothing is deployed if one of them cannot be.
 // Versions that sleeping runs are pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition, error) {
-	loaded, err := agent.Load(a.dir)
+	loaded, err := agent.Load(a.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +82,10 @@ func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition,
 func (a *Agents) check(loaded []agent.Definition) error {
 	var wrong []error
 	for _, d := range loaded {
-		for _, name := range d.Missing(a.tools.Specs()) {
-			wrong = append(wrong, fmt.Errorf("agent %s: this program has no function %q; name one it has, or build one that registers it", d.Name, name))
+		for _, name := range d.Missing(a.Tools.Specs()) {
+			wrong = append(wrong, lacking{d.Name, "function", name})
 		}
-		if _, err := a.build(d, nil); err != nil {
+		if _, err := a.build(d, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
@@ -100,107 +108,63 @@ func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bo
 
 // Load implements [engine.Agents].
 func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error) {
-	tenant, name, version := pin.Tenant, pin.Name, pin.Version
-	current, err := a.stored.Current(ctx, tenant, name)
+	current, err := a.stored.Current(ctx, pin.Tenant, pin.Name)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
 		return engine.Agent{}, err
 	}
-	key := versions{tenant, name, version, current.Digest}
+	key := versions{pin.Tenant, pin.Name, pin.Version, current.Digest, string(pin.Narrow)}
 	a.mu.Lock()
 	found, ok := a.known[key]
 	a.mu.Unlock()
 	if ok {
 		return found, nil
 	}
-	pinned, err := a.stored.Definition(ctx, tenant, name, version)
+	pinned, err := a.stored.Definition(ctx, pin.Tenant, pin.Name, pin.Version)
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	made, err := a.assemble(pinned, current)
+	made, err := a.assemble(pinned, current, pin.Narrow)
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	a.mu.Lock()
-	a.known[key] = made
-	a.mu.Unlock()
+	a.keep(key, made)
 	return made, nil
 }
 
-func (a *Agents) assemble(pinned, current engine.Definition) (engine.Agent, error) {
+func (a *Agents) keep(key versions, made engine.Agent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) >= mostKnown {
+		clear(a.known)
+	}
+	a.known[key] = made
+}
+
+func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMessage) (engine.Agent, error) {
 	d, err := agent.Decode(pinned.Body)
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	if current.Digest == "" {
-		return a.build(d, nil)
-	}
-	deployed, err := agent.Decode(current.Body)
-	if err != nil {
-		return engine.Agent{}, err
-	}
-	return a.build(d, &deployed)
-}
-
-func (a *Agents) build(d agent.Definition, deployed *agent.Definition) (engine.Agent, error) {
-	rules, err := d.Rules(a.tools.Specs(), deployed)
-	if err != nil {
-		return engine.Agent{}, err
-	}
-	model, err := a.model(d)
-	if err != nil {
-		return engine.Agent{}, err
-	}
-	return engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Model: model, Tools: a.bodies(d)}, nil
-}
-
-func (a *Agents) model(d agent.Definition) (engine.Model, error) {
-	if d.Model.Provider == agent.ProviderScripted {
-		return scripted.New(d.Name, d.Model.Turns)
-	}
-	file := filepath.Join(a.dir, d.Model.File)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("agent %s: its recording: %w", d.Name, err)
-	}
-	if core.Digest(text) != d.Model.SHA256 {
-		return nil, fmt.Errorf("agent %s: the recording %s is not the one this version was made with", d.Name, d.Model.File)
-	}
-	conversations, err := recording.Read(bytes.NewReader(text), file)
-	if err != nil {
-		return nil, err
-	}
-	return recording.Model(conversations), nil
-}
-
-func (a *Agents) bodies(d agent.Definition) map[string]engine.Tool {
-	bodies := map[string]engine.Tool{}
-	for _, t := range d.Tools {
-		switch f, ok := a.tools.Lookup(t.Go); {
-		case t.Go != "" && ok:
-			bodies[t.Name] = f
-		case t.Recorded != nil:
-			bodies[t.Name] = tool.Recorded(t.Recorded)
+	var layers agent.Layers
+	if current.Digest != "" {
+		deployed, err := agent.Decode(current.Body)
+		if err != nil {
+			return engine.Agent{}, err
 		}
+		layers.Deployed = &deployed
 	}
-	return bodies
+	if !core.IsNull(narrow) {
+		own, err := agent.ParseNarrow(narrow)
+		if err != nil {
+			return engine.Agent{}, fmt.Errorf("agent %s: a run's own permissions: %w", d.Name, err)
+		}
+		layers.Narrow = &own
+	}
+	return a.build(d, layers)
 }
 
-// Describe shows a stored definition to callers.
-func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
-	d, err := agent.Decode(stored.Body)
-	if err != nil {
-		return wire.Agent{}, err
-	}
-	rules, err := d.Rules(a.tools.Specs(), nil)
-	if err != nil {
-		return wire.Agent{}, err
-	}
-	shown := wire.Agent{Name: d.Name, Version: stored.Digest, Description: d.Description, Model: d.Model.Provider,
-		Instructions: d.Instructions, Tools: []wire.Tool{}}
-	for _, t := range d.Tools {
-		spec, _ := rules.Tool(t.Name)
-		shown.Tools = append(shown.Tools, wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters,
-			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)})
-	}
-	return shown, nil
+// Newest implements [engine.Agents].
+func (a *Agents) Newest(ctx context.Context, tenant, name string) (version string, err error) {
+	current, err := a.stored.Current(ctx, tenant, name)
+	return current.Digest, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -46,6 +47,8 @@ type rig struct {
 	t            *testing.T
 	data, agents string
 	tools        *tool.Registry
+	hooks        *hook.Registry
+	policy       string
 	log          *lines
 }
 
@@ -62,7 +65,7 @@ func (l *lines) Write(b []byte) (int, error) {
 
 func newRig(t *testing.T, pay func(context.Context) error) *rig {
 	t.Helper()
-	r := &rig{t: t, data: filepath.Join(t.TempDir(), "data"), agents: t.TempDir(), tools: tool.NewRegistry(nil), log: &lines{}}
+	r := &rig{t: t, data: filepath.Join(t.TempDir(), "data"), agents: t.TempDir(), tools: tool.NewRegistry(nil), hooks: hook.NewRegistry(), log: &lines{}}
 	type amount struct {
 		Amount int `json:"amount"`
 	}
@@ -101,7 +104,7 @@ func (r *rig) asleep() wire.Run {
 }
 
 func (r *rig) options() Options {
-	return Options{Addr: "127.0.0.1:0", Data: r.data, Agents: r.agents, Tools: r.tools, Version: "test",
+	return Options{Addr: "127.0.0.1:0", Data: r.data, Agents: r.agents, Policy: r.policy, Tools: r.tools, Hooks: r.hooks, Version: "test",
 		Logger: slog.New(slog.NewTextHandler(r.log, nil))}
 }
 

@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -29,7 +31,9 @@ type Options struct {
 	Agents     string // directory of agent files
 	Workers    int    // 4 if zero
 	TokensFile string // one bearer token a line; "" lets everybody in, on loopback only
+	Policy     string // file of permissions over all agents; "" for none
 	Tools      *tool.Registry
+	Hooks      *hook.Registry // nil has none
 	Logger     *slog.Logger
 	Version    string
 }
@@ -139,7 +143,11 @@ func (d *data) close() error {
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
 func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha256.Size]byte) (*Server, error) {
-	agents := NewAgents(d.db, o.Tools, o.Agents)
+	program, err := o.program()
+	if err != nil {
+		return nil, err
+	}
+	agents := NewAgents(d.db, program)
 	deployed, err := agents.Deploy(ctx, httpapi.Tenant)
 	if err != nil {
 		return nil, err
@@ -157,7 +165,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha
 	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: Clock{}, Random: Random{}, Logger: o.Logger,
 		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: Clock{}, Random: Random{},
-		Stopping: ctx.Done(), Describe: agents.Describe})
+		Stopping: ctx.Done(), Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
 	work := &pool{queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: d.db, clock: Clock{}, period: times.sweep, log: o.Logger}
 	api := httpapi.New(httpapi.Options{Frontend: front, Tokens: tokens, Version: o.Version, Logger: o.Logger})
@@ -167,6 +175,24 @@ func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha
 		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue, o.Workers), d.close())
 	}()
 	return s, nil
+}
+
+// program is what definitions are run with.
+func (o Options) program() (Program, error) {
+	p := Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: Clock{}}
+	if p.Hooks == nil {
+		p.Hooks = hook.NewRegistry()
+	}
+	if o.Policy == "" {
+		return p, nil
+	}
+	text, err := os.ReadFile(o.Policy)
+	if err != nil {
+		return p, fmt.Errorf("reading the policy: %w", err)
+	}
+	policy, err := agent.ParsePolicy(o.Policy, text)
+	p.Policy = &policy
+	return p, err
 }
 
 func webServer(api http.Handler, log *slog.Logger) *http.Server {

@@ -142,7 +142,8 @@ func TestStoppingFinishesTheStepAtHand(t *testing.T) {
 		t.Errorf("the step was not finished: %+v", h)
 	}
 	again := r.start()
-	if got := again.await(t, run.ID, "done"); got.Output == nil || *got.Output != "Done." {
+	got := again.await(t, run.ID, "done")
+	if text, _ := got.OutputText(); text != "Done." {
 		t.Errorf("after the next start: %+v", got)
 	}
 }

@@ -11,15 +11,20 @@ import (
 // Ended is the code of the [engine.StopError] with which a recording says that it has no further turn.
 const Ended = "recording_ended"
 
-// Model plays the assistant of the conversation. It answers by position: the number of messages in the prompt says which turn
-// is next, so asking again gives the same turn. Where the recording has no turn of the assistant, it stops with the code
+// Model plays the assistant of the conversation. It answers by position: the number of messages in the prompt, the runtime's own
+// notices not counted, says which turn is next, so asking again gives the same turn. Where the recording has no turn of the assistant, it stops with the code
 // [Ended]. Call ids are as recorded, repeated ones too.
 func (c Conversation) Model() engine.Model { return player{c} }
 
 type player struct{ conversation Conversation }
 
 func (p player) Ask(_ context.Context, prompt engine.Prompt) (core.Turn, error) {
-	at := len(prompt.Messages)
+	at := 0
+	for _, m := range prompt.Messages {
+		if m.Role != core.RoleSystem {
+			at++
+		}
+	}
 	messages := p.conversation.Messages
 	if at >= len(messages) || messages[at].Role != core.RoleAssistant {
 		return core.Turn{}, &engine.StopError{Code: Ended,
@@ -71,6 +76,19 @@ func (c Conversation) Results() map[string]core.Message {
 // Tool plays every tool of the conversation: a call gets the result that was recorded for its id. It fails for an id that was not
 // recorded.
 func (c Conversation) Tool() engine.Tool { return results(c.Results()) }
+
+// WithResults is the conversation as it would have been recorded had the calls with these ids come to these results. Ids are in the form
+// the runtime gives them, here and in what is returned.
+func (c Conversation) WithResults(texts map[string]string) Conversation {
+	c.Messages = UniqueIDs(c.Messages)
+	for i, m := range c.Messages {
+		if text, other := texts[m.CallID]; other && m.Role == core.RoleTool {
+			c.Messages[i].Parts = core.TextParts(text)
+		}
+	}
+	c.written = nil
+	return c
+}
 
 type results map[string]core.Message
 

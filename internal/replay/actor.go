@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
@@ -14,13 +16,16 @@ import (
 )
 
 // actor is the person behind one conversation. It knows the public API and what its tools really did, nothing else. It
-// sends its user messages one after the other, approves every approval, and answers unknown outcomes truthfully.
+// sends its user messages one after the other, answers what is asked for as the fate of each call says, approves all else, and
+// answers unknown outcomes truthfully.
 type actor struct {
 	s            *stage
 	conversation recording.Conversation
 	name         string // of the agent
 	thread       string
-	answered     map[string]bool // suspensions
+	answered     map[string]bool    // suspensions
+	rulings      map[string]*ruling // of the gated calls, by id
+	recorded     map[string]core.Message
 }
 
 const (
@@ -29,7 +34,7 @@ const (
 )
 
 func (a *actor) act(ctx context.Context) {
-	a.answered = map[string]bool{}
+	a.answered, a.rulings, a.recorded = map[string]bool{}, map[string]*ruling{}, a.conversation.Results()
 	n := 0
 	for _, m := range a.conversation.Messages {
 		if m.Role != core.RoleUser {
@@ -77,14 +82,18 @@ func (a *actor) follow(ctx context.Context, run wire.Run) error {
 		if err != nil {
 			return err
 		}
-		if run.Status == core.RunDone.String() {
-			a.s.report.Steps += run.Steps
-			return a.ended(run)
-		}
 		for _, p := range run.Pending {
 			if err := a.answer(ctx, run.ID, p); err != nil {
 				return err
 			}
+		}
+		done := run.Status == core.RunDone.String()
+		if err := a.answerLate(ctx, run.ID, done); err != nil {
+			return err
+		}
+		if done {
+			a.s.report.Steps += run.Steps
+			return a.ended(run)
 		}
 		if err := a.s.world.Sleep(ctx, look); err != nil {
 			return err
@@ -104,25 +113,83 @@ func (a *actor) ended(run wire.Run) error {
 	return fmt.Errorf("the run ended %s %s %+v", *run.Reason, run.Code, run.Error)
 }
 
+// answer decides on a call that waits, unless it is one that nobody answers.
 func (a *actor) answer(ctx context.Context, run string, p wire.Pending) error {
-	d := wire.Decision{DecisionID: "decided " + p.Suspension.ID, Target: p.Suspension.ID, Action: core.ActionResume.String()}
 	if p.Kind == core.KindUnknownOutcome.String() {
-		if out, ok := a.s.cast.happened(a.name, p.CallID); ok && out.Failed {
-			d.Error = out.Text
-			d.Action = ""
-		} else if ok {
-			d.Result = core.Encode(out.Text)
-		}
+		return a.decide(ctx, run, a.whatHappened(p))
 	}
-	got, err := again(ctx, a.s, func() (wire.DecisionAnswer, error) { return a.s.client.Decide(ctx, run, d) })
+	r := a.rulings[p.CallID]
+	if r == nil {
+		r = a.rule(p)
+		a.rulings[p.CallID] = r
+	}
+	if r.silent {
+		return nil
+	}
+	return a.decide(ctx, run, r.decision)
+}
+
+func decisionOn(p wire.Pending) wire.Decision {
+	return wire.Decision{DecisionID: "decided " + p.Suspension.ID, Target: p.Suspension.ID, Action: core.ActionResume.String()}
+}
+
+// whatHappened tells the truth about a call whose process was lost.
+func (a *actor) whatHappened(p wire.Pending) wire.Decision {
+	d := decisionOn(p)
+	out, ok := a.s.cast.happened(a.name, p.CallID)
+	switch {
+	case ok && out.Failed:
+		d.Error, d.Action = out.Text, ""
+	case ok:
+		d.Result = core.Encode(out.Text)
+	}
+	if r := a.rulings[p.CallID]; r != nil && ok {
+		r.reported = true
+	}
+	return d
+}
+
+func (a *actor) decide(ctx context.Context, run string, d wire.Decision) error {
+	_, err := again(ctx, a.s, func() (wire.DecisionAnswer, error) { return a.s.client.Decide(ctx, run, d) })
 	if err != nil {
-		return fmt.Errorf("deciding %s: %w", p.CallID, err)
+		return fmt.Errorf("deciding %s: %w", d.Target, err)
 	}
-	if !a.answered[p.Suspension.ID] {
-		a.answered[p.Suspension.ID] = true
+	if !a.answered[d.Target] {
+		a.answered[d.Target] = true
 		a.s.report.Decisions++
 	}
-	_ = got
+	return nil
+}
+
+// answerLate answers the silent calls whose deadline passed long enough ago; before the next run begins, all of them. An answer that
+// still came before the run had noticed is taken, and counts.
+func (a *actor) answerLate(ctx context.Context, run string, all bool) error {
+	for _, id := range slices.Sorted(maps.Keys(a.rulings)) {
+		r := a.rulings[id]
+		if !r.silent || !r.late || r.lateSent {
+			continue
+		}
+		wait := r.answerAt.Sub(a.s.world.Now())
+		switch {
+		case wait > 0 && !all:
+			continue
+		case wait > 0:
+			if err := a.s.world.Sleep(ctx, wait); err != nil {
+				return err
+			}
+		}
+		r.lateSent = true
+		a.s.report.Late++
+		var refused *client.Error
+		err := a.decide(ctx, run, r.decision)
+		switch {
+		case err == nil:
+			r.inTime = true
+			a.s.report.LateInTime++
+		case !errors.As(err, &refused):
+			return err
+		}
+	}
 	return nil
 }
 
@@ -136,22 +203,25 @@ func (a *actor) compare(ctx context.Context) {
 		a.s.report.mismatch(a.conversation, err.Error())
 		return
 	}
-	got := make([]core.Message, len(messages))
-	for i, m := range messages {
-		got[i] = fromWire(m)
+	var got []core.Message
+	for _, m := range messages {
 		a.s.report.Calls += len(m.ToolCalls)
+		if m.Role != string(core.RoleSystem) { // the runtime's own notices are no part of the conversation
+			got = append(got, fromWire(m))
+		}
 	}
-	for _, m := range recording.Compare(a.conversation, got) {
+	want := a.conversation.WithResults(a.hold(got, a.history(ctx)))
+	for _, m := range recording.Compare(want, got) {
 		a.s.report.mismatch(a.conversation, m.String())
 	}
 	for _, call := range a.s.cast.twice(a.name, got) {
 		a.s.report.Twice = append(a.s.report.Twice, a.conversation.ID+": "+call)
 	}
-	a.suspensions(ctx)
 }
 
-// suspensions counts what the event log says of waiting.
-func (a *actor) suspensions(ctx context.Context) {
+// history reads the event log: how each call ended, and how often something had to wait.
+func (a *actor) history(ctx context.Context) (ends map[string][]core.EventType) {
+	ends = map[string][]core.EventType{}
 	page, err := again(ctx, a.s, func() (wire.Page[wire.Run], error) {
 		return a.s.client.ThreadRuns(ctx, a.thread, client.List{Limit: 100})
 	})
@@ -161,14 +231,30 @@ func (a *actor) suspensions(ctx context.Context) {
 			var events wire.EventPage
 			events, err = again(ctx, a.s, func() (wire.EventPage, error) { return a.s.client.Events(ctx, run.ID, after, 0, 1000) })
 			for _, e := range events.Items {
-				if e.Type == string(core.EventCallSuspended) {
-					a.s.report.Suspensions++
-				}
+				a.note(e, ends)
 			}
 			if after = events.Next; events.Done || len(events.Items) == 0 {
 				break
 			}
 		}
+	}
+	if err != nil {
+		a.s.report.mismatch(a.conversation, "reading its events: "+err.Error())
+	}
+	return ends
+}
+
+func (a *actor) note(e wire.Event, ends map[string][]core.EventType) {
+	switch t := core.EventType(e.Type); t {
+	case core.EventCallSuspended:
+		a.s.report.Suspensions++
+	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
+		var call core.CallState
+		if err := json.Unmarshal(e.Data, &call); err != nil {
+			a.s.report.mismatch(a.conversation, fmt.Sprintf("event %d: %v", e.Seq, err))
+			return
+		}
+		ends[call.CallID] = append(ends[call.CallID], t)
 	}
 }
 

@@ -34,6 +34,13 @@ type Options struct {
 	Limit    int // only the first so many conversations; 0 for all
 	Progress func(done, total int)
 
+	// What callers do about a gated call, each with its probability: they stay silent until its deadline has passed, and then half of them
+	// answer; or else deny it; or else approve it with edited arguments. 0 is never.
+	Deadlines, Denials, Edits float64
+
+	Parallel bool // the calls of a round run side by side
+	Modes    bool // how the decision on a gated call is used varies from call to call
+
 	Conversations []recording.Conversation
 }
 
@@ -106,7 +113,7 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{o: o, world: w, faults: faults, db: db, cast: newCast(o.Conversations, o.Gate),
+	s := &stage{o: o, world: w, faults: faults, db: db, cast: newCast(o),
 		store: sim.Store{Inner: db, Faults: faults}, queue: sim.Queue{Inner: db, Faults: faults}}
 	s.engine = engine.New(engine.Options{Store: s.store, Waker: s.queue, Agents: s.cast, Clock: w, Random: w,
 		Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: unlimited})

@@ -46,9 +46,55 @@ func TestGeneratedConversations(t *testing.T) {
 	}
 }
 
+// everything is what callers may do about gated calls, all at once.
+func everything(o Options) Options {
+	o.Gate = []string{"search", "get_order", "refund", "update-Profile"}
+	o.Edits, o.Denials, o.Deadlines, o.Modes = 0.3, 0.2, 0.25, true
+	return o
+}
+
+func TestGatedCallsComeToWhatWasDecided(t *testing.T) {
+	total := Report{}
+	for seed := range uint64(8) {
+		for _, rate := range []float64{0, 0.05} {
+			name := fmt.Sprintf("seed %d, faults %v", seed, rate)
+			t.Run(name, func(t *testing.T) {
+				report, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(seed+100, 8, recording.GenerateOptions{}),
+					Faults: rate, Seed: seed, Parallel: seed%2 == 0, Workers: 16}))
+				check(t, report, err)
+				total.Edited += report.Edited
+				total.Denied += report.Denied
+				total.TimedOut += report.TimedOut
+				total.Late += report.Late
+				total.LateInTime += report.LateInTime
+				total.InPart += report.InPart
+			})
+		}
+	}
+	if total.Edited == 0 || total.Denied == 0 || total.TimedOut == 0 || total.Late == 0 || total.LateInTime == 0 || total.InPart == 0 {
+		t.Errorf("not all was tried: %+v", total)
+	}
+}
+
+func TestADeviationIsFound(t *testing.T) {
+	made := recording.Generate(7, 4, recording.GenerateOptions{})
+	o := everything(Options{Conversations: made, Seed: 3})
+	s := &stage{o: o, cast: newCast(o)}
+	for i, c := range made {
+		a := &actor{s: s, conversation: c, name: agentName(i), recorded: c.Results(), rulings: map[string]*ruling{}}
+		for id := range a.recorded {
+			a.rulings[id] = &ruling{fate: fate{deny: true}}
+		}
+		a.hold(recording.UniqueIDs(c.Messages), nil) // as if every call had succeeded
+	}
+	if s.report.OK() || s.report.Denied == 0 {
+		t.Errorf("a denied call that succeeded is not found: %+v", s.report)
+	}
+}
+
 func TestASeedRepeatsItsRun(t *testing.T) {
 	once := func() Report {
-		r, err := Run(t.Context(), Options{Conversations: recording.Generate(5, 6, recording.GenerateOptions{}), Gate: []string{"refund"}, Faults: 0.08, Seed: 21, Workers: 5})
+		r, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(5, 6, recording.GenerateOptions{}), Faults: 0.08, Seed: 21, Workers: 5}))
 		check(t, r, err)
 		r.Seconds = 0
 		return r

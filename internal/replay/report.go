@@ -27,6 +27,23 @@ type Report struct {
 	Errors        []string       `json:"errors,omitempty"` // of steps, other than a store that did not answer
 	Seconds       float64        `json:"seconds"`
 
+	// What was decided about gated calls, if something else than yes was asked for.
+	Edited     int `json:"edited"`
+	Denied     int `json:"denied"`
+	TimedOut   int `json:"timed_out"`
+	Late       int `json:"late_answers"`
+	LateInTime int `json:"late_answers_in_time"` // of them, those that came before the run had noticed its deadline, and counted
+
+	// A conversation is compared in full if every result is held to the recording. It is compared in part if some calls were edited,
+	// denied, timed out or answered in words of the caller's: their results are held to what was decided, all else to the recording.
+	InFull int `json:"compared_in_full"`
+	InPart int `json:"compared_in_part"`
+
+	// Deviations are gated calls that did not come to what their decision or deadline says, bodies that ran and must not have, and
+	// transcripts for the model that were not well formed.
+	Deviations     int      `json:"deviations"`
+	FirstDeviating []string `json:"first_deviations,omitempty"`
+
 	done int
 }
 
@@ -40,12 +57,20 @@ func (r *Report) mismatch(c recording.Conversation, what string) {
 	}
 }
 
-// OK says whether everything came out as recorded and nothing ran twice that must not.
-func (r Report) OK() bool { return r.Mismatches == 0 && len(r.Twice) == 0 }
+func (r *Report) deviation(format string, args ...any) {
+	r.Deviations++
+	if len(r.FirstDeviating) < shown {
+		r.FirstDeviating = append(r.FirstDeviating, fmt.Sprintf(format, args...))
+	}
+}
+
+// OK says whether everything came out as recorded and decided, and nothing ran twice that must not.
+func (r Report) OK() bool { return r.Mismatches == 0 && len(r.Twice) == 0 && r.Deviations == 0 }
 
 // Verdict is the report in one line.
 func (r Report) Verdict() string {
-	return fmt.Sprintf("%d conversations, %d mismatches, %d at-most-once calls run twice", r.Conversations, r.Mismatches, len(r.Twice))
+	return fmt.Sprintf("%d conversations, %d mismatches, %d at-most-once calls run twice, %d deviations from what was decided",
+		r.Conversations, r.Mismatches, len(r.Twice), r.Deviations)
 }
 
 // Print writes the report for people.
@@ -57,6 +82,9 @@ func (r Report) Print(to io.Writer) error {
 	}{
 		{"conversations", r.Conversations}, {"runs", r.Runs}, {"steps", r.Steps}, {"calls", r.Calls},
 		{"suspensions", r.Suspensions}, {"decisions", r.Decisions}, {"store and queue operations", r.Operations},
+		{"calls edited", r.Edited}, {"calls denied", r.Denied}, {"calls timed out", r.TimedOut}, {"answers after a deadline", r.Late},
+		{"  of them before it was noticed", r.LateInTime}, {"conversations compared in full", r.InFull},
+		{"conversations compared in part", r.InPart},
 	} {
 		fmt.Fprintf(w, "%s\t%v\n", row.name, row.value)
 	}
@@ -72,9 +100,10 @@ func (r Report) Print(to io.Writer) error {
 		fmt.Fprintf(w, "idempotency keys executed %d x\t%d\n", times, r.Executions[times])
 	}
 	fmt.Fprintf(w, "at-most-once calls run twice\t%d\n", len(r.Twice))
+	fmt.Fprintf(w, "deviations from what was decided\t%d\n", r.Deviations)
 	fmt.Fprintf(w, "mismatches\t%d\n", r.Mismatches)
 	fmt.Fprintf(w, "seconds\t%.1f\n", r.Seconds)
-	for _, list := range [][]string{r.First, r.Twice, r.Errors} {
+	for _, list := range [][]string{r.First, r.FirstDeviating, r.Twice, r.Errors} {
 		for _, line := range list {
 			fmt.Fprintln(w, line)
 		}

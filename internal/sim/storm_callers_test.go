@@ -27,6 +27,7 @@ type thread struct {
 	told    []toldDecision
 	cancels map[string]bool // runs whose cancel was accepted
 	sent    []func(context.Context)
+	retried map[string]string // runs that failed, and those that went on
 }
 
 // saidText is a user message: how often it was accepted under one key, which must come to one.
@@ -41,12 +42,13 @@ type toldDecision struct {
 
 func (s *stage) callers(ctx context.Context) {
 	for i := range s.plan.threads {
-		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}}
+		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, retried: map[string]string{}}
 		s.threads = append(s.threads, t)
 		s.caller(ctx, "caller", t.lead)
 		for range 2 {
 			if !s.plan.calm {
 				s.caller(ctx, "rival", t.rival)
+				s.caller(ctx, "meddler", t.meddler)
 			}
 		}
 	}
@@ -195,7 +197,7 @@ func (t *thread) follow(ctx context.Context, run string) {
 			return
 		}
 		for _, p := range got.Pending {
-			t.decide(ctx, run, t.truth(run, p))
+			t.settleOne(ctx, run, p)
 		}
 		_ = t.s.w.Sleep(ctx, 500*time.Millisecond+t.s.w.Upto(3*time.Second))
 	}
@@ -233,6 +235,7 @@ func (t *thread) truth(run string, p wire.Pending) wire.Decision {
 		} else if p.ResumeMode != "replay_tool_call" {
 			d.Result = json.RawMessage(`{"approved":true,"note":"fine"}`)
 		}
+	case "interrupt":
 	default:
 		d.Action, d.Result = "resume", t.answer(run, p)
 		if what%5 == 0 && p.Tool != "again" {
@@ -252,6 +255,20 @@ func (t *thread) answer(run string, p wire.Pending) json.RawMessage {
 		}
 	}
 	return json.RawMessage(`"more"`)
+}
+
+// settleOne decides truly, on some approvals with other arguments, or for the calls to come as well.
+func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
+	d, what := t.truth(run, p), hash(string(p.Arguments), p.Tool, "how")
+	if p.Kind == "approval" && d.Action == "resume" {
+		if what%3 == 0 && p.ResumeMode != core.UseDecisionAsToolResult.String() {
+			d.Arguments = core.Encode(map[string]json.RawMessage{"edited": p.Arguments})
+		}
+		if what%2 == 0 {
+			d.Grant = string(core.GrantRun)
+		}
+	}
+	t.decide(ctx, run, d)
 }
 
 // decide sends a decision and remembers what it was told.
@@ -288,124 +305,4 @@ func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, 
 		}
 		t.told = append(t.told, toldDecision{run, e.Winner.DecisionID, sus, "winner"})
 	}
-}
-
-// rival does what callers should not, and what they may.
-func (t *thread) rival(ctx context.Context) {
-	for n := range 8 + int(t.s.w.Upto(20)) {
-		_ = t.s.w.Sleep(ctx, t.s.w.Upto(8*time.Second))
-		if t.id == "" || len(t.runs) == 0 {
-			continue
-		}
-		t.act(ctx, n)
-	}
-}
-
-func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
-
-func (t *thread) act(ctx context.Context, n int) {
-	switch run := t.runs[t.pick(len(t.runs))]; t.pick(12) {
-	case 0:
-		if t.pick(4) == 0 {
-			t.cancel(ctx, run)
-		}
-	case 1, 2:
-		t.say(ctx, fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
-	case 3, 4:
-		if len(t.sent) > 0 {
-			t.sent[t.pick(len(t.sent))](ctx)
-		}
-	case 5:
-		_, _ = t.look(ctx, run)
-	default:
-		t.meddle(ctx)
-	}
-}
-
-func (t *thread) cancel(ctx context.Context, run string) {
-	request := func(ctx context.Context) (wire.Run, error) { return t.s.front.Cancel(ctx, anna, run) }
-	if _, err := persist(ctx, t.s, request); err == nil {
-		t.cancels[run] = true
-	}
-	t.sent = append(t.sent, func(ctx context.Context) {
-		if _, err := once(ctx, request); err == nil {
-			t.cancels[run] = true
-		}
-	})
-}
-
-// meddle decides anything, in any way, on a suspension that somebody once saw, by its id or by its call's.
-func (t *thread) meddle(ctx context.Context) {
-	if len(t.seen) == 0 {
-		return
-	}
-	p := t.seen[len(t.seen)-1-min(t.pick(len(t.seen)), t.pick(len(t.seen)))]
-	run := t.of[p.Suspension.ID]
-	d := wire.Decision{Target: p.Suspension.ID, DecisionID: "rival " + t.s.w.Text(8)}
-	switch t.pick(6) {
-	case 0:
-		d.Target = p.CallID
-	case 1:
-		run = t.runs[t.pick(len(t.runs))]
-	case 2:
-		d.DecisionID = ""
-	}
-	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`}
-	if r := results[t.pick(len(results))]; r != "" {
-		d.Result = json.RawMessage(r)
-	} else if t.pick(3) == 0 {
-		d.Error = "bad"
-	}
-	d.Action = []string{"resume", "cancel", "", "resume"}[t.pick(4)]
-	t.decide(ctx, run, d)
-}
-
-// settle waits for all callers, ends the faults, and demands that every thread comes to rest: done, or waiting for somebody;
-// what still waits is decided, and every run must end.
-func (s *stage) settle(ctx context.Context) {
-	for s.busy > 0 {
-		_ = s.w.Sleep(ctx, 5*time.Second)
-	}
-	s.faults.Stop()
-	_ = s.w.Sleep(ctx, 2*lease)
-	for _, t := range s.threads {
-		for range 40 {
-			if !t.rest(ctx) {
-				break
-			}
-		}
-		if h, err := s.db.Load(ctx, anna.Tenant, t.id); err == nil && h.Open() {
-			s.wrong("I-5: run %s does not end although everything is decided: %s", h.Run, core.Encode(h))
-		}
-	}
-	_ = s.w.Sleep(ctx, 2*lease)
-}
-
-// rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
-func (t *thread) rest(ctx context.Context) (open bool) {
-	for range 80 {
-		h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
-		if err != nil || !h.Open() {
-			return false
-		}
-		if h.Status == core.RunWaiting && len(h.Inbox) == 0 {
-			t.decideAll(ctx, h)
-			return true
-		}
-		_ = t.s.w.Sleep(ctx, 4*time.Second)
-	}
-	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
-	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
-	return false
-}
-
-func (t *thread) decideAll(ctx context.Context, h core.Head) {
-	got, err := t.look(ctx, h.Run)
-	if err == nil && len(got.Pending) == 0 {
-		t.s.wrong("I-5: %s waits, and shows nothing that it waits for: %s", h.Run, core.Encode(h))
-	}
-	for _, p := range got.Pending {
-		t.decide(ctx, h.Run, t.truth(h.Run, p))
-	}
-	_ = t.s.w.Sleep(ctx, time.Second)
 }

@@ -4,12 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -26,6 +21,9 @@ type role struct {
 	panics  bool
 	invalid bool
 	gone    bool // the definition names it, and nobody has its body
+	grants  bool // an approval may cover the later calls of the run
+	limited bool // its gate looks at the state
+	tears   bool // it writes a key that only one may write at a time
 }
 
 var roles = map[string]role{
@@ -49,6 +47,12 @@ var roles = map[string]role{
 	"panic":    {effect: core.Allow, panics: true},
 	"invalid":  {effect: core.Ask, invalid: true},
 	"gone":     {effect: core.Allow, gone: true},
+	"askgrant": {effect: core.Ask, grants: true},
+	"limited":  {effect: core.Allow, limited: true},
+	"look":     {effect: core.Allow, spec: core.ToolSpec{ReadOnly: true}},
+	"tear":     {effect: core.Allow, tears: true},
+
+	core.FinishTool: {effect: core.Allow, spec: core.ToolSpec{Finish: true}},
 }
 
 // toolNames are those a model asks for; the last is known to nobody.
@@ -79,10 +83,12 @@ type cast struct {
 	executions []execution
 	happened   map[string]core.Outcome // by run and call: what it came to, unless that was to wait
 	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
+	together   int                     // bodies that ran beside others
+	remembered map[string]int          // runs that were given to the agents' memory
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}}
+	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}}
 }
 
 func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
@@ -92,7 +98,14 @@ func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 			tools[name] = c
 		}
 	}
-	return engine.Agent{Rules: c, Model: model{c, pin.Name}, Tools: tools}, nil
+	agent := engine.Agent{Rules: c, Model: model{c, pin.Name}, Tools: tools}
+	if c.s.plan.hooks {
+		agent.Hooks = []engine.Hook{hook{c}}
+	}
+	if c.s.plan.memory {
+		agent.Memory = memory{c}
+	}
+	return agent, nil
 }
 
 func (c *cast) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
@@ -114,15 +127,30 @@ func (c *cast) Check(call core.ToolCall) error {
 	return nil
 }
 
-func (c *cast) Gate(call core.ToolCall, _ core.State) core.Verdict {
-	return core.Verdict{Effect: roles[call.Name].effect, Mode: roles[call.Name].mode}
+// Gate implements [core.Rules].
+func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
+	r := roles[call.Name]
+	v := core.Verdict{Effect: r.effect, Mode: r.mode}
+	if r.grants {
+		v.Grant = call.Name
+	}
+	if r.limited && number(state.Get(core.ThreadScope, "bodies"))%3 == 2 {
+		v.Effect = core.Deny
+	}
+	return v
 }
 
 // Deadline implements [core.Rules].
-func (c *cast) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
+	what := hash(call.ID, string(call.Arguments), kind.String())
+	if !c.s.plan.deadlines || what%4 == 0 {
+		return core.Deadline{}
+	}
+	return core.Deadline{Within: 3000 + int64(what%45_000), Outcome: core.DeadlineOutcome(what % 3), Result: core.Encode("set in advance")}
+}
 
 // Terms implements [core.Rules].
-func (c *cast) Terms() core.Terms { return core.Terms{} }
+func (c *cast) Terms() core.Terms { return c.s.plan.terms }
 
 // Notify fails now and then.
 func (c *cast) Notify(context.Context, engine.Notice) error {
@@ -130,168 +158,6 @@ func (c *cast) Notify(context.Context, engine.Notice) error {
 		return errors.New("nobody home")
 	}
 	return nil
-}
-
-// model answers by the position in the transcript, so that asking again gives the same turn.
-type model struct {
-	*cast
-	agent string
-}
-
-func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
-	if why := malformed(p.Messages); why != "" {
-		c.s.wrong("I-7: %s in %s", why, p.Run)
-	}
-	c.s.w.Yield(ctx)
-	if c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.tryAgain) {
-		return core.Turn{}, engine.ErrTryAgain
-	}
-	turns, since := 0, 0
-	for _, m := range p.Messages {
-		switch m.Role {
-		case core.RoleAssistant:
-			turns, since = turns+1, since+1
-		case core.RoleUser:
-			since = 0
-		}
-	}
-	return c.turn(turns, since)
-}
-
-func (c model) turn(n, since int) (core.Turn, error) {
-	rng := rand.New(rand.NewPCG(c.s.seed, hash(c.agent, strconv.Itoa(n))))
-	if rng.IntN(60) == 0 {
-		return core.Turn{}, &engine.StopError{Code: "script_ended"}
-	}
-	turn := core.Turn{Text: fmt.Sprintf("turn %d", n), InputTokens: 10, OutputTokens: 1}
-	if since >= 5 || rng.IntN(5) == 0 {
-		return turn, nil
-	}
-	for i := range rng.IntN(6) {
-		id := []string{"", "c", fmt.Sprintf("c%d", i), fmt.Sprintf("t%d.%d", n, i)}[rng.IntN(4)]
-		turn.Calls = append(turn.Calls, core.ToolCall{ID: id, Name: toolNames[rng.IntN(len(toolNames))],
-			Arguments: json.RawMessage(fmt.Sprintf(`{"n":"%d.%d"}`, n, i))})
-	}
-	return turn, nil
-}
-
-func hash(texts ...string) uint64 {
-	h := fnv.New64a()
-	for _, t := range texts {
-		_, _ = h.Write([]byte(t + "\x00"))
-	}
-	return h.Sum64()
-}
-
-// malformed is invariant I-7: one result for each call, none without.
-func malformed(messages []core.Message) string {
-	var open []string
-	for _, m := range messages {
-		if m.Role == core.RoleTool {
-			if len(open) == 0 || open[0] != m.CallID {
-				return fmt.Sprintf("a result for %q where %v are open", m.CallID, open)
-			}
-			if m.Pending {
-				return fmt.Sprintf("a placeholder for %q", m.CallID)
-			}
-			open = open[1:]
-			continue
-		}
-		if len(open) > 0 {
-			return fmt.Sprintf("calls %v have no result before the next message", open)
-		}
-		for _, c := range m.Calls {
-			open = append(open, c.ID)
-		}
-	}
-	if len(open) > 0 {
-		return fmt.Sprintf("calls %v have no result", open)
-	}
-	return ""
-}
-
-// Run is every tool's body.
-func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
-	r := roles[req.Call.Name]
-	c.allowed(req, r)
-	out := c.outcome(req, r)
-	c.note(req, out, c.onceOnly(req, r))
-	c.s.w.Yield(ctx)
-	if c.s.w.Chance(c.s.faults.Pause) {
-		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
-	}
-	if r.panics {
-		panic("a tool's own mistake")
-	}
-	if r.fails {
-		return core.Outcome{}, errors.New(out.Text)
-	}
-	return out, nil
-}
-
-func (c *cast) outcome(req engine.ToolRequest, r role) core.Outcome {
-	text := "did " + string(req.Call.Arguments)
-	if r.fails {
-		return core.Outcome{Failed: true, Text: "failed " + string(req.Call.Arguments)}
-	}
-	if req.Resume != nil {
-		text += " after " + string(req.Resume.Result)
-	}
-	if !c.waits(req, r) {
-		return core.Outcome{Text: text}
-	}
-	return core.Outcome{Ticket: &core.SuspendTicket{ResumeMode: r.self,
-		Suspension: core.Suspension{Action: "confirm", Message: strings.Repeat("sure? ", 1+int(hash(req.Call.ID)%80))}}}
-}
-
-// waits: a body that is handed decisions goes by them; one that is only replayed by its attempt.
-func (c *cast) waits(req engine.ToolRequest, r role) bool {
-	if r.waits == 0 {
-		return false
-	}
-	if r.self == core.PassDecisionToTool {
-		return req.Resume == nil || r.waits == 2 && string(req.Resume.Result) != `"enough"`
-	}
-	return strings.HasSuffix(req.Key, "/0")
-}
-
-// onceOnly says whether this execution carries the promise to happen once.
-func (c *cast) onceOnly(req engine.ToolRequest, r role) bool {
-	return r.spec.Delivery == core.AtMostOnce ||
-		r.spec.Delivery == core.DeliveryDefault && c.s.watched.approved[req.Run+"/"+req.Call.ID]
-}
-
-func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {
-	c.executions = append(c.executions, execution{req.Key, req.Run, req.Call, out})
-	if once {
-		if c.keys[req.Key]++; c.keys[req.Key] > 1 {
-			c.s.wrong("an at-most-once body ran twice under key %s (%s)", req.Key, req.Call.Name)
-		}
-	}
-	if out.Ticket != nil {
-		return
-	}
-	what := req.Run + "/" + req.Call.ID
-	c.happened[what] = out
-	if once {
-		if c.effects[what]++; c.effects[what] > 1 && c.s.plan.jumps == 0 && c.s.truthful() {
-			c.s.wrong("the effect of %s (%s) happened twice", what, req.Call.Name)
-		}
-	}
-}
-
-// allowed is invariant I-4, at the moment a body starts.
-func (c *cast) allowed(req engine.ToolRequest, r role) {
-	what := req.Run + "/" + req.Call.ID
-	asked := c.s.watched.asked[what]
-	switch {
-	case r.effect == core.Deny || r.invalid || r.gone || r.spec.Client:
-		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
-	case r.effect == core.Ask && !c.s.watched.approved[what]:
-		c.s.wrong("I-4: %s ran without approval", what)
-	case asked.Name != req.Call.Name || string(asked.Arguments) != string(req.Call.Arguments):
-		c.s.wrong("I-4: %s ran as %s %s", what, req.Call.Name, req.Call.Arguments)
-	}
 }
 
 // truthful says whether whoever answers unknown outcomes says what happened.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/sim"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
 
@@ -17,14 +18,22 @@ type watched struct {
 	last  map[string]core.Head
 	named map[string]string // segments that a head has named, by thread and number
 
-	kinds    map[string]core.Kind     // of suspensions
-	approved map[string]bool          // by run and call: somebody said yes to the gate's question
-	asked    map[string]core.ToolCall // by run and call: as the model asked for it
+	kinds    map[string]core.Kind       // of suspensions
+	asked    map[string]core.ToolCall   // by run and call: as the model asked for it
+	approved map[string]bool            // and whether somebody said yes to the gate's question,
+	edited   map[string]json.RawMessage // with which arguments it runs instead of those,
+	closed   map[string]string          // and why it may not run any more
+	granted  map[string]bool            // by run and tool: somebody said yes for the whole run
+
+	stored  []engine.SignalRequest
+	waited  map[string]int64 // ms that a run was seen to wait
+	waiting map[string]int64 // since when it does
 }
 
 func watch(s *stage) *watched {
 	return &watched{DB: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
-		approved: map[string]bool{}, asked: map[string]core.ToolCall{}}
+		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
+		granted: map[string]bool{}, waited: map[string]int64{}, waiting: map[string]int64{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -47,6 +56,9 @@ func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	got, err := w.DB.Signal(ctx, req)
+	if err == nil {
+		w.stored = append(w.stored, req)
+	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return got, err
 }
@@ -61,6 +73,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if h.Epoch < old.Epoch || h.Rev < old.Rev || h.Seq < old.Seq || h.Ev < old.Ev || h.Sigs < old.Sigs {
 		w.s.wrong("the head of %s went back: %s\n after %s", thread, core.Encode(h), core.Encode(old))
 	}
+	w.count(old, h)
 	if why := idle(h); why != "" {
 		w.s.wrong("I-5: %s: %s", why, core.Encode(h))
 	}
@@ -93,10 +106,35 @@ func (w *watched) index(s core.Segment) {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 			w.kinds[call.Suspension.ID] = call.Kind
 		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:
-			if rec.Applied && rec.Action == core.ActionResume && w.kinds[rec.Suspension] == core.KindApproval {
-				w.approved[e.RunID+"/"+rec.CallID] = true
-			}
+			w.decided(e.RunID, rec)
 		}
+	}
+}
+
+// decided keeps what a decision that took effect lets a body do.
+func (w *watched) decided(run string, rec core.DecisionRecord) {
+	what := run + "/" + rec.CallID
+	switch {
+	case !rec.Applied:
+		return
+	case rec.TimedOut:
+		w.closed[what] = "its deadline had been used"
+		return
+	case rec.Action == core.ActionCancel:
+		w.closed[what] = "it was refused"
+		return
+	case rec.Error != "":
+		w.closed[what] = "an error was its result"
+		return
+	case w.kinds[rec.Suspension] != core.KindApproval:
+		return
+	}
+	w.approved[what] = true
+	if !core.IsNull(rec.Arguments) {
+		w.edited[what] = rec.Arguments
+	}
+	if tool := w.asked[what].Name; rec.Grant == core.GrantRun && roles[tool].grants {
+		w.granted[run+"/"+tool] = true
 	}
 }
 
@@ -109,7 +147,7 @@ func idle(h core.Head) string {
 		}
 	}
 	switch {
-	case !h.Open() && (len(h.Inbox) > 0 || len(h.Out) > 0 || h.Lease != 0 || h.Due != 0 || h.End == nil || suspended > 0):
+	case !h.Open() && (len(h.Inbox) > 0 || len(h.Out) > 0 || len(h.Held) > 0 || h.Lease != 0 || h.Due != 0 || h.End == nil || suspended > 0):
 		return "a done run has something left"
 	case !h.Open() || h.Due != 0:
 		return ""
@@ -171,6 +209,13 @@ func (s *stage) check(ctx context.Context) {
 		s.checkDecisions(t, s.decisions(ctx, t.id))
 		s.checkTexts(t, core.Messages(segments), s.decisions(ctx, t.id))
 		s.checkCancels(ctx, t)
+		s.checkSignals(t, s.decisions(ctx, t.id))
+		s.checkQueue(t, segments)
+		s.checkState(ctx, t, segments)
+		s.checkHooks(ctx, t, segments)
+		s.checkAwake(ctx, t)
+		s.checkMemory(ctx, t)
+		s.tally(ctx, t, segments)
 	}
 }
 
@@ -207,7 +252,7 @@ func (s *stage) checkResults(t *thread, log []core.Message) {
 			s.wrong("I-3: call %s has %d results", id, results[id])
 		}
 	}
-	if why := malformed(core.Transcript(log)); why != "" {
+	if why := sim.Malformed(core.Transcript(log), false); why != "" {
 		s.wrong("I-7: %s", why)
 	}
 }
@@ -215,6 +260,9 @@ func (s *stage) checkResults(t *thread, log []core.Message) {
 // checkDecisions: what callers were told is what the journal says (I-2, I-3).
 func (s *stage) checkDecisions(t *thread, journaled []decided) {
 	for _, told := range t.told {
+		if told.id == "deadline" && told.sus == "" {
+			continue // many are called so
+		}
 		times, first := 0, ""
 		for _, d := range journaled {
 			if d.run != told.run {
@@ -265,12 +313,16 @@ func (s *stage) checkTexts(t *thread, log []core.Message, journaled []decided) {
 	}
 }
 
-func (s *stage) checkCancels(ctx context.Context, t *thread) {
-	records, _, err := s.db.Runs(ctx, anna.Tenant, t.id, "", 100)
+func (s *stage) records(ctx context.Context, t *thread) []core.Record {
+	records, _, err := s.db.Runs(ctx, anna.Tenant, t.id, "", 1000)
 	if err != nil {
 		s.wrong("listing runs: %v", err)
 	}
-	for _, r := range records {
+	return records
+}
+
+func (s *stage) checkCancels(ctx context.Context, t *thread) {
+	for _, r := range s.records(ctx, t) {
 		if t.cancels[r.Run] && (r.End == nil || r.End.Kind != core.Cancelled) {
 			s.wrong("I-2: the cancel of %s was accepted, and it ended %+v", r.Run, r.End)
 		}

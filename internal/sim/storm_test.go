@@ -50,7 +50,7 @@ func storm(t *testing.T, template []byte, seed uint64) map[string]int {
 	s := play(t, template, seed, p)
 	if p.calm {
 		still := p
-		still.rate, still.late, still.pause, still.skew, still.jumps, still.tryAgain = 0, 0, 0, 0, 0, 0
+		still.rate, still.late, still.pause, still.skew, still.jumps, still.tryAgain, still.yields = 0, 0, 0, 0, 0, 0, 0
 		calm := play(t, template, seed, still)
 		for i := range s.threads {
 			if a, b := conversation(s, i), conversation(calm, i); !slices.Equal(a, b) {
@@ -64,6 +64,7 @@ func storm(t *testing.T, template []byte, seed uint64) map[string]int {
 	}
 	s.faults.Counts["operations"] = int(s.faults.Ops)
 	s.faults.Counts["bodies"] = len(s.cast.executions)
+	s.faults.Counts["bodies side by side"] = s.cast.together
 	return s.faults.Counts
 }
 
@@ -88,6 +89,12 @@ type plan struct {
 	workers  int
 	threads  int
 	limits   core.Limits
+
+	terms     core.Terms
+	deadlines bool
+	hooks     bool
+	memory    bool
+	yields    float64
 }
 
 var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64}
@@ -102,7 +109,25 @@ func planOf(seed uint64) plan {
 	if p.calm {
 		p.limits = unlimited
 	}
+	p.plot(seed)
 	return p
+}
+
+// plot chooses what the agents are like. Calm callers meet nothing whose outcome depends on when something happens.
+func (p *plan) plot(seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 78))
+	chance := func(one int) bool { return rng.IntN(one) == 0 }
+	p.hooks, p.memory, p.terms.Parallel = chance(2), chance(3), chance(2)
+	p.hooks = p.hooks || p.terms.Parallel // they say which bodies run side by side
+	p.yields = []float64{0, 0, 0.1}[rng.IntN(3)]
+	p.terms.StepCalls, p.terms.RunCalls = []int{0, 0, 3}[rng.IntN(3)], []int{0, 0, 9}[rng.IntN(3)]
+	p.terms.Memory = p.memory
+	for _, spec := range []core.StopSpec{{Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 3}, {Type: "max_rounds", Rounds: 6}} {
+		if rule, err := spec.Rule(); err == nil && chance(3) {
+			p.terms.Stops = append(p.terms.Stops, rule)
+		}
+	}
+	p.deadlines, p.terms.Continue = chance(2) && !p.calm, chance(3) && !p.calm
 }
 
 // Timing on the virtual clock. Two clocks are at most twice the skew apart, which is less than the margin.
@@ -126,6 +151,7 @@ type stage struct {
 	threads    []*thread
 	final      map[int][]core.Message // the model's views at the end
 	busy       int                    // callers that are not through
+	outside    map[string]bool        // runs that whoever runs the engine wants to end
 	violations []string
 }
 
@@ -158,7 +184,7 @@ func play(t *testing.T, template []byte, seed uint64, p plan) *stage {
 	if err := os.WriteFile(path, template, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}}
+	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
 	var err error
 	s.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Clock: s.w, Random: s.w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
 	if err != nil {
@@ -191,7 +217,7 @@ func (s *stage) build(ctx context.Context) {
 		}
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast})
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	s.w.Daemon(ctx, "sweep", func(ctx context.Context) { s.sweep(ctx, store, queue) })
@@ -214,12 +240,17 @@ type worker struct {
 	store  sim.Store
 	queue  sim.Queue
 	engine *engine.Engine
+	begun  map[string]bool // bodies that the hooks before them were called for, and that have not begun
 }
+
+type workerKey struct{}
 
 // work takes one message after the other. When its process is lost, another one takes its place a little later.
 func (w *worker) work(ctx context.Context) {
+	ctx = context.WithValue(ctx, workerKey{}, w)
 	for {
 		w.tick()
+		w.begun = map[string]bool{}
 		var worked bool
 		lost := survive(func() { worked = w.once(ctx) })
 		if lost || !worked {

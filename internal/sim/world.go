@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,6 +35,10 @@ type task struct {
 	wake   time.Time
 	daemon bool
 	ended  bool
+
+	mu     sync.Mutex
+	beside []*task // parts of it that run as tasks of their own
+	left   int     // how many of them have not ended
 }
 
 type timer struct {
@@ -68,7 +74,7 @@ func (w *World) start(ctx context.Context, name string, daemon bool, f func(cont
 	}
 	ctx = context.WithValue(ctx, taskKey{}, t)
 	go func() {
-		defer func() { t.ended = true; w.parked <- t }()
+		defer w.end(t)
 		<-t.resume
 		if w.stop {
 			return
@@ -88,8 +94,7 @@ func (w *World) Run(limit int64) error {
 			return err
 		}
 		w.turns++
-		w.turn(t)
-		if t.ended && !t.daemon {
+		if back := w.turn(t); back.ended && !back.daemon {
 			w.alive--
 		}
 	}
@@ -100,12 +105,73 @@ func (w *World) Run(limit int64) error {
 	return nil
 }
 
-// turn lets t run until it parks again or ends.
-func (w *World) turn(t *task) {
+// turn lets t run until a task parks or ends: t, or the one that t was the last part of.
+func (w *World) turn(t *task) (back *task) {
 	w.tasks = slices.DeleteFunc(w.tasks, func(o *task) bool { return o == t })
 	t.resume <- struct{}{}
-	if back := <-w.parked; !back.ended {
+	back = <-w.parked
+	if !back.ended && back.left == 0 {
 		w.tasks = append(w.tasks, back)
+	}
+	return back
+}
+
+func (w *World) end(t *task) {
+	if !t.ended {
+		t.ended = true
+		w.parked <- t
+	}
+}
+
+// Beside runs f as a task of its own, as one of several that the task of ctx runs side by side, each in a goroutine. How many they are
+// must be known, for none begins before all are there: that is what makes the order they run in hang on the seed and not on
+// the goroutines. Their names tell them apart. Beside returns when f has, and the task of ctx goes on when all have.
+func (w *World) Beside(ctx context.Context, name string, of int, f func(context.Context)) {
+	whole, ok := ctx.Value(taskKey{}).(*task)
+	if !ok || of <= 1 {
+		f(ctx)
+		return
+	}
+	part := &task{name: name, resume: make(chan struct{}), daemon: true}
+	if w.join(whole, part, of) {
+		w.parked <- whole
+	}
+	<-part.resume
+	defer w.leave(whole, part)
+	if w.stop {
+		runtime.Goexit()
+	}
+	f(context.WithValue(ctx, taskKey{}, part))
+}
+
+// join says whether all are there. The task they are parts of stands aside then.
+func (w *World) join(whole, part *task, of int) bool {
+	whole.mu.Lock()
+	defer whole.mu.Unlock()
+	whole.beside = append(whole.beside, part)
+	if len(whole.beside) < of {
+		return false
+	}
+	slices.SortFunc(whole.beside, func(a, b *task) int { return strings.Compare(a.name, b.name) })
+	for _, t := range whole.beside {
+		t.wake = w.now
+		w.tasks = append(w.tasks, t)
+	}
+	whole.left = of
+	return true
+}
+
+// leave ends a part. The last one parks nobody: its turn is the whole's now.
+func (w *World) leave(whole, part *task) {
+	whole.mu.Lock()
+	whole.left--
+	last := whole.left == 0
+	if last {
+		whole.beside = nil
+	}
+	whole.mu.Unlock()
+	if !last || w.stop {
+		w.end(part)
 	}
 }
 
@@ -152,6 +218,7 @@ func (w *World) park(ctx context.Context, wake time.Time) {
 	w.parked <- t
 	<-t.resume
 	if w.stop {
+		w.end(t) // the task may have other goroutines that wait for this one, and none of them will run
 		runtime.Goexit()
 	}
 }

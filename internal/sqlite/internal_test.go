@@ -43,6 +43,7 @@ func exercise(t *testing.T, db *DB) {
 	}
 	head.Rev, head.Run = w.Head.Rev+1, "run_a_1"
 	db.Start(ctx, engine.StartRequest{Head: head, Prior: &w.Head})
+	db.Start(ctx, engine.StartRequest{Head: head, Prior: &w.Head, Owned: true})
 	db.TakeOverdue(ctx, now, now, 5)
 	db.FreeLeases(ctx)
 	for range 2 {
@@ -198,5 +199,40 @@ func TestFailedCommitIsNobodysSuccess(t *testing.T) {
 	err := db.read(t.Context(), func(s scanner) error { return s.Scan(&keys) }, "SELECT count(*) FROM keys")
 	if err != nil || keys != 0 {
 		t.Fatalf("%d keys, %v", keys, err)
+	}
+}
+
+// What version 1 of a head looked like in the file, written by hand so that it stays.
+const headOfSchema1 = `INSERT INTO heads (tenant, thread, run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries,
+	dl, not_before, nsus, has_end, oldest, born, due, calls, timed, body)
+	VALUES ('a', 'thr_a', 'run_a_0', 'desk', 1, 2, 3, 5, 3145730, 2, 3145729, 12, 1, 0, 'c', 0, 0, 0, 1, 0, 'sus_2_x#run_a_0', 7, 0,
+	'{"c1":{"st":"suspended","kind":"approval","sus":"sus_2_x","n":1}}', '{}',
+	'{"av":"sha256:1","idem":"d","round":2,"step":1,"turn":1,"acts":2,"tin":10,"tout":3,"so":true,"to":true,"at":9,"seq0":0,"ev0":0}')`
+
+func TestHeadsOfSchema1StillLoad(t *testing.T) {
+	db, _ := openTemp(t)
+	if _, err := db.writer.pool.ExecContext(t.Context(), headOfSchema1); err != nil {
+		t.Fatal(err)
+	}
+	h, err := db.Load(t.Context(), "a", "thr_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Schema != 1 || h.Status != core.RunWaiting || h.Calls["c1"].Sus != "sus_2_x" || h.Round != 2 || h.Step != 1 || h.Version != "sha256:1" {
+		t.Fatalf("head %+v", h)
+	}
+	pause := engine.SignalRequest{Tenant: "a", Thread: "thr_a", Run: "run_a_0", InboxKey: core.KeyPause, NotInterrupt: "i1"}
+	if _, err := db.Signal(t.Context(), pause); err != nil {
+		t.Fatalf("an interrupt of a head that has never been interrupted: %v", err)
+	}
+	if h, err = db.Claim(t.Context(), engine.ClaimRequest{Tenant: "a", Thread: "thr_a", Claim: "c2", Now: 10, LeaseEnd: 20, Schema: core.SchemaVersion}); err != nil {
+		t.Fatal(err)
+	}
+	h.Schema, h.Rev, h.CID, h.NoMemory, h.Grants = core.SchemaVersion, h.Rev+1, core.NewStamp(h.Epoch, 1), true, []string{"refund"}
+	if _, err := db.Commit(t.Context(), engine.CommitRequest{Next: h}); err != nil {
+		t.Fatal(err)
+	}
+	if h, err = db.Load(t.Context(), "a", "thr_a"); err != nil || h.Schema != core.SchemaVersion || !h.NoMemory || len(h.Grants) != 1 {
+		t.Fatalf("head %+v, %v", h, err)
 	}
 }

@@ -3,10 +3,11 @@ package sqlite
 import (
 	"context"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Start implements frontend.Store.
+// Start implements [engine.Store] and frontend.Store.
 func (db *DB) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	rows := startRowsOf(req)
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.start(req, rows, db.now()) })
@@ -26,8 +27,12 @@ func startRowsOf(req engine.StartRequest) startRows {
 	}
 	if req.Prior != nil {
 		r := req.Prior.Record()
+		r.Status = core.RunDone // an owned one is, from this write on
 		rows.head = append(rows.head, req.Prior.Rev)
 		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, text(r)}
+	}
+	if req.Owned {
+		rows.head = append(rows.head, req.Prior.Epoch, req.Seen)
 	}
 	return rows
 }
@@ -36,11 +41,13 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 	if err := t.putKey(req.Key, now); err != nil {
 		return engine.Written{}, err
 	}
-	won, err := t.putHead(rows)
-	if err != nil {
+	won, err := t.putHead(req, rows)
+	switch {
+	case err != nil:
 		return engine.Written{}, err
-	}
-	if !won {
+	case !won && req.Owned:
+		return t.refuseOwned(req)
+	case !won:
 		return t.refused(req.Head.Tenant, req.Head.Thread)
 	}
 	if err := t.fillInbox(rows.inbox); err != nil {
@@ -51,6 +58,20 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 		return engine.Written{}, err
 	}
 	return t.written(head, req.Wake, now)
+}
+
+// refuseOwned says why an owner may not put a run after its own.
+func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
+	old, err := t.head(req.Head.Tenant, req.Head.Thread)
+	switch {
+	case err != nil:
+		return engine.Written{}, err
+	case old.Run == req.Head.Run && old.Rev == req.Head.Rev: // a repeat of what landed, its wake-up included
+		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
+	case old.Run == req.Prior.Run && old.Epoch == req.Prior.Epoch && old.Rev == req.Prior.Rev && old.Sigs != req.Seen:
+		return engine.Written{Head: old}, engine.ErrSignals
+	}
+	return engine.Written{Head: old}, engine.ErrFenced
 }
 
 func (t *tx) refused(tenant, thread string) (engine.Written, error) {
@@ -65,19 +86,29 @@ const createHead = `INSERT INTO heads (run, agent, v, st, epoch, rev, cid, seq, 
 	nsus, has_end, oldest, born, due, calls, timed, body, tenant, thread)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-// succeedHead puts a new run in the place of a finished one. The counters that never go back are the caller's to continue.
+// succeedHead puts a new run in the place of the one before, of which only the revision is known to be the expected one. The counters
+// that never go back are the caller's to continue.
 const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch = ?, rev = ?, cid = ?, seq = ?, seg = ?, ev = ?, sigs = ?,
 	lease = ?, claim = ?, tries = ?, dl = ?, not_before = ?, nsus = ?, has_end = ?, oldest = ?, born = ?, due = ?,
-	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND st = 3`
+	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND `
+
+// What else must hold of the run before: it is done, or it is the caller's own and has its end.
+const (
+	succeedDone  = succeedHead + "st = 3"
+	succeedOwned = succeedHead + "st <> 3 AND has_end = 1 AND epoch = ? AND sigs = ?"
+)
 
 const archiveRun = `INSERT INTO archive (tenant, run, thread, born, body) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (tenant, run) DO UPDATE SET thread = excluded.thread, born = excluded.born, body = excluded.body`
 
-// putHead creates the head or lets it follow a finished one, which goes to the archive.
-func (t *tx) putHead(rows startRows) (won bool, err error) {
+// putHead creates the head or lets it follow the one before, which goes to the archive.
+func (t *tx) putHead(req engine.StartRequest, rows startRows) (won bool, err error) {
 	query := createHead
-	if rows.archive != nil {
-		query = succeedHead
+	switch {
+	case req.Owned:
+		query = succeedOwned
+	case req.Prior != nil:
+		query = succeedDone
 	}
 	n, err := t.exec(query, rows.head...)
 	if err != nil || n == 0 {

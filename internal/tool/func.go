@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -27,6 +28,10 @@ type Call struct {
 	Key                 string          // idempotency key: the same whenever this execution is tried again
 	Epoch               int64           // fencing token: a larger one is newer
 	Resume              *core.Resume    // the decision that woke the call, in the mode that passes it on; else nil
+
+	// State is shared with the other tools and the hooks of the run. What is written takes effect with the call's result, all of it
+	// or, if the body is cut off or runs again after a crash, nothing.
+	State *engine.Pad
 }
 
 // Suspend is the error a body returns to wait for an answer. The call is journaled as waiting and nothing stays in memory; Mode
@@ -38,6 +43,9 @@ type Suspend struct {
 	Schema  json.RawMessage // JSON Schema of the answer; nil for any
 	Mode    core.ResumeMode
 	Kind    core.Kind
+
+	// Within is how long this wait may last, to the millisecond, in place of what the agent's definition says; 0: as it says.
+	Within time.Duration
 }
 
 func (s Suspend) Error() string { return "tool: the call waits for " + s.Action }
@@ -60,6 +68,9 @@ func AtMostOnce() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtM
 // Idempotent says that running the body twice with one key does what running it once does, so that even a call somebody
 // approved may run again after a crash.
 func Idempotent() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtLeastOnce } }
+
+// ReadOnly says that the body changes nothing in the world.
+func ReadOnly() Option { return func(s *core.ToolSpec) { s.ReadOnly = true } }
 
 // Func makes f a tool. The schema of its arguments is derived from A, a struct or a map with string keys; the struct tag
 // jsonschema describes a field. A result that is a string is shown to the model as it is, nil as nothing, any other as JSON.
@@ -128,7 +139,7 @@ func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	text, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,
 		ID: req.Call.ID, Name: req.Call.Name, Arguments: req.Call.Arguments,
-		Key: req.Key, Epoch: req.Epoch, Resume: req.Resume,
+		Key: req.Key, Epoch: req.Epoch, Resume: req.Resume, State: req.State,
 	})
 	if wait, ok := errors.AsType[Suspend](err); ok {
 		return wait.outcome(req.Call), nil
@@ -180,9 +191,15 @@ func (s Suspend) outcome(call core.ToolCall) core.Outcome {
 			Suspension: core.Suspension{Action: s.Action, Message: s.Message, ResponseSchema: s.Schema},
 			Pending:    core.PendingCall(call),
 			ResumeMode: s.Mode,
+			Within:     wholeMillis(s.Within),
 		},
 		Kind: s.Kind,
 	}
+}
+
+// wholeMillis rounds up, so that a short limit does not become none.
+func wholeMillis(d time.Duration) int64 {
+	return int64((max(0, d) + time.Millisecond - 1) / time.Millisecond)
 }
 
 func resultText(result any) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -75,12 +76,13 @@ func TestBodySeesItsCall(t *testing.T) {
 	})
 	req := request(`{"order":"A-17","amount":123456789012345678901234567890.10}`)
 	req.Resume = &core.Resume{DecisionID: "d1", Action: core.ActionResume}
+	req.State = engine.NewPad(core.State{})
 	if _, err := f.Run(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	want := tool.Call{Tenant: "t", Thread: "thr_1", Run: "run_1_1", ID: "c1", Name: "refund", Arguments: req.Call.Arguments,
-		Key: "run_1_1:c1:0", Epoch: 7, Resume: req.Resume}
-	if diff := cmp.Diff(want, got); diff != "" {
+		Key: "run_1_1:c1:0", Epoch: 7, Resume: req.Resume, State: req.State}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *engine.Pad) bool { return a == b })); diff != "" {
 		t.Errorf("call (-want +got):\n%s", diff)
 	}
 	if args.Order != "A-17" || args.Amount != "123456789012345678901234567890.10" {
@@ -223,4 +225,40 @@ func ExampleFunc() {
 	})
 	fmt.Println(out.Text, err)
 	// Output: {"number":"A-17","paid":120} <nil>
+}
+
+func TestASuspensionMayHaveALimitOfItsOwn(t *testing.T) {
+	for within, want := range map[time.Duration]int64{0: 0, time.Minute: 60_000, time.Microsecond: 1, -time.Second: 0} {
+		f := refundTool(func(context.Context, tool.Call, refund) (any, error) {
+			return nil, tool.Suspend{Action: "pin", Within: within}
+		})
+		got, err := f.Run(t.Context(), request(`{"order":"a","amount":1}`))
+		if err != nil || got.Ticket == nil || got.Ticket.Within != want {
+			t.Errorf("%s: %+v, %v; want %d ms", within, got.Ticket, err, want)
+		}
+	}
+}
+
+func TestAToolMaySayThatItOnlyReads(t *testing.T) {
+	if !refundTool(nil, tool.ReadOnly()).Spec().ReadOnly || refundTool(nil).Spec().ReadOnly {
+		t.Error("read-only is not what the tool says")
+	}
+}
+
+// What a tool writes to the shared state takes effect with its result.
+func ExampleCall_state() {
+	pick := tool.Func("pick", "Takes a bottle off the wall.", func(_ context.Context, call tool.Call, _ struct{}) (any, error) {
+		call.State.Add(core.RunScope, "picked", 1)
+		return "picked so far: " + string(call.State.Get(core.RunScope, "picked")), nil
+	})
+	state := core.State{}
+	for range 2 {
+		pad := engine.NewPad(state) // done by the engine
+		out, err := pick.Run(context.Background(), engine.ToolRequest{Call: core.ToolCall{Name: "pick"}, State: pad})
+		fmt.Println(out.Text, err)
+		state = state.Apply(pad.Ops())
+	}
+	// Output:
+	// picked so far: 1 <nil>
+	// picked so far: 2 <nil>
 }

@@ -21,22 +21,31 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.UTC().Format(TimeFormat) + `"`), nil
 }
 
-// StartRequest is the body of POST /v1/runs. Input is text or a list of content parts.
+// StartRequest is the body of POST /v1/runs. Input is text or a list of content parts. Permissions can only take away from the agent's;
+// Memory of false keeps the run out of the agent's memory.
 type StartRequest struct {
-	Agent     string          `json:"agent"`
-	Input     json.RawMessage `json:"input"`
-	ThreadID  string          `json:"thread_id,omitempty"`
-	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	OnPending string          `json:"on_pending,omitempty"`
+	Agent       string          `json:"agent"`
+	Input       json.RawMessage `json:"input"`
+	ThreadID    string          `json:"thread_id,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	OnPending   string          `json:"on_pending,omitempty"`
+	Permissions json.RawMessage `json:"permissions,omitempty"`
+	Memory      *bool           `json:"memory,omitempty"`
 }
 
-// MessageRequest is the body of POST /v1/threads/{id}/messages.
+// ResumeRequest is the body of POST /v1/runs/{id}/resume, which may be left out.
+type ResumeRequest struct {
+	DecisionID string `json:"decision_id,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// MessageRequest is the body of POST /v1/threads/{id}/messages. OnPending is refuse (or empty), abandon or queue.
 type MessageRequest struct {
 	Input     json.RawMessage `json:"input"`
 	OnPending string          `json:"on_pending,omitempty"`
 }
 
-// Run is a run as callers see it.
+// Run is a run as callers see it. Output is null, or the final text as a JSON string, or the value that the run finished with.
 type Run struct {
 	ID            string          `json:"id"`
 	ThreadID      string          `json:"thread_id"`
@@ -50,7 +59,7 @@ type Run struct {
 	Activations   int             `json:"activations"`
 	Resumes       int             `json:"resumes"`
 	Usage         Usage           `json:"usage"`
-	Output        *string         `json:"output"`
+	Output        json.RawMessage `json:"output"`
 	ResponseState *string         `json:"response_state"`
 	Error         *RunError       `json:"error"`
 	RetryOf       *string         `json:"retry_of"`
@@ -58,6 +67,17 @@ type Run struct {
 	Pending       []Pending       `json:"pending"`
 	CreatedAt     Time            `json:"created_at"`
 	UpdatedAt     Time            `json:"updated_at"`
+}
+
+// OutputText is the output as text: what a JSON string holds, any other value as JSON. ok is false if there is none.
+func (r Run) OutputText() (text string, ok bool) {
+	if len(r.Output) == 0 || string(r.Output) == "null" {
+		return "", false
+	}
+	if json.Unmarshal(r.Output, &text) != nil {
+		text = string(r.Output)
+	}
+	return text, true
 }
 
 // Usage counts what the model took in and gave out.
@@ -72,7 +92,8 @@ type RunError struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Pending is a call that waits for an answer.
+// Pending is a call that waits for an answer. Arguments are those it would run with. A run that was interrupted waits as a call of kind
+// interrupt, without a tool.
 type Pending struct {
 	CallID     string          `json:"call_id"`
 	Tool       string          `json:"tool"`
@@ -100,7 +121,8 @@ type Approval struct {
 	Pending
 }
 
-// Decision answers a suspension.
+// Decision answers a suspension. Arguments are edited ones, Grant says what else an approval allows: "run", the calls of this run that the
+// same rule would ask about.
 type Decision struct {
 	DecisionID string          `json:"decision_id,omitempty"`
 	Target     string          `json:"target"`
@@ -108,6 +130,7 @@ type Decision struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	Grant      string          `json:"grant,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 }
 

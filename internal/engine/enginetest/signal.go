@@ -19,6 +19,9 @@ var signalCases = []storeCase{
 	{"a message that needs nobody to wait is refused while a call does", testNobodyWaits},
 	{"C172 50 signals at once are all stored", testSignalsTogether},
 	{"a cancel twice is stored once", testCancelTwice},
+	{"H25 HC4 a late answer is stored once, and only for a suspension whose deadline closed it", testLate},
+	{"H25 32 late answers at once: one is stored", testLateRace},
+	{"an interrupt that was drained is not stored again, another one is", testInterrupt},
 }
 
 func testSignalWrites(t *storeTest) {
@@ -197,4 +200,84 @@ func testCancelTwice(t *storeTest) {
 	_, err := t.store.Signal(t.Context(), req)
 	t.wantErr(err, engine.ErrRefused)
 	t.unchanged(first)
+}
+
+// late is the request that leaves an answer after the deadline of sus.
+func late(h core.Head, sus, id string) engine.SignalRequest {
+	signal := decision(id)
+	signal.Kind = core.SignalLate
+	return engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.LateKey(sus), Signal: signal, Late: sus,
+		Due: 9000}
+}
+
+// timedOut starts a thread and brings it to where the deadline of sus_1 has closed c1.
+func (t *storeTest) timedOut(thread string) core.Head {
+	t.Helper()
+	h := t.claim(t.start(thread), "claim of "+thread, 1000)
+	req := suspend(h, 1, "sus_2")
+	req.Next.Timed = map[string]int{"sus_1": 1, `sus_"1`: 1}
+	return t.commit(req)
+}
+
+func testLate(t *storeTest) {
+	h := t.timedOut(thread)
+	for _, sus := range []string{"sus_2", "sus_9", "sus"} {
+		_, err := t.store.Signal(t.Context(), late(h, sus, "d1"))
+		t.wantErr(err, engine.ErrRefused)
+		t.unchanged(h)
+	}
+	got := t.signal(late(h, "sus_1", "d1"))
+	want := h.Clone()
+	want.Sigs, want.Due = h.Sigs+1, 9000
+	want.Inbox = map[string]core.Signal{core.LateKey("sus_1"): late(h, "sus_1", "d1").Signal}
+	t.equal("head", got, want)
+	w, err := t.store.Signal(t.Context(), late(h, "sus_1", "d2"))
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head that refused", w.Head, want)
+	t.signal(late(h, `sus_"1`, "d3"))
+
+	closing := finish(t.claim(t.load(h), "w2", 3000), 1)
+	closing.Next.Timed = nil
+	done := t.commit(closing)
+	_, err = t.store.Signal(t.Context(), late(h, "sus_1", "d4"))
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(done)
+}
+
+func testLateRace(t *storeTest) {
+	h := t.timedOut(thread)
+	winners := t.winners(together(32, func(i int) error {
+		_, err := t.store.Signal(t.Context(), late(h, "sus_1", numbered("d", i)))
+		return err
+	}), engine.ErrRefused)
+	if got := t.load(h); len(winners) != 1 || got.Inbox[core.LateKey("sus_1")].ID != numbered("d", winners[0]) {
+		t.Fatalf("winners %v, inbox %v", winners, got.Inbox)
+	}
+}
+
+// interrupt is the request that asks h's run to pause.
+func interrupt(h core.Head, id string) engine.SignalRequest {
+	return engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.KeyPause, NotInterrupt: id,
+		Signal: core.Signal{Kind: core.SignalPause, ID: id, At: 2000}, Due: 9000}
+}
+
+func testInterrupt(t *storeTest) {
+	h := t.claim(t.start(thread), "w1", 1000)
+	stored := t.signal(interrupt(h, "i1"))
+	_, err := t.store.Signal(t.Context(), interrupt(h, "i2"))
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(stored)
+
+	req := next(stored, 1, "paused")
+	req.Next.Interrupt = "i1"
+	drained := t.commit(req)
+	_, err = t.store.Signal(t.Context(), interrupt(h, "i1"))
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(drained)
+	t.signal(interrupt(h, "i2"))
+
+	done := t.done("thr_b")
+	_, err = t.store.Signal(t.Context(), interrupt(done, "i1"))
+	t.wantErr(err, engine.ErrRefused)
+	t.unchanged(done)
 }

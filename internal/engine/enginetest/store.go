@@ -19,7 +19,6 @@ import (
 type Store interface {
 	engine.Store
 	engine.Overdue
-	Start(ctx context.Context, req engine.StartRequest) (engine.Written, error)
 	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
 	Used(ctx context.Context, tenant, key string) (engine.Key, error)
@@ -34,6 +33,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 		"claim":    claimCases,
 		"commit":   commitCases,
 		"start":    startCases,
+		"held":     heldCases,
 		"signal":   signalCases,
 		"overdue":  overdueCases,
 		"lists":    listCases,

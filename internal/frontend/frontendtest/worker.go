@@ -3,8 +3,11 @@
 package frontendtest
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -22,9 +25,22 @@ type Worker struct {
 
 // Call is a call the model asks for, and how it waits.
 type Call struct {
-	ID, Tool string
-	Kind     core.Kind
-	Schema   json.RawMessage
+	ID, Tool  string
+	Kind      core.Kind
+	Mode      core.ResumeMode
+	Schema    json.RawMessage
+	Deadline  int64
+	Arguments json.RawMessage // an order if nil
+	Shown     json.RawMessage // the arguments it would run with, if they are not the model's
+}
+
+// asked is the call as the model asks for it.
+func (c Call) asked() core.ToolCall {
+	asked := core.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments}
+	if asked.Arguments == nil {
+		asked.Arguments = json.RawMessage(`{"order":"A-17"}`)
+	}
+	return asked
 }
 
 // commit is one write in the making.
@@ -75,17 +91,21 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	return written.Head
 }
 
-// drain journals what is in the inbox; decisions settle their calls.
+// drain journals what is in the inbox, an interrupt last; decisions settle their calls.
 func (w Worker) drain(c *commit) []string {
-	var keys []string
-	for key := range c.head.Inbox {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(c.head.Inbox))
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(btoi(a == core.KeyPause), btoi(b == core.KeyPause)) })
 	for _, key := range keys {
 		w.drainOne(c, key, c.head.Inbox[key])
 	}
 	return keys
+}
+
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (w Worker) drainOne(c *commit, key string, s core.Signal) {
@@ -100,7 +120,16 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	case core.SignalStart, core.SignalMessage:
 		var parts []core.Part
 		w.read(value, &parts)
-		c.say(core.Message{Role: core.RoleUser, Parts: parts})
+		c.hear(key, s.On, parts)
+	case core.SignalPause:
+		c.head.Interrupt = s.ID
+		w.suspend(c, Call{ID: "interrupt:" + w.Random.Text(8), Kind: core.KindInterrupt, Arguments: json.RawMessage("{}")})
+	case core.SignalLate:
+		rec := core.DecisionRecord{CallID: s.Call, Suspension: strings.TrimPrefix(key, core.LateKey("")), Digest: s.Digest, By: s.By, Late: true}
+		w.read(value, &rec.Resume)
+		delete(c.head.Timed, rec.Suspension)
+		c.event(core.EventDecisionRecorded, rec)
+		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
 	case core.SignalDecision:
 		rec := core.DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Applied: true}
 		w.read(value, &rec.Resume)
@@ -110,6 +139,24 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		call := c.head.Calls[s.Call]
 		call.Status, call.Decision = core.CallSucceeded, rec.DecisionID+" "+rec.Digest
 		c.head.Calls[s.Call] = call
+	}
+}
+
+// hear takes up a message as it asks to be: it is held, or ends what is waited for, or just an interrupt.
+func (c *commit) hear(key string, on core.OnPending, parts []core.Part) {
+	if on == core.PendingQueue {
+		c.head.Held = append(c.head.Held, core.Held{Seq: c.seg.Seq, Key: key})
+		c.event(core.EventMessageQueued, map[string]any{"key": key, "parts": parts})
+		return
+	}
+	for id, call := range c.head.Calls {
+		if call.Status == core.CallSuspended && (on == core.PendingAbandon || call.Kind == core.KindInterrupt) {
+			call.Status = core.CallCancelled
+			c.head.Calls[id] = call
+		}
+	}
+	if len(parts) > 0 {
+		c.say(core.Message{Role: core.RoleUser, Parts: parts})
 	}
 }
 
@@ -126,7 +173,7 @@ func count(h *core.Head) {
 			continue
 		}
 		h.Oldest = h.Run
-		if call.Kind != core.KindInput {
+		if call.Kind != core.KindInput && call.Kind != core.KindInterrupt {
 			h.Pending++
 		}
 	}
@@ -157,7 +204,7 @@ func (w Worker) Ask(run string, calls ...Call) core.Head {
 func (c *commit) ask(calls []Call) {
 	m := core.Message{Role: core.RoleAssistant}
 	for _, call := range calls {
-		m.Calls = append(m.Calls, core.ToolCall{ID: call.ID, Name: call.Tool, Arguments: json.RawMessage(`{"order":"A-17"}`)})
+		m.Calls = append(m.Calls, call.asked())
 		c.head.Calls[call.ID] = core.Call{}
 	}
 	c.say(m)
@@ -191,12 +238,47 @@ func (w Worker) Resuspend(run string, call Call) string {
 func (w Worker) suspend(c *commit, call Call) string {
 	id := core.SuspensionID(c.seg.Seq, w.Random.Text(8))
 	known := c.head.Calls[call.ID]
-	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Kind: call.Kind, Sus: id, Times: known.Times + 1}
-	ticket := core.SuspendTicket{Suspension: core.Suspension{ID: id, Action: "approve", Message: "may it?", ResponseSchema: call.Schema},
-		Pending: core.PendingCall{ID: call.ID, Name: call.Tool, Arguments: json.RawMessage(`{"order":"A-17"}`)}}
-	asked := core.ToolCall{ID: call.ID, Name: call.Tool, Arguments: json.RawMessage(`{"order":"A-17"}`)}
-	c.event(core.EventCallSuspended, core.NewSuspendedCall(asked, call.Kind, ticket))
+	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Kind: call.Kind, Mode: call.Mode, Sus: id, Times: known.Times + 1,
+		Deadline: call.Deadline, Pseudo: call.Tool == ""}
+	c.head.Deadline = call.Deadline
+	asked := call.asked()
+	shown := core.PendingCall(asked)
+	if call.Shown != nil {
+		shown.Arguments = call.Shown
+	}
+	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Pending: shown,
+		Suspension: core.Suspension{ID: id, Action: "approve", Message: "may it?", ResponseSchema: call.Schema}})
+	waits.Deadline = call.Deadline
+	c.event(core.EventCallSuspended, waits)
 	return id
+}
+
+// TimeOut lets the deadline of a suspended call decide.
+func (w Worker) TimeOut(run, id string) core.Head {
+	return w.step(run, func(c *commit) {
+		call := c.head.Calls[id]
+		c.event(core.EventDecisionRecorded, core.DecisionRecord{CallID: id, Suspension: call.Sus, By: "deadline", Applied: true, TimedOut: true,
+			Resume: core.Resume{DecisionID: "deadline", Action: core.ActionResume, Error: "nobody answered"}})
+		call.Status = core.CallFailed
+		c.head.Calls[id] = call
+		c.head.Timed[call.Sus] = 1
+		c.head.Deadline = 0
+		rest(&c.head)
+	})
+}
+
+// FinishWith ends the run by a call with these arguments.
+func (w Worker) FinishWith(run string, arguments json.RawMessage, state core.ResponseState) core.Head {
+	return w.FinishBy(run, "fin", state, core.ToolCall{ID: "other", Name: "refund", Arguments: json.RawMessage(`{"output":"not this"}`)},
+		core.ToolCall{ID: "fin", Name: core.FinishTool, Arguments: arguments})
+}
+
+// FinishBy ends the run by the call with this id, after a last turn that asks for these.
+func (w Worker) FinishBy(run, id string, state core.ResponseState, last ...core.ToolCall) core.Head {
+	return w.end(run, core.Reason{Kind: core.NaturalEnd}, func(c *commit) {
+		c.say(core.Message{Role: core.RoleAssistant, Calls: last})
+		c.head.Finish, c.head.Response = id, state
+	})
 }
 
 // Finish ends the run with a last word of the model.
@@ -206,6 +288,13 @@ func (w Worker) Finish(run, text string) core.Head {
 
 // End ends the run; open calls become cancelled.
 func (w Worker) End(run string, reason core.Reason, text string) core.Head {
+	return w.end(run, reason, func(c *commit) {
+		c.say(core.Message{Role: core.RoleAssistant, Parts: core.TextParts(text)})
+		c.head.Response = core.ResponseDone
+	})
+}
+
+func (w Worker) end(run string, reason core.Reason, last func(*commit)) core.Head {
 	return w.step(run, func(c *commit) {
 		for id, call := range c.head.Calls {
 			if !call.Status.Terminal() {
@@ -213,8 +302,9 @@ func (w Worker) End(run string, reason core.Reason, text string) core.Head {
 				c.head.Calls[id] = call
 			}
 		}
-		c.say(core.Message{Role: core.RoleAssistant, Parts: core.TextParts(text)})
+		last(c)
 		c.event(core.EventRunStatus, core.RunState{ID: run, Status: core.RunDone, UpdatedAt: c.now})
-		c.head.Round, c.head.Status, c.head.End, c.head.Response = c.seg.Seq, core.RunDone, &reason, core.ResponseDone
+		c.head.Round, c.head.Status, c.head.End = c.seg.Seq, core.RunDone, &reason
+		c.head.Timed, c.head.Deadline = map[string]int{}, 0
 	})
 }

@@ -1,0 +1,67 @@
+package frontend
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Retry starts a run that goes on from the journal of one that ended in error, with fresh budgets and the newest version of the agent; what
+// the first one was started with still holds. A run is retried once, whoever asks: without a key its own id is one.
+//
+// Answers, looked for in this order: the run that the key stands for; [CodeRunSuperseded] if the thread has a newer run;
+// [CodeRunOpen] while the run is not done; [CodeNotFailed] if it ended otherwise.
+func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Started, error) {
+	if err := readKey(key); err != nil {
+		return Started{}, err
+	}
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return Started{}, err
+	}
+	b, err := f.readRetry(run, cmp.Or(key, "retry:"+run))
+	if err != nil {
+		return Started{}, err
+	}
+	for range lostRaces {
+		if s, known, err := f.known(ctx, c, b); known || err != nil {
+			return s, err
+		}
+		if err := p.cannotRetry(); err != nil {
+			return Started{}, err
+		}
+		b.metadata, b.narrow, b.noMemory = p.head.Metadata, p.head.Narrow, p.head.NoMemory
+		s, _, err := f.follow(ctx, c, p.head, b)
+		if !errors.Is(err, errMoved) {
+			return s, err
+		}
+		if p, err = f.find(ctx, c, run); err != nil {
+			return Started{}, err
+		}
+	}
+	return Started{}, contended()
+}
+
+// readRetry is a start without an input: the journal has it.
+func (f *Frontend) readRetry(run, key string) (beginning, error) {
+	b := beginning{key: key, record: "retry:" + key, nonce: f.random.Text(16), parts: json.RawMessage("null"), retryOf: run}
+	var err error
+	b.digest, err = digest(map[string]string{"retry_of": run})
+	return b, err
+}
+
+// cannotRetry says why the run cannot be retried; nil if it can.
+func (p place) cannotRetry() error {
+	switch {
+	case !p.current:
+		return refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
+	case p.head.Open():
+		return runOpen(p.head.Run, "the run is not done")
+	case p.head.End == nil || p.head.End.Kind != core.Failed:
+		return refuse(CodeNotFailed, "the run did not end in error")
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// argv is the command line for a call; nil if there is nothing to do.
+func (e effect) argv(call core.ToolCall) ([]string, error) {
+	if e.Workspace == "" || len(e.Command) == 0 {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(e.Workspace)
+	if err != nil {
+		return nil, nil // not there, or no directory
+	}
+	defer root.Close()
+	program, ok := e.program()
+	if !ok {
+		return nil, nil
+	}
+	argv := append([]string{program}, e.Command[1:]...)
+	if e.Files == nil {
+		return argv, nil
+	}
+	files, err := inside(root, e.Files(call.Arguments))
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	return append(argv, files...), nil
+}
+
+// program finds the command: by its path, which is relative to the workspace, or on this machine's search path.
+func (e effect) program() (path string, ok bool) {
+	name := e.Command[0]
+	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		name = filepath.Join(e.Workspace, name)
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", false
+	}
+	found, err = filepath.Abs(found) // the command starts in another directory
+	return found, err == nil
+}
+
+// inside are the files that are there. One that leads out of the root, by its name or by a link, refuses them all.
+func inside(root *os.Root, files []string) ([]string, error) {
+	var kept []string
+	for _, file := range files {
+		if !filepath.IsLocal(file) {
+			return nil, fmt.Errorf("%q leads out of the workspace; nothing was run", file)
+		}
+		_, err := root.Stat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("%q cannot be reached inside the workspace; nothing was run", file)
+		}
+		if strings.HasPrefix(file, "-") {
+			file = "." + string(filepath.Separator) + file // a file, not an option
+		}
+		kept = append(kept, file)
+	}
+	return kept, nil
+}
+
+// lingering is how long the output of a command's own children is waited for once it has ended.
+const lingering = time.Second
+
+// execute runs a program and returns what it printed. Its exit code says nothing here. The error is the cause of ctx's end, or that the
+// program could not be started.
+func execute(ctx context.Context, dir string, argv []string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out := &head{most: 2 * MostText} // more than is shown, so that the cut is made where text is shortened
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, lingering
+	group(cmd)
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); exited || err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return string(out.kept), nil
+	}
+	return "", fmt.Errorf("%s could not be run: %w", filepath.Base(argv[0]), err)
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	most int
+	kept []byte
+}
+
+func (h *head) Write(b []byte) (int, error) {
+	if room := h.most - len(h.kept); room > 0 {
+		h.kept = append(h.kept, b[:min(room, len(b))]...)
+	}
+	return len(b), nil
+}

@@ -1,0 +1,114 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// MostText is how much of an effect's text the model is shown, in bytes.
+const MostText = 8 << 10
+
+// EffectRequest is a call that succeeded.
+type EffectRequest struct {
+	Tenant, Thread, Run string
+	Call                core.ToolCall // with the arguments that ran
+	Result              string
+	State               *engine.Pad
+}
+
+// EffectFunc is an effect as a Go function. Its text is shown to the model behind the result; "" for nothing. It may be called
+// twice for one call, after a crash. An error is journaled and neither the call nor the run fails for it.
+type EffectFunc func(ctx context.Context, req EffectRequest) (text string, err error)
+
+// Spec is one effect of a definition, with what it needs to run here.
+type Spec struct {
+	Name    string
+	Follows func(tool string) bool // whether it follows calls of the tool
+
+	// Func is the effect itself if it is a Go function; else it is Command.
+	Func EffectFunc
+
+	// Command is a program and its arguments, run in Workspace. No shell reads it.
+	Command   []string
+	Workspace string
+
+	// Files are the paths that a call's arguments name, relative to Workspace; they are put behind the command. Nil if the command
+	// takes none.
+	Files func(arguments json.RawMessage) []string
+
+	Clock   engine.Clock
+	Timeout time.Duration // of a command; 30 s if zero
+}
+
+// Effect is the hook that runs an effect after the results of tools: of calls that succeeded, and no others.
+//
+// A command that finds nothing to do does nothing and says nothing: its program is not on this machine, its workspace is
+// not there, or the call names no file in it. A path that leads out of the workspace is an error and nothing is run. What the
+// command prints is its text, whatever its exit code; it has no input, and ends with its process group when ctx or its time does.
+func Effect(s Spec) engine.Hook {
+	if s.Timeout <= 0 {
+		s.Timeout = 30 * time.Second
+	}
+	return effect{s}
+}
+
+type effect struct{ Spec }
+
+var _ engine.AfterToolHook = effect{}
+
+func (e effect) Name() string { return "effect " + e.Spec.Name }
+
+// AfterToolExecute implements [engine.AfterToolHook].
+func (e effect) AfterToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall, out core.Outcome) (core.Effects, error) {
+	if out.Status() != core.CallSucceeded || !e.Follows(call.Name) {
+		return core.Effects{}, nil
+	}
+	text, err := e.text(ctx, EffectRequest{Tenant: req.Tenant, Thread: req.Thread, Run: req.Run, Call: call, Result: out.Text, State: req.State})
+	if err != nil {
+		return core.Effects{}, err
+	}
+	return core.Effects{Append: tidy(text)}, nil
+}
+
+func (e effect) text(ctx context.Context, req EffectRequest) (string, error) {
+	if e.Func != nil {
+		return e.Func(ctx, req)
+	}
+	argv, err := e.argv(req.Call)
+	if err != nil || len(argv) == 0 {
+		return "", err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer e.Clock.AfterFunc(e.Timeout, func() { cancel(errTimeout) })()
+	text, err := execute(ctx, e.Workspace, argv)
+	if errors.Is(err, errTimeout) {
+		return "", fmt.Errorf("%s did not end within %s", argv[0], e.Timeout)
+	}
+	return text, err
+}
+
+var errTimeout = errors.New("hook: the time of the command is over")
+
+const cut = "\n[cut off]"
+
+// tidy makes text fit to be shown.
+func tidy(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= MostText {
+		return text
+	}
+	end := MostText - len(cut)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + cut
+}

@@ -1,0 +1,132 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/recording"
+	"github.com/dormouse-dev/dormouse/internal/scripted"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+// build puts everything behind a definition. What it cannot do without and this program does not have is an
+// [engine.ErrNotFound]: a run must not go on without the gates it started with. A function that is gone only fails its calls.
+func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, error) {
+	if err := a.missing(d); err != nil {
+		return engine.Agent{}, err
+	}
+	layers.Policy = a.Policy
+	rules, err := d.Rules(a.Tools.Specs(), layers)
+	if err != nil {
+		return engine.Agent{}, err
+	}
+	model, err := a.model(d)
+	if err != nil {
+		return engine.Agent{}, err
+	}
+	made := engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Model: model, Tools: a.bodies(d), Hooks: a.hooks(d, rules)}
+	if d.Memory != "" {
+		made.Memory, _ = a.Hooks.Memory(d.Memory)
+	}
+	return made, nil
+}
+
+// missing says everything that the definition cannot do without and this program does not have.
+func (a *Agents) missing(d agent.Definition) error {
+	var wrong []error
+	needs := d.Needs()
+	for _, name := range needs.Hooks {
+		if _, ok := a.Hooks.Hook(name); !ok {
+			wrong = append(wrong, lacking{d.Name, "hook", name})
+		}
+	}
+	for _, name := range needs.Memories {
+		if _, ok := a.Hooks.Memory(name); !ok {
+			wrong = append(wrong, lacking{d.Name, "memory", name})
+		}
+	}
+	for _, name := range needs.Effects {
+		if _, ok := a.Hooks.Effect(name); !ok {
+			wrong = append(wrong, lacking{d.Name, "effect", name})
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// lacking is what a definition needs and this program does not have. It is an [engine.ErrNotFound].
+type lacking struct{ agent, sort, name string }
+
+func (l lacking) Error() string {
+	return fmt.Sprintf("agent %s: this program has no %s %q; name one it has, or build one that registers it", l.agent, l.sort, l.name)
+}
+
+func (lacking) Unwrap() error { return engine.ErrNotFound }
+
+func (a *Agents) model(d agent.Definition) (engine.Model, error) {
+	if d.Model.Provider == agent.ProviderScripted {
+		return scripted.New(d.Name, d.Model.Turns)
+	}
+	file := filepath.Join(a.Dir, d.Model.File)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: its recording: %w", d.Name, err)
+	}
+	if core.Digest(text) != d.Model.SHA256 {
+		return nil, fmt.Errorf("agent %s: the recording %s is not the one this version was made with", d.Name, d.Model.File)
+	}
+	conversations, err := recording.Read(bytes.NewReader(text), file)
+	if err != nil {
+		return nil, err
+	}
+	return recording.Model(conversations), nil
+}
+
+func (a *Agents) bodies(d agent.Definition) map[string]engine.Tool {
+	bodies := map[string]engine.Tool{}
+	for _, t := range d.Tools {
+		switch f, ok := a.Tools.Lookup(t.Go); {
+		case t.Go != "" && ok:
+			bodies[t.Name] = f
+		case t.Recorded != nil:
+			bodies[t.Name] = tool.Recorded(t.Recorded)
+		}
+	}
+	return bodies
+}
+
+// hooks are those the definition names, then its effects.
+func (a *Agents) hooks(d agent.Definition, rules *agent.Rules) []engine.Hook {
+	var hooks []engine.Hook
+	for _, name := range d.Hooks {
+		h, _ := a.Hooks.Hook(name)
+		hooks = append(hooks, h)
+	}
+	for _, e := range d.Effects {
+		hooks = append(hooks, a.effect(e, rules))
+	}
+	return hooks
+}
+
+// effect follows the tools the definition names, but for those that change nothing: a pattern may well match them.
+func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
+	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Workspace: e.Workspace}
+	spec.Func, _ = a.Hooks.Effect(e.Go)
+	spec.Follows = func(name string) bool {
+		t, _ := rules.Tool(name)
+		return e.Follows(name) && !t.ReadOnly && !t.Finish
+	}
+	if e.Workspace != "" && !filepath.IsAbs(e.Workspace) {
+		spec.Workspace = filepath.Join(a.Dir, e.Workspace)
+	}
+	if e.Paths != "" {
+		spec.Files = e.Files
+	}
+	return hook.Effect(spec)
+}

@@ -1,0 +1,60 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Describe shows a stored definition to callers.
+func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
+	d, err := agent.Decode(stored.Body)
+	if err != nil {
+		return wire.Agent{}, err
+	}
+	rules, err := d.Rules(a.Tools.Specs(), agent.Layers{})
+	if err != nil {
+		return wire.Agent{}, err
+	}
+	shown := wire.Agent{Name: d.Name, Version: stored.Digest, Description: d.Description, Model: d.Model.Provider,
+		Instructions: d.Instructions, Tools: []wire.Tool{}}
+	for _, t := range d.Tools {
+		spec, _ := rules.Tool(t.Name)
+		shown.Tools = append(shown.Tools, wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters,
+			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)})
+	}
+	return shown, nil
+}
+
+// Check says, in words for the caller, why a run's call may not run with these arguments: they do not fit the tool, or a rule refuses
+// them. [engine.ErrUnavailable] if that cannot be told now. Whoever runs the call asks again, since the rules may have changed.
+func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error {
+	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version})
+	switch {
+	case errors.Is(err, engine.ErrUnavailable):
+		return err
+	case err != nil:
+		return errors.New("the version of the agent that this run started with cannot be used any more")
+	}
+	if _, ok := pinned.Rules.Tool(call.Name); !ok {
+		return errors.New("the tool does not exist any more")
+	}
+	if err := pinned.Rules.Check(call); err != nil {
+		return err
+	}
+	if v := pinned.Rules.Gate(call, core.State{}); v.Effect == core.Deny || v.Effect == core.Block {
+		return errors.New("a rule forbids the call with these arguments: " + v.Reason)
+	}
+	return nil
+}
+
+// Narrow says, in words for the caller, why these are no permissions of a run.
+func (a *Agents) Narrow(raw json.RawMessage) error {
+	_, err := agent.ParseNarrow(raw)
+	return err
+}

@@ -1,0 +1,117 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Run is every tool's body. Those of one round that run side by side are parts of their worker's task.
+func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (out core.Outcome, err error) {
+	w := ctx.Value(workerKey{}).(*worker)
+	of := len(w.begun)
+	c.s.w.Beside(ctx, req.Call.ID, of, func(ctx context.Context) {
+		if of > 1 {
+			c.together++
+		}
+		delete(w.begun, req.Call.ID)
+		out, err = c.body(ctx, req)
+	})
+	return out, err
+}
+
+func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	r := roles[req.Call.Name]
+	c.allowed(req, r)
+	out := c.outcome(req, r)
+	c.note(req, out, c.onceOnly(req, r))
+	c.s.w.Yield(ctx)
+	if c.s.w.Chance(c.s.faults.Pause) {
+		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
+	}
+	req.State.Add(core.ThreadScope, "bodies", 1)
+	req.State.Insert(core.RunScope, "calls", req.Call.ID)
+	if r.tears {
+		_ = req.State.Set(core.RunScope, "torn", req.Call.ID)
+	}
+	if r.panics {
+		panic("a tool's own mistake")
+	}
+	if r.fails {
+		return core.Outcome{}, errors.New(out.Text)
+	}
+	return out, nil
+}
+
+func (c *cast) outcome(req engine.ToolRequest, r role) core.Outcome {
+	text := "did " + string(req.Call.Arguments)
+	if r.fails {
+		return core.Outcome{Failed: true, Text: "failed " + string(req.Call.Arguments)}
+	}
+	if req.Resume != nil {
+		text += " after " + string(req.Resume.Result)
+	}
+	if !c.waits(req, r) {
+		return core.Outcome{Text: text}
+	}
+	return core.Outcome{Ticket: &core.SuspendTicket{ResumeMode: r.self,
+		Suspension: core.Suspension{Action: "confirm", Message: strings.Repeat("sure? ", 1+int(hash(req.Call.ID)%80))}}}
+}
+
+// waits: a body that is handed decisions goes by them; one that is only replayed by its attempt.
+func (c *cast) waits(req engine.ToolRequest, r role) bool {
+	if r.waits == 0 {
+		return false
+	}
+	if r.self == core.PassDecisionToTool {
+		return req.Resume == nil || r.waits == 2 && string(req.Resume.Result) != `"enough"`
+	}
+	return strings.HasSuffix(req.Key, "/0")
+}
+
+// onceOnly says whether this execution carries the promise to happen once.
+func (c *cast) onceOnly(req engine.ToolRequest, r role) bool {
+	return r.spec.Delivery == core.AtMostOnce ||
+		r.spec.Delivery == core.DeliveryDefault && (r.effect == core.Ask || c.s.watched.approved[req.Run+"/"+req.Call.ID])
+}
+
+func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {
+	c.executions = append(c.executions, execution{req.Key, req.Run, req.Call, out})
+	if once {
+		if c.keys[req.Key]++; c.keys[req.Key] > 1 {
+			c.s.wrong("an at-most-once body ran twice under key %s (%s)", req.Key, req.Call.Name)
+		}
+	}
+	if out.Ticket != nil {
+		return
+	}
+	what := req.Run + "/" + req.Call.ID
+	c.happened[what] = out
+	if once {
+		if c.effects[what]++; c.effects[what] > 1 && c.s.plan.jumps == 0 && c.s.truthful() {
+			c.s.wrong("the effect of %s (%s) happened twice", what, req.Call.Name)
+		}
+	}
+}
+
+// allowed is invariant I-4, at the moment a body starts.
+func (c *cast) allowed(req engine.ToolRequest, r role) {
+	what, w := req.Run+"/"+req.Call.ID, c.s.watched
+	shown := w.asked[what]
+	if arguments, edited := w.edited[what]; edited {
+		shown.Arguments = arguments
+	}
+	switch {
+	case r.effect == core.Deny || r.invalid || r.gone || r.spec.Client || r.spec.Finish:
+		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
+	case r.effect == core.Ask && !w.approved[what] && !w.granted[req.Run+"/"+req.Call.Name]:
+		c.s.wrong("I-4: %s ran without approval", what)
+	case w.closed[what] != "":
+		c.s.wrong("I-4: %s (%s) ran although %s", what, req.Call.Name, w.closed[what])
+	case shown.Name != req.Call.Name || string(shown.Arguments) != string(req.Call.Arguments):
+		c.s.wrong("I-4: %s ran as %s %s, and was to run with %s", what, req.Call.Name, req.Call.Arguments, shown.Arguments)
+	}
+}

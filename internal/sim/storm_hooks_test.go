@@ -1,0 +1,104 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// hook counts each phase in the state of the thread, so that what counts is what was committed.
+type hook struct{ *cast }
+
+func (hook) Name() string { return "counting" }
+
+// counted is the key of a phase's counter.
+func counted(p core.Phase) string { return "hook/" + p.String() }
+
+func number(raw json.RawMessage) (n int64) {
+	_ = json.Unmarshal(raw, &n)
+	return n
+}
+
+// count writes half through the pad and half through the effects: both are one write of this phase.
+func (h hook) count(ctx context.Context, req engine.HookRequest, p core.Phase) (core.Effects, error) {
+	h.s.w.Yield(ctx)
+	req.State.Add(core.ThreadScope, counted(p), 1)
+	return core.Effects{State: []core.StateOp{{Scope: core.ThreadScope, Key: counted(p), Op: core.StateAdd, Value: json.RawMessage("1")}}}, nil
+}
+
+func (h hook) RunStart(ctx context.Context, req engine.HookRequest) (core.Effects, error) {
+	return h.count(ctx, req, core.RunStart)
+}
+
+func (h hook) StepStart(ctx context.Context, req engine.HookRequest) (core.Effects, error) {
+	return h.count(ctx, req, core.StepStart)
+}
+
+func (h hook) BeforeInference(ctx context.Context, req engine.HookRequest) (core.Effects, error) {
+	e, err := h.count(ctx, req, core.BeforeInference)
+	e.Context = []core.ContextMessage{{Key: "note", Text: "be brief", Cooldown: 2}}
+	return e, err
+}
+
+func (h hook) AfterInference(ctx context.Context, req engine.HookRequest, _ core.Turn) (core.Effects, error) {
+	return h.count(ctx, req, core.AfterInference)
+}
+
+// BeforeToolExecute also says which bodies are about to run: all of them begin together.
+func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall) (core.Effects, error) {
+	if r := roles[call.Name]; !r.gone {
+		ctx.Value(workerKey{}).(*worker).begun[call.ID] = true
+	}
+	// It takes no time: a step whose time was up between here and its bodies would run fewer of them than were announced.
+	req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 2)
+	return core.Effects{}, nil
+}
+
+func (h hook) AfterToolExecute(ctx context.Context, req engine.HookRequest, _ core.ToolCall, _ core.Outcome) (core.Effects, error) {
+	e, err := h.count(ctx, req, core.AfterToolExecute)
+	e.Append = seen
+	return e, err
+}
+
+// seen is at the end of every result that a hook saw.
+const seen = "[seen]"
+
+func (h hook) StepEnd(ctx context.Context, req engine.HookRequest) (core.Effects, error) {
+	return h.count(ctx, req, core.StepEnd)
+}
+
+func (h hook) RunEnd(ctx context.Context, req engine.HookRequest, _ core.Reason) (core.Effects, error) {
+	return h.count(ctx, req, core.RunEnd)
+}
+
+// control yields and cancels from outside.
+type control struct{ s *stage }
+
+func (c control) ShouldYield(context.Context, engine.RunRef) bool {
+	return c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.yields)
+}
+
+func (c control) IsCancelled(_ context.Context, run engine.RunRef) bool { return c.s.outside[run.Run] }
+
+// memory forgets now and then, unless that would change the conversation.
+type memory struct{ *cast }
+
+func (m memory) Recall(ctx context.Context, _ engine.MemoryRequest) (string, error) {
+	m.s.w.Yield(ctx)
+	if !m.s.plan.calm && m.s.w.Chance(m.s.faults.Rate) {
+		return "", errors.New("nothing comes to mind")
+	}
+	return "remembered", nil
+}
+
+func (m memory) Commit(ctx context.Context, req engine.MemoryRequest) error {
+	m.s.w.Yield(ctx)
+	m.remembered[req.Run]++
+	if m.s.w.Chance(m.s.faults.Rate) {
+		return errors.New("not now")
+	}
+	return nil
+}

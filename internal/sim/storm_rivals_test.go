@@ -1,0 +1,82 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// rival does what callers should not, and what they may.
+func (t *thread) rival(ctx context.Context) {
+	for n := range 8 + int(t.s.w.Upto(20)) {
+		_ = t.s.w.Sleep(ctx, t.s.w.Upto(8*time.Second))
+		if t.id == "" || len(t.runs) == 0 {
+			continue
+		}
+		t.act(ctx, n)
+	}
+}
+
+func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
+
+func (t *thread) act(ctx context.Context, n int) {
+	switch run := t.runs[t.pick(len(t.runs))]; t.pick(12) {
+	case 0:
+		if t.pick(4) == 0 {
+			t.cancel(ctx, run)
+		}
+	case 1, 2:
+		t.say(ctx, fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
+	case 3, 4:
+		if len(t.sent) > 0 {
+			t.sent[t.pick(len(t.sent))](ctx)
+		}
+	case 5:
+		_, _ = t.look(ctx, run)
+	case 6:
+		t.race(ctx)
+	default:
+		t.meddle(ctx)
+	}
+}
+
+func (t *thread) cancel(ctx context.Context, run string) {
+	request := func(ctx context.Context) (wire.Run, error) { return t.s.front.Cancel(ctx, anna, run) }
+	if _, err := persist(ctx, t.s, request); err == nil {
+		t.cancels[run] = true
+	}
+	t.sent = append(t.sent, func(ctx context.Context) {
+		if _, err := once(ctx, request); err == nil {
+			t.cancels[run] = true
+		}
+	})
+}
+
+// meddle decides anything, in any way, on a suspension that somebody once saw, by its id or by its call's.
+func (t *thread) meddle(ctx context.Context) {
+	if len(t.seen) == 0 {
+		return
+	}
+	p := t.seen[len(t.seen)-1-min(t.pick(len(t.seen)), t.pick(len(t.seen)))]
+	run := t.of[p.Suspension.ID]
+	d := wire.Decision{Target: p.Suspension.ID, DecisionID: "rival " + t.s.w.Text(8)}
+	switch t.pick(6) {
+	case 0:
+		d.Target = p.CallID
+	case 1:
+		run = t.runs[t.pick(len(t.runs))]
+	case 2:
+		d.DecisionID = ""
+	}
+	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`}
+	if r := results[t.pick(len(results))]; r != "" {
+		d.Result = json.RawMessage(r)
+	} else if t.pick(3) == 0 {
+		d.Error = "bad"
+	}
+	d.Action = []string{"resume", "cancel", "", "resume"}[t.pick(4)]
+	t.decide(ctx, run, d)
+}

@@ -1,0 +1,58 @@
+package sim_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// settle waits for all callers, ends the faults, and demands that every thread comes to rest: done, or waiting for somebody;
+// what still waits is decided, and every run must end.
+func (s *stage) settle(ctx context.Context) {
+	for s.busy > 0 {
+		_ = s.w.Sleep(ctx, 5*time.Second)
+	}
+	s.faults.Stop()
+	_ = s.w.Sleep(ctx, 2*lease)
+	for _, t := range s.threads {
+		for range 40 {
+			if !t.rest(ctx) {
+				break
+			}
+		}
+		if h, err := s.db.Load(ctx, anna.Tenant, t.id); err == nil && h.Open() {
+			s.wrong("I-5: run %s does not end although everything is decided: %s", h.Run, core.Encode(h))
+		}
+	}
+	_ = s.w.Sleep(ctx, 2*lease)
+}
+
+// rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
+func (t *thread) rest(ctx context.Context) (open bool) {
+	for range 80 {
+		h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+		if err != nil || !h.Open() {
+			return false
+		}
+		if h.Status == core.RunWaiting && len(h.Inbox) == 0 {
+			t.decideAll(ctx, h)
+			return true
+		}
+		_ = t.s.w.Sleep(ctx, 4*time.Second)
+	}
+	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
+	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
+	return false
+}
+
+func (t *thread) decideAll(ctx context.Context, h core.Head) {
+	got, err := t.look(ctx, h.Run)
+	if err == nil && len(got.Pending) == 0 {
+		t.s.wrong("I-5: %s waits, and shows nothing that it waits for: %s", h.Run, core.Encode(h))
+	}
+	for _, p := range got.Pending {
+		t.decide(ctx, h.Run, t.truth(h.Run, p))
+	}
+	_ = t.s.w.Sleep(ctx, time.Second)
+}

@@ -1,0 +1,150 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// meddler pauses runs and lets them go on, answers around and after deadlines, sends messages that give up what waits, or that wait
+// themselves, and retries what failed.
+func (t *thread) meddler(ctx context.Context) {
+	for n := range 6 + int(t.s.w.Upto(14)) {
+		_ = t.s.w.Sleep(ctx, t.s.w.Upto(12*time.Second))
+		if t.id == "" || len(t.runs) == 0 {
+			continue
+		}
+		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(11) {
+		case 0, 1:
+			for range 1 + t.pick(2) {
+				t.pause(ctx, run)
+			}
+		case 2:
+			t.goOn(ctx, run)
+		case 3:
+			t.sayOn(ctx, fmt.Sprintf("abandoning %d %s", n, t.s.w.Text(4)), "abandon")
+		case 4, 5:
+			t.sayOn(ctx, fmt.Sprintf("queued %d %s", n, t.s.w.Text(4)), "queue")
+		case 6:
+			t.s.outside[run] = t.s.outside[run] || t.pick(4) == 0
+		case 7, 8:
+			t.race(ctx)
+		case 9:
+			t.retry(ctx, run)
+		default:
+			t.tooLate(ctx)
+		}
+	}
+}
+
+// again keeps a request that its caller may send again at any time.
+func (t *thread) again(request func(context.Context) error) {
+	t.sent = append(t.sent, func(ctx context.Context) {
+		_, err := once(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, request(ctx) })
+		if !temporary(err) {
+			t.s.known(err)
+		}
+	})
+}
+
+// ask sends a request of which nothing is kept but that it may be sent again, and says what it was refused with.
+func (t *thread) ask(ctx context.Context, request func(context.Context) error) frontend.Code {
+	_, err := persist(ctx, t.s, func(ctx context.Context) (struct{}, error) { return struct{}{}, request(ctx) })
+	t.again(request)
+	return code(err)
+}
+
+func (t *thread) pause(ctx context.Context, run string) {
+	key := "pause " + t.s.w.Text(6)
+	refused := t.ask(ctx, func(ctx context.Context) error {
+		_, err := t.s.front.Interrupt(ctx, anna, run, key)
+		return err
+	})
+	if refused != "" && refused != frontend.CodeRunDone {
+		t.s.wrong("an interrupt of %s was refused: %s", run, refused)
+	}
+}
+
+func (t *thread) goOn(ctx context.Context, run string) {
+	req := wire.ResumeRequest{DecisionID: "on " + t.s.w.Text(6)}
+	t.ask(ctx, func(ctx context.Context) error {
+		answer, err := t.s.front.Resume(ctx, anna, run, req)
+		if err == nil {
+			t.learn(run, wire.Decision{Target: answer.Target}, answer, nil)
+		}
+		return err
+	})
+}
+
+// retry goes on with a run that ended in error; its own id is the key, so that two callers begin one run.
+func (t *thread) retry(ctx context.Context, run string) {
+	t.ask(ctx, func(ctx context.Context) error {
+		got, err := t.s.front.Retry(ctx, anna, run, "")
+		if err != nil {
+			return err
+		}
+		if before, known := t.retried[run]; known && before != got.Run.ID {
+			t.s.wrong("%s was retried as %s and as %s", run, before, got.Run.ID)
+		}
+		t.retried[run] = got.Run.ID
+		t.addRun(got.Run.ID)
+		return nil
+	})
+}
+
+// sayOn sends a message that says what becomes of a run that waits.
+func (t *thread) sayOn(ctx context.Context, text, on string) {
+	t.said[text] = &saidText{}
+	refused := t.ask(ctx, func(ctx context.Context) error {
+		got, err := t.s.front.Message(ctx, anna, t.id, "key of "+text, wire.MessageRequest{Input: core.Encode(text), OnPending: on})
+		if err == nil {
+			t.said[text].accepted = true
+			t.addRun(got.Run.ID)
+		}
+		return err
+	})
+	if refused != "" {
+		t.s.wrong("a message that may not be refused was: %s", refused)
+	}
+}
+
+// race answers a call about when its deadline passes.
+func (t *thread) race(ctx context.Context) {
+	for i := len(t.seen) - 1; i >= max(0, len(t.seen)-8); i-- {
+		p := t.seen[i]
+		if p.Deadline == nil || p.Deadline.Before(t.s.w.Now()) {
+			continue
+		}
+		_ = t.s.w.Sleep(ctx, p.Deadline.Sub(t.s.w.Now())+t.s.w.Upto(6*time.Second)-time.Second)
+		d := t.truth(t.of[p.Suspension.ID], p)
+		d.DecisionID = "racing " + t.s.w.Text(6)
+		t.decide(ctx, t.of[p.Suspension.ID], d)
+		return
+	}
+}
+
+// tooLate answers a call whose deadline was used, if there is one.
+func (t *thread) tooLate(ctx context.Context) {
+	h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+	if err != nil {
+		return
+	}
+	for _, p := range t.seen {
+		if h.Timed[p.Suspension.ID] == 0 {
+			continue
+		}
+		d := t.truth(h.Run, p)
+		d.DecisionID = "late " + t.s.w.Text(6)
+		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) { return t.s.front.Decide(ctx, anna, h.Run, d) })
+		var e *frontend.Error
+		if !errors.As(err, &e) || e.Code != frontend.CodeLateDecision {
+			t.s.wrong("an answer to %s, whose deadline was used, got %v", p.Suspension.ID, err)
+		}
+		return
+	}
+}
