@@ -44,7 +44,11 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	}
 	switch v := d.v.Rules.Gate(call, d.state); v.Effect {
 	case Block:
-		plan, err := d.end(Reason{Kind: Blocked, Detail: v.Reason})
+		reason := orElse(v.Reason, "a rule forbids to finish here.")
+		if err := d.refuse(call, "Blocked: "+reason); err != nil {
+			return Plan{}, false, err
+		}
+		plan, err := d.end(Reason{Kind: Blocked, Detail: reason})
 		return plan, true, err
 	case Allow:
 	default:
