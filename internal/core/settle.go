@@ -19,33 +19,42 @@ func (d *draft) settle() error {
 
 func (d *draft) settleCalls() error {
 	d.cleared = map[string]bool{}
+	if err := d.eachIn(CallResuming, d.settleResuming); err != nil {
+		return err
+	}
+	if err := d.eachIn(CallRunning, d.settleRunning); err != nil {
+		return err
+	}
 	for _, call := range d.round.Calls {
-		if d.h.Calls[call.ID].Status == CallResuming {
-			if err := d.settleResuming(call); err != nil {
+		if c, tracked := d.h.Calls[call.ID]; !tracked || c.Status != CallNew || c.Hold != "" {
+			continue
+		}
+		if on, err := d.settleNew(call); !on || err != nil || d.over != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachIn does something with each call of a status, in call order.
+func (d *draft) eachIn(s CallStatus, do func(ToolCall) error) error {
+	for _, call := range d.round.Calls {
+		if c, tracked := d.h.Calls[call.ID]; tracked && c.Status == s {
+			if err := do(call); err != nil {
 				return err
 			}
 		}
 	}
-	for _, call := range d.round.Calls {
-		c, tracked := d.h.Calls[call.ID]
-		var err error
-		gate := true
-		switch {
-		case !tracked:
-		case c.Status == CallRunning && c.Intent != d.h.Epoch && d.atMostOnce(call):
-			err = d.askOutcome(call)
-		case c.Status == CallRunning:
-			d.cleared[call.ID] = true
-		case c.Status == CallNew && c.Hold == "":
-			gate, err = d.settleNew(call)
-		}
-		if err != nil {
-			return err
-		}
-		if !gate || d.over != nil {
-			break
-		}
+	return nil
+}
+
+// settleRunning clears a call whose body this owner is about to run, or that may run again. Of an at-most-once body that another owner
+// began nobody knows.
+func (d *draft) settleRunning(call ToolCall) error {
+	if d.h.Calls[call.ID].Intent != d.h.Epoch && d.atMostOnce(call) {
+		return d.askOutcome(call)
 	}
+	d.cleared[call.ID] = true
 	return nil
 }
 

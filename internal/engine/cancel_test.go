@@ -46,7 +46,7 @@ func (r *rig) whileRunning(started <-chan struct{}, f func()) {
 }
 
 func TestCancel(t *testing.T) {
-	t.Run("C167 cancelled before the first model call: no step", func(t *testing.T) {
+	t.Run("C167 C189 cancelled before the first model call: no step", func(t *testing.T) {
 		r := newRig(t, says("hello"))
 		r.start("hi")
 		r.must(r.cancel())
@@ -209,7 +209,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestTime(t *testing.T) {
-	t.Run("a body that is stopped near the end of the lease fails with a result; at most once, a person is asked", func(t *testing.T) {
+	t.Run("C183 a body that is stopped near the end of the lease fails with a result; at most once, a person is asked", func(t *testing.T) {
 		for _, delivery := range []core.Delivery{core.AtLeastOnce, core.AtMostOnce} {
 			r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
 			started := make(chan struct{})
@@ -300,7 +300,7 @@ func TestTime(t *testing.T) {
 			t.Errorf("code %q", c)
 		}
 	})
-	t.Run("a stale owner's commit is refused and its step stops", func(t *testing.T) {
+	t.Run("C183 a stale owner's commit is refused and its step stops", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
 		r.tool("slow", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
 			if len(r.ran) == 1 { // another owner, whose clock is ahead, takes the run and finishes it meanwhile

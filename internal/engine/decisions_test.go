@@ -77,7 +77,7 @@ func TestSuspending(t *testing.T) {
 			t.Errorf("mode %s", got)
 		}
 	})
-	t.Run("HA1 a client tool waits in one commit with its turn, and no server body runs", func(t *testing.T) {
+	t.Run("HA1 C112 a client tool waits in one commit with its turn, and no server body runs", func(t *testing.T) {
 		r := uploading(t)
 		r.wantRan()
 		if s := r.suspended("c1"); s.Kind != core.KindClient || s.ResumeMode != core.UseDecisionAsToolResult {
