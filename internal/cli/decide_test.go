@@ -32,6 +32,9 @@ func TestDecideSends(t *testing.T) {
 		{"result taken as it is", []string{"--approve", "--result", "true"},
 			wire.Decision{Action: "resume", Result: json.RawMessage(`true`)}},
 		{"error", []string{"--error", "broken"}, wire.Decision{Error: "broken"}},
+		{"HB28 edited arguments", []string{"--approve", "--arguments", `{"amount":80}`},
+			wire.Decision{Action: "resume", Arguments: json.RawMessage(`{"amount":80}`)}},
+		{"grant", []string{"--approve", "--grant", "run"}, wire.Decision{Action: "resume", Grant: "run"}},
 		{"key", []string{"--approve", "--id", "d1"}, wire.Decision{Action: "resume", DecisionID: "d1"}},
 	}
 	for _, tt := range tests {
@@ -76,7 +79,9 @@ func TestDecideWithoutTarget(t *testing.T) {
 }
 
 func TestDecideNeedsOneAnswer(t *testing.T) {
-	for _, args := range [][]string{{}, {"--approve", "--deny"}, {"--approve", "--error", "x"}, {"--deny", "--result", "1"}, {"--result", "1", "--error", "x"}, {"--result", "{"}} {
+	for _, args := range [][]string{{}, {"--approve", "--deny"}, {"--approve", "--error", "x"}, {"--deny", "--result", "1"}, {"--result", "1", "--error", "x"}, {"--result", "{"},
+		{"--arguments", "{}"}, {"--grant", "run"}, {"--deny", "--arguments", "{}"}, {"--result", "1", "--grant", "run"}, {"--approve", "--arguments", "{"},
+		{"--approve", "--arguments", "@no/such/file"}} {
 		dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...).wantExit(t, cli.ExitUsage)
 	}
 }

@@ -90,7 +90,7 @@ func TestErrorsAsJSON(t *testing.T) {
 }
 
 func TestEveryVerbHasAnExample(t *testing.T) {
-	for _, verb := range []string{"approvals", "decide", "dev", "messages", "replay", "run", "runs", "runs cancel", "version", "watch"} {
+	for _, verb := range []string{"approvals", "decide", "dev", "messages", "replay", "run", "runs", "runs cancel", "version", "watch", "interrupt", "resume", "retry"} {
 		out := dormouse(t, nil, append(strings.Fields(verb), "--help")...)
 		out.wantExit(t, cli.ExitOK)
 		contains(t, out.stdout, "Examples:\n  dormouse "+verb)

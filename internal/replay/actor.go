@@ -95,11 +95,24 @@ func (a *actor) follow(ctx context.Context, run wire.Run) error {
 			a.s.report.Steps += run.Steps
 			return a.ended(run)
 		}
-		if err := a.s.world.Sleep(ctx, look); err != nil {
+		if err := a.s.world.Sleep(ctx, a.patience(run)); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// patience is how long to wait before looking again: where only a deadline will bring news, longer.
+func (a *actor) patience(run wire.Run) time.Duration {
+	for _, p := range run.Pending {
+		if r := a.rulings[p.CallID]; r == nil || !r.silent || p.Kind != core.KindApproval.String() {
+			return look
+		}
+	}
+	if len(run.Pending) == 0 {
+		return look
+	}
+	return 6 * look
 }
 
 // ended refuses an end that a recording cannot have.

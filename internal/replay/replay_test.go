@@ -55,21 +55,19 @@ func everything(o Options) Options {
 
 func TestGatedCallsComeToWhatWasDecided(t *testing.T) {
 	total := Report{}
-	for seed := range uint64(8) {
-		for _, rate := range []float64{0, 0.05} {
-			name := fmt.Sprintf("seed %d, faults %v", seed, rate)
-			t.Run(name, func(t *testing.T) {
-				report, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(seed+100, 8, recording.GenerateOptions{}),
-					Faults: rate, Seed: seed, Parallel: seed%2 == 0, Workers: 16}))
-				check(t, report, err)
-				total.Edited += report.Edited
-				total.Denied += report.Denied
-				total.TimedOut += report.TimedOut
-				total.Late += report.Late
-				total.LateInTime += report.LateInTime
-				total.InPart += report.InPart
-			})
-		}
+	for seed := range uint64(6) {
+		rate := []float64{0, 0.05, 0.1}[seed/2]
+		t.Run(fmt.Sprintf("seed %d, faults %v", seed, rate), func(t *testing.T) {
+			report, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(seed+100, 5, recording.GenerateOptions{}),
+				Faults: rate, Seed: seed, Parallel: seed%2 == 0, Workers: 16}))
+			check(t, report, err)
+			total.Edited += report.Edited
+			total.Denied += report.Denied
+			total.TimedOut += report.TimedOut
+			total.Late += report.Late
+			total.LateInTime += report.LateInTime
+			total.InPart += report.InPart
+		})
 	}
 	if total.Edited == 0 || total.Denied == 0 || total.TimedOut == 0 || total.Late == 0 || total.LateInTime == 0 || total.InPart == 0 {
 		t.Errorf("not all was tried: %+v", total)

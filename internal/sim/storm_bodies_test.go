@@ -11,13 +11,10 @@ import (
 
 // Run is every tool's body. Those of one round that run side by side are parts of their worker's task.
 func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (out core.Outcome, err error) {
-	w := ctx.Value(workerKey{}).(*worker)
-	of := len(w.begun)
-	c.s.w.Beside(ctx, req.Call.ID, of, func(ctx context.Context) {
+	together(ctx, c.s.w, c.s.plan.terms.Parallel, req.Call.ID, func(ctx context.Context, of int) {
 		if of > 1 {
 			c.together++
 		}
-		delete(w.begun, req.Call.ID)
 		out, err = c.body(ctx, req)
 	})
 	return out, err
@@ -27,7 +24,7 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	r := roles[req.Call.Name]
 	c.allowed(req, r)
 	out := c.outcome(req, r)
-	c.note(req, out, c.onceOnly(req, r))
+	c.note(req, out, c.onceOnly(req.Run, req.Call))
 	c.s.w.Yield(ctx)
 	if c.s.w.Chance(c.s.faults.Pause) {
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
@@ -72,10 +69,11 @@ func (c *cast) waits(req engine.ToolRequest, r role) bool {
 	return strings.HasSuffix(req.Key, "/0")
 }
 
-// onceOnly says whether this execution carries the promise to happen once.
-func (c *cast) onceOnly(req engine.ToolRequest, r role) bool {
+// onceOnly says whether a call's body carries the promise to happen once.
+func (c *cast) onceOnly(run string, call core.ToolCall) bool {
+	r := roles[call.Name]
 	return r.spec.Delivery == core.AtMostOnce ||
-		r.spec.Delivery == core.DeliveryDefault && (r.effect == core.Ask || c.s.watched.approved[req.Run+"/"+req.Call.ID])
+		r.spec.Delivery == core.DeliveryDefault && (r.effect == core.Ask || c.s.watched.approved[run+"/"+call.ID])
 }
 
 func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {

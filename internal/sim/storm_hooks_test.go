@@ -49,8 +49,8 @@ func (h hook) AfterInference(ctx context.Context, req engine.HookRequest, _ core
 
 // BeforeToolExecute also says which bodies are about to run: all of them begin together.
 func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall) (core.Effects, error) {
-	if r := roles[call.Name]; !r.gone {
-		ctx.Value(workerKey{}).(*worker).begun[call.ID] = true
+	if !roles[call.Name].gone {
+		announce(ctx, call.ID, h.onceOnly(req.Run, call))
 	}
 	// It takes no time: a step whose time was up between here and its bodies would run fewer of them than were announced.
 	req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 2)
