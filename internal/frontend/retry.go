@@ -13,7 +13,8 @@ import (
 // the first one was started with still holds. A run is retried once, whoever asks: without a key its own id is one.
 //
 // Answers, looked for in this order: the run that the key stands for; [CodeRunSuperseded] if the thread has a newer run;
-// [CodeRunOpen] while the run is not done; [CodeNotFailed] if it ended otherwise.
+// [CodeRunOpen] while the run is not done; [CodeNotFailed] if it ended otherwise than in error or by a
+// stop rule.
 func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Started, error) {
 	if err := readKey(key); err != nil {
 		return Started{}, err
@@ -60,8 +61,8 @@ func (p place) cannotRetry() error {
 		return refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
 	case p.head.Open():
 		return runOpen(p.head.Run, "the run is not done")
-	case p.head.End == nil || p.head.End.Kind != core.Failed:
-		return refuse(CodeNotFailed, "the run did not end in error")
+	case p.head.End == nil || p.head.End.Kind != core.Failed && p.head.End.Kind != core.Stopped:
+		return refuse(CodeNotFailed, "the run neither failed nor was stopped; start a new one")
 	}
 	return nil
 }

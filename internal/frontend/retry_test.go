@@ -89,7 +89,7 @@ func TestWhatCannotBeRetried(t *testing.T) {
 	refused("created", open, "", frontend.CodeRunOpen)
 	waiting, _ := x.waiting(core.KindApproval)
 	refused("waiting", waiting, "", frontend.CodeRunOpen)
-	for _, end := range []core.Reason{{Kind: core.NaturalEnd}, {Kind: core.Cancelled}, {Kind: core.Blocked}, {Kind: core.Stopped, Code: "max_rounds"}} {
+	for _, end := range []core.Reason{{Kind: core.NaturalEnd}, {Kind: core.Cancelled}, {Kind: core.Blocked}} {
 		run := x.start()
 		x.worker.End(run.ID, end, "")
 		refused(end.Kind.String(), run, "", frontend.CodeNotFailed)

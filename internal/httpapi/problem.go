@@ -59,7 +59,7 @@ var problems = []problem{
 	{frontend.CodeRunOpen, 409, "Run open", "The thread has a run that is not done, or that waits for a decision; `run_id` names it. `on_pending` says what a message does to it. Nothing was stored."},
 	{frontend.CodeRunDone, 409, "Run done", "The run is over. Nothing was stored."},
 	{frontend.CodeRunSuperseded, 409, "Run superseded", "The thread has a newer run; only the newest can be retried. Nothing was stored."},
-	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error can be retried. Nothing was stored."},
+	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried. Nothing was stored."},
 	{frontend.CodeNotWaiting, 409, "Not waiting", "The run is not interrupted, so that there is nothing to resume. Nothing was stored."},
 	{frontend.CodeAlreadyDecided, 409, "Already decided", "Another decision on this suspension was first; `winner` shows it. (The same decision again is answered with 200.)"},
 	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used. The first such answer is recorded, and the model is told of it once; nothing else follows."},
