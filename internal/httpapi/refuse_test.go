@@ -105,7 +105,7 @@ func TestTokens(t *testing.T) {
 		path, authorization string
 		status              int
 	}{
-		"no token":       {"/v1/runs", "", 401},
+		"HB22 no token":  {"/v1/runs", "", 401},
 		"a wrong one":    {"/v1/runs", "Bearer guess", 401},
 		"another scheme": {"/v1/runs", "Basic secret", 401},
 		"the hash":       {"/v1/runs", "Bearer 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", 401},

@@ -14,7 +14,7 @@ var commitCases = []storeCase{
 	{"C173 a refused commit leaves neither segment nor head", testCommitAtomic},
 	{"C192 a stale owner's commit is refused, the new owner's works", testCommitStale},
 	{"of two commits with one predecessor one is visible", testCommitRace},
-	{"HF10 the reply was lost: the same commit again is a success", testCommitRepeated},
+	{"C202 HF10 the reply was lost: the same commit again is a success", testCommitRepeated},
 	{"H1 a late copy of a commit is refused after the next one", testCommitCopy},
 	{"H2 a second put of one segment wins over the late first one", testSegmentTwice},
 	{"H6 H7 a commit that closes a door sees an unseen signal", testCommitUnseen},
