@@ -132,13 +132,22 @@ func (d *draft) result(call ToolCall, out Outcome) error {
 	if err != nil {
 		return err
 	}
-	if d.h.Calls[call.ID].Edited != "" && d.h.Calls[call.ID].Status == CallRunning {
+	if d.h.Calls[call.ID].Edited != "" && d.ran(call) {
 		out.Text += "\n(Ran with arguments that a person edited: " + string(d.effective(call).Arguments) + ")"
 	}
 	if added != "" {
 		out.Text += "\n" + added
 	}
 	return d.settleCall(call, out.Status(), out.Text)
+}
+
+// ran says whether the body of a call that gets its result now was executed: by this owner, or by one that was lost and a person has told
+// what came of it.
+func (d *draft) ran(call ToolCall) bool {
+	c := d.h.Calls[call.ID]
+	rec := d.round.Decisions[c.Sus]
+	told := c.Kind == KindUnknownOutcome && rec.Action == ActionResume && (rec.Error != "" || !IsNull(rec.Result))
+	return c.Status == CallRunning || c.Status == CallResuming && told
 }
 
 // refuse fails a call whose body never runs.
