@@ -28,7 +28,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 		d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
 	}
 	d.event(EventCallSuspended, sus, 0)
-	if d.v.Notify {
+	if d.v.Notify && kind != KindInterrupt { // whoever interrupts knows
 		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
 	}
 	d.must = true

@@ -276,8 +276,6 @@ func flags(k core.Kind) string {
 	switch k {
 	case core.KindApproval:
 		return "--approve (or --deny)"
-	case core.KindInterrupt:
-		return "--approve (or: dormouse resume RUN)"
 	case core.KindUnknownOutcome:
 		return "--result JSON (or --error TEXT, --approve to run it, --deny to leave it)"
 	}
