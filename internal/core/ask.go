@@ -24,20 +24,17 @@ func (r Request) Offers(tool string) bool {
 // they are called again.
 func (d *draft) ask() (Plan, error) {
 	step := d.h.Step + 1
-	start, err := d.fire(Firing{Phase: StepStart, Step: step})
-	if err != nil {
-		return Plan{}, err
-	}
-	before, err := d.fire(Firing{Phase: BeforeInference, Step: step})
-	if err != nil {
-		return Plan{}, err
-	}
-	for _, e := range []Effects{start, before} {
+	var e Effects
+	for _, phase := range []Phase{StepStart, BeforeInference} {
+		var err error
+		if e, err = d.fire(Firing{Phase: phase, Step: step}); err != nil {
+			return Plan{}, err
+		}
 		if e.End != nil {
 			return d.end(*e.End)
 		}
 	}
-	request, _ := d.request(before, step)
+	request, _ := d.request(e, step)
 	return Plan{Ask: &request}, nil
 }
 
@@ -101,7 +98,7 @@ func (d *draft) foldTurn() error {
 	}
 	d.over = after.End
 	if d.over == nil {
-		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t))
+		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
 	}
 	d.remember(t)
 	d.must = true

@@ -31,6 +31,17 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 	return Plan{}, false, nil
 }
 
+// finishes says whether a turn does nothing but end the run, in a way that will be accepted.
+func (d *draft) finishes(calls []ToolCall) bool {
+	if len(calls) != 1 {
+		return false
+	}
+	spec, _ := d.v.Rules.Tool(calls[0].Name)
+	var f finishing
+	return spec.Finish && d.h.Calls[calls[0].ID].Status == CallNew && d.v.Rules.Check(calls[0]) == nil && json.Unmarshal(calls[0].Arguments, &f) == nil &&
+		d.v.Rules.Gate(calls[0], d.state).Effect == Allow && !(f.State == ResponseNoOp && d.h.Wrote)
+}
+
 // finishing are the arguments of the finish tool.
 type finishing struct {
 	Output json.RawMessage `json:"output"`

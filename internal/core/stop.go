@@ -148,11 +148,11 @@ func (t Turn) Signature() string {
 	return Digest(Encode(asks))[:12]
 }
 
-// stopOf asks the rules in their declared order; the first that fires counts. A turn that asks for nothing is a natural end even if it
-// also reached a limit.
-func stopOf(rules []StopRule, p Progress) *Reason {
+// stopOf asks the rules in their declared order; the first that fires counts. A turn that ends the run is a natural end even if it also
+// reached a limit.
+func stopOf(rules []StopRule, p Progress, ends bool) *Reason {
 	for _, rule := range rules {
-		if _, isLimit := rule.(limit); isLimit && len(p.Turn.Calls) == 0 {
+		if _, isLimit := rule.(limit); isLimit && ends {
 			continue
 		}
 		if code, detail, stop := rule.Stop(p); stop {

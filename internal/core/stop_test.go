@@ -135,7 +135,7 @@ func TestStopOf(t *testing.T) {
 		{"a match outweighs a natural end", []StopRule{rounds, match}, Progress{Steps: 10, Turn: Turn{Text: "done"}}, "content_match"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := stopOf(c.rules, c.p)
+			got := stopOf(c.rules, c.p, len(c.p.Turn.Calls) == 0)
 			code := ""
 			if got != nil {
 				code = got.Code

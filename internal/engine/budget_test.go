@@ -192,6 +192,15 @@ func TestFinish(t *testing.T) {
 			r.wantConversation("user: hi", "assistant[c1][f][c2]", "tool(c1): echo did {}", "tool(f): Finished.", "tool(c2): calc did {}")
 		}
 	})
+	t.Run("a turn that does nothing but finish outweighs a limit it reached as well; one that will not be accepted does not", func(t *testing.T) {
+		rule, err := core.StopSpec{Type: "max_rounds", Rounds: 1}.Rule()
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited := func(r *rig) { r.terms.Stops = []core.StopRule{rule} }
+		finished(t, limited, calls(finish("f", "done"))).wantFinished("f", core.ResponseDone)
+		finished(t, limited, calls(call("c1", "echo", `{}`), finish("f", "done"))).wantRun(core.RunDone, core.Stopped)
+	})
 	t.Run("HF15 a sibling that waits is waited for", func(t *testing.T) {
 		r := finished(t, func(r *rig) { r.ask("pay") }, calls(finish("f", "done"), call("c1", "pay", `{}`)), says("done"))
 		r.wantRun(core.RunWaiting, 0)

@@ -153,6 +153,24 @@ func TestStepPartial(t *testing.T) {
 			t.Errorf("hooks were called %v", p.order())
 		}
 	})
+	t.Run("HA10 a replay that takes long leaves the model call to the next activation", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
+		r.tool("pay", toolRule{effect: core.Ask, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
+			r.clock.Advance(100 * time.Second)
+			return core.Outcome{Text: "paid"}, nil
+		}})
+		r.play()
+		r.must(r.decide("c1", resume("d", `true`)))
+		r.step()
+		r.wantCalls(map[string]core.CallStatus{"c1": core.CallSucceeded})
+		r.wantAsked(1)
+		if h := r.head(); h.Status != core.RunRunning || h.Lease != 0 || h.Due == 0 {
+			t.Errorf("after the replay: %s, lease %d, due %d", h.Status, h.Lease, h.Due)
+		}
+		r.work()
+		r.wantEnd(core.NaturalEnd, "")
+		r.wantAsked(2)
+	})
 	t.Run("HA10 side by side, what did not begin is begun in the next", func(t *testing.T) {
 		r := newRig(t, calls(call("u1", "unlock", `{}`), call("g1", "guarded", `{}`)), says("done"))
 		r.terms.Parallel = true

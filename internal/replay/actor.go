@@ -156,9 +156,6 @@ func (a *actor) whatHappened(p wire.Pending) wire.Decision {
 	case ok:
 		d.Result = core.Encode(out.Text)
 	}
-	if r := a.rulings[p.CallID]; r != nil && ok {
-		r.reported = true
-	}
 	return d
 }
 

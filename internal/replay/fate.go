@@ -24,9 +24,9 @@ type fate struct {
 
 // How long a gated call may wait, if calls have deadlines at all. One that shall be answered has time for all the faults there are.
 const (
-	shortDeadline = time.Minute
+	shortDeadline = 20 * time.Second
 	longDeadline  = 6 * time.Hour
-	latest        = 15 * time.Second
+	latest        = 10 * time.Second
 )
 
 func (o Options) fate(agent, call string) fate {

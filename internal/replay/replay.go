@@ -1,6 +1,7 @@
 // Package replay runs recorded conversations again, each as a thread and each of its user messages as a run, on the real engine,
 // store, queue and API, and compares what comes out with what was recorded. The recorded turns are the model, the recorded
-// results the tools. With faults, processes are lost and messages go astray on a virtual clock, in an order the seed decides.
+// results the tools. Calls may be gated, and their callers then do what people do: approve, edit, deny, stay silent, answer late; each such
+// call is held to what was decided about it. With faults, processes are lost and messages go astray on a virtual clock, in an order the seed decides.
 package replay
 
 import (

@@ -58,8 +58,8 @@ func TestGatedCallsComeToWhatWasDecided(t *testing.T) {
 	for seed := range uint64(6) {
 		rate := []float64{0, 0.05, 0.1}[seed/2]
 		t.Run(fmt.Sprintf("seed %d, faults %v", seed, rate), func(t *testing.T) {
-			report, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(seed+100, 5, recording.GenerateOptions{}),
-				Faults: rate, Seed: seed, Parallel: seed%2 == 0, Workers: 16}))
+			report, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(seed+100, 3, recording.GenerateOptions{}),
+				Faults: rate, Seed: seed, Parallel: seed%2 == 0, Workers: []int{4, 16}[seed%2]}))
 			check(t, report, err)
 			total.Edited += report.Edited
 			total.Denied += report.Denied
@@ -92,7 +92,7 @@ func TestADeviationIsFound(t *testing.T) {
 
 func TestASeedRepeatsItsRun(t *testing.T) {
 	once := func() Report {
-		r, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(5, 6, recording.GenerateOptions{}), Faults: 0.08, Seed: 21, Workers: 5}))
+		r, err := Run(t.Context(), everything(Options{Conversations: recording.Generate(5, 3, recording.GenerateOptions{}), Faults: 0.08, Seed: 21, Workers: 5}))
 		check(t, r, err)
 		r.Seconds = 0
 		return r

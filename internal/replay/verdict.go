@@ -18,7 +18,6 @@ type ruling struct {
 	answerAt time.Time // when a silent call is answered after all
 	lateSent bool
 	inTime   bool // and it counted
-	reported bool // the process was lost, and the caller told what the call came to
 }
 
 // rule makes the decision that the call's fate says.
@@ -149,8 +148,6 @@ func (a *actor) ranEdited(call core.ToolCall, result core.Message, r *ruling) st
 	switch {
 	case !ok:
 		return fmt.Sprintf("its result is %q", result.Text())
-	case named == "" && r.reported: // the caller's word stands for the result
-		return ""
 	case !strings.Contains(named, string(r.decision.Arguments)):
 		return fmt.Sprintf("its result names %q instead of the edited arguments %s", named, r.decision.Arguments)
 	}

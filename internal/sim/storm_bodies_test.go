@@ -30,6 +30,9 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
 	}
 	req.State.Add(core.ThreadScope, "bodies", 1)
+	if !c.onceOnly(req.Run, req.Call) { // what a lost body wrote that is not run again is lost
+		req.State.Add(core.ThreadScope, "kept", 1)
+	}
 	req.State.Insert(core.RunScope, "calls", req.Call.ID)
 	if r.tears {
 		_ = req.State.Set(core.RunScope, "torn", req.Call.ID)

@@ -134,7 +134,7 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	if r.grants {
 		v.Grant = call.Name
 	}
-	if r.limited && number(state.Get(core.ThreadScope, "bodies"))%3 == 2 {
+	if r.limited && number(state.Get(core.ThreadScope, "kept"))%3 == 2 {
 		v.Effect = core.Deny
 	}
 	return v

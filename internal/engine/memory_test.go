@@ -1,0 +1,208 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// memory remembers what it is given, and fails if it is told to.
+type memory struct {
+	recalls            int
+	seen, given        [][]core.Message
+	recallErr, giveErr error
+	panics             bool
+	silent             bool
+}
+
+func (m *memory) Recall(_ context.Context, req engine.MemoryRequest) (string, error) {
+	m.recalls++
+	m.seen = append(m.seen, req.Messages)
+	if m.panics {
+		panic("secret")
+	}
+	if m.recallErr != nil || m.silent {
+		return "", m.recallErr
+	}
+	return "a bird", nil
+}
+
+func (m *memory) Commit(_ context.Context, req engine.MemoryRequest) error {
+	m.given = append(m.given, req.Messages)
+	if m.panics {
+		panic("secret")
+	}
+	return m.giveErr
+}
+
+// remembered is a run with a memory that has been played.
+func remembered(t *testing.T, m *memory, turns ...core.Turn) *rig {
+	r := newRig(t, turns...)
+	r.memory = m
+	return r.play()
+}
+
+// failures are the details of memory.failed events.
+func (r *rig) failures() (details []string) {
+	for _, e := range r.events() {
+		if e.Type == core.EventMemoryFailed {
+			details = append(details, string(e.Data))
+		}
+	}
+	return details
+}
+
+func TestMemory(t *testing.T) {
+	t.Run("recalled once per run, with its input, and shown to the model", func(t *testing.T) {
+		m := &memory{}
+		r := remembered(t, m, calls(call("c1", "echo", `{}`)), says("done"))
+		r.wantEnd(core.NaturalEnd, "")
+		if m.recalls != 1 || len(m.seen[0]) != 1 || m.seen[0][0].Text() != "hi" {
+			t.Errorf("recalled %d times, for %v", m.recalls, m.seen)
+		}
+		if !shows(r.prompt, "a bird") {
+			t.Errorf("the model saw %+v", r.prompt.Messages)
+		}
+	})
+	t.Run("recalled once over waits and new processes", func(t *testing.T) {
+		m := &memory{}
+		r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
+		r.ask("pay")
+		r.memory = m
+		r.play()
+		r.build(engine.Options{})
+		r.must(r.decide("c1", resume("d", `true`)))
+		r.work()
+		r.wantEnd(core.NaturalEnd, "")
+		if m.recalls != 1 || len(m.given) != 1 {
+			t.Errorf("recalled %d times, given %d times", m.recalls, len(m.given))
+		}
+	})
+	t.Run("nothing to recall is no message", func(t *testing.T) {
+		r := remembered(t, &memory{silent: true}, says("done"))
+		r.wantConversation("user: hi", "assistant: done")
+	})
+	t.Run("given the whole conversation after the end", func(t *testing.T) {
+		m := &memory{}
+		r := remembered(t, m, calls(call("c1", "echo", `{}`)), says("done"))
+		if len(m.given) != 1 {
+			t.Fatalf("given %d times", len(m.given))
+		}
+		var lines []string
+		for _, msg := range m.given[0] {
+			lines = append(lines, line(msg))
+		}
+		r.wantConversation(lines...)
+		if last := lines[len(lines)-1]; last != "assistant: done" {
+			t.Errorf("the last it was given is %q", last)
+		}
+	})
+	t.Run("C224 a memory that fails is journaled and does no harm", func(t *testing.T) {
+		for name, m := range map[string]*memory{"errors": {recallErr: errors.New("secret"), giveErr: errors.New("secret")}, "panics": {panics: true}} {
+			r := remembered(t, m, says("done"))
+			r.wantEnd(core.NaturalEnd, "")
+			r.wantConversation("user: hi", "assistant: done")
+			got := r.failures()
+			if len(got) != 2 || !strings.Contains(got[0], "recall_failed") || !strings.Contains(got[1], "commit_failed") || strings.Contains(strings.Join(got, ""), "secret") {
+				t.Errorf("%s: journaled %v", name, got)
+			}
+			if h := r.head(); h.Response != core.ResponseDone || m.recalls != 1 || len(m.given) != 1 {
+				t.Errorf("%s: response %q, recalled %d times, given %d times", name, h.Response, m.recalls, len(m.given))
+			}
+		}
+	})
+	t.Run("C225 a run that asked for none has none", func(t *testing.T) {
+		m := &memory{}
+		r := newRig(t, says("done"))
+		r.memory = m
+		r.startWith("hi", func(h *core.Head) { h.NoMemory = true })
+		r.work()
+		r.wantEnd(core.NaturalEnd, "")
+		r.wantConversation("user: hi", "assistant: done")
+		if m.recalls != 0 || len(m.given) != 0 || len(r.failures()) != 0 {
+			t.Errorf("recalled %d times, given %d times", m.recalls, len(m.given))
+		}
+		if without := newRig(t, says("done")).play(); r.head().Rev != without.head().Rev {
+			t.Errorf("%d writes, %d without a memory", r.head().Rev, without.head().Rev)
+		}
+	})
+	for _, c := range []struct {
+		name  string
+		end   func(r *rig)
+		kind  core.ReasonKind
+		given int
+	}{
+		{"a stop rule", func(r *rig) { r.stopping(r.t, core.StopSpec{Type: "max_rounds", Rounds: 1}) }, core.Stopped, 1},
+		{"a hook", func(r *rig) {
+			r.watching("p").wants(core.AfterInference, core.Effects{End: &core.Reason{Kind: core.BehaviorRequested}})
+		}, core.BehaviorRequested, 1},
+		{"a block", func(r *rig) { r.tool("echo", toolRule{effect: core.Block}) }, core.Blocked, 0},
+		{"a cancel", func(r *rig) {
+			r.onAsk = func(context.Context, engine.Prompt) error { return r.cancel() }
+		}, core.Cancelled, 0},
+		{"an error", func(r *rig) {
+			r.onAsk = func(context.Context, engine.Prompt) error { return &engine.ModelError{Detail: "no credit"} }
+		}, core.Failed, 0},
+	} {
+		t.Run("C223 ended by "+c.name, func(t *testing.T) {
+			m := &memory{}
+			r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
+			r.memory = m
+			c.end(r)
+			r.play()
+			r.wantRun(core.RunDone, c.kind)
+			if len(m.given) != c.given {
+				t.Errorf("given %d times, want %d", len(m.given), c.given)
+			}
+		})
+	}
+	t.Run("lost between the end and the memory: it is given again, and the run is done once", func(t *testing.T) {
+		m := &memory{}
+		r := newRig(t, says("done"))
+		r.memory = m
+		store := &failing{Store: r.db}
+		r.store = store
+		r.build(engine.Options{})
+		p := r.watching("p")
+		r.memory = &losing{memory: m, lose: func() { store.next = true }}
+		r.start("hi")
+		if !r.stepOrDie() {
+			t.Fatal("the process was not lost")
+		}
+		if h := r.head(); h.End == nil || h.Status == core.RunDone {
+			t.Fatalf("status %s, end %+v", h.Status, h.End)
+		}
+		r.recover()
+		r.wantEnd(core.NaturalEnd, "")
+		if len(m.given) != 2 || p.times("run_end") != 1 {
+			t.Errorf("given %d times, hooks %v", len(m.given), p.order())
+		}
+	})
+}
+
+// losing is a memory behind which the process is lost, once.
+type losing struct {
+	*memory
+	lose func()
+}
+
+func (l *losing) Commit(ctx context.Context, req engine.MemoryRequest) error {
+	if len(l.given) == 0 {
+		l.lose()
+	}
+	return l.memory.Commit(ctx, req)
+}
+
+// startWith creates the run of a new thread with a head of the test's making.
+func (r *rig) startWith(input string, change func(*core.Head)) {
+	r.t.Helper()
+	h := core.Head{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, 0), Agent: "a", Version: "v1", Schema: core.SchemaVersion, Sigs: 1, Born: r.now(), At: r.now(),
+		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}}}
+	change(&h)
+	_, err := r.db.Start(r.ctx, engine.StartRequest{Head: h, Due: r.now() + 5000, Wake: &engine.Delay{}})
+	r.must(err)
+}
