@@ -31,7 +31,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printApprovals(page)
+			return a.printApprovals(list, page)
 		},
 	}
 	flags := cmd.Flags()
@@ -41,7 +41,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printApprovals(page wire.Page[wire.Approval]) error {
+func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) error {
 	if a.json {
 		return a.printJSON(page)
 	}
@@ -59,7 +59,7 @@ func (a *app) printApprovals(page wire.Page[wire.Approval]) error {
 			return err
 		}
 	}
-	return a.printMore("approvals", page.Next)
+	return a.printMore("approvals", list, page.Next)
 }
 
 // answer is one thing a person can say to a waiting call.

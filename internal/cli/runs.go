@@ -73,15 +73,21 @@ func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
 	if err := a.table(rows); err != nil {
 		return err
 	}
-	return a.printMore("runs", page.Next)
+	return a.printMore("runs", list, page.Next)
 }
 
-// printMore says how to see the rest of a list.
-func (a *app) printMore(verb, next string) error {
+// printMore says how to see the rest of a list: the same command, with the cursor.
+func (a *app) printMore(verb string, list client.List, next string) error {
 	if next == "" {
 		return nil
 	}
-	return a.printf("more: dormouse %s --cursor %s\n", verb, next)
+	if list.Status != "" {
+		verb += " --status " + list.Status
+	}
+	if list.Agent != "" {
+		verb += " --agent " + list.Agent
+	}
+	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), list.Limit, next)
 }
 
 func (a *app) cancelCommand() *cobra.Command {

@@ -89,7 +89,7 @@ func TestRuns(t *testing.T) {
 	})
 	out := dormouse(t, s, "runs", "--status", "waiting", "--agent", "refund-desk", "--limit", "2")
 	out.wantExit(t, cli.ExitOK)
-	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "more: dormouse runs --cursor c2")
+	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "more: dormouse runs --status waiting --agent refund-desk --limit 2 --cursor c2")
 	contains(t, s.last("GET").query, "status=waiting", "agent=refund-desk", "limit=2")
 
 	out = dormouse(t, s, "runs", "cancel", runID)

@@ -64,9 +64,10 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 	case SignalLate:
 		return d.drainLate(strings.TrimPrefix(key, LateKey("")), s, value)
 	case SignalPause:
-		if apply {
+		if apply && !d.paused() {
 			return d.pause(s.ID)
 		}
+		d.event(EventInterruptRecorded, map[string]any{"id": s.ID, "by": s.By, "applied": false}, 0)
 		return nil
 	case SignalCancel:
 		return nil // the end says it

@@ -95,7 +95,10 @@ const (
 	EventHookFailed       EventType = "hook.failed"
 	EventMemoryFailed     EventType = "memory.failed"
 	EventMessageQueued    EventType = "message.queued"
-	EventRunStatus        EventType = "run.status"
+	// EventInterruptRecorded is an interrupt that changed nothing: the run was paused already, or ended with it. One that does suspends the
+	// run's own call.
+	EventInterruptRecorded EventType = "interrupt.recorded"
+	EventRunStatus         EventType = "run.status"
 )
 
 // Event is one thing that happened, numbered without gaps per thread.

@@ -103,9 +103,6 @@ func (d *draft) lapse(call ToolCall, c Call) Resume {
 // pause makes the run wait until it is told to go on. What it was about to do is done then.
 func (d *draft) pause(id string) error {
 	d.h.Interrupt = id
-	if d.paused() {
-		return nil
-	}
 	return d.waitItself(KindInterrupt, SuspendTicket{ResumeMode: UseDecisionAsToolResult, Suspension: Suspension{Action: "continue",
 		Message: "The run was interrupted. It goes on when it is resumed, or with a message."}})
 }

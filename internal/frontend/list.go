@@ -9,17 +9,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// List says which part of a list is wanted. Pages are read first and filtered then, so that one may be short, even empty,
-// with more behind it. They also end early once they are heavy ([pageBytes]), for which they are read in pieces.
+// List says which part of a list is wanted. A page is read in pieces until it has what was asked for; it ends early once it is heavy
+// ([pageBytes]) or so much was passed over ([mostLooked]), so that one may be short, even empty, with more behind it.
 type List struct {
 	Status string // of runs; empty for all
 	Agent  string // empty for all
-	Limit  int    // at most so many are read
+	Limit  int    // at most so many runs
 	Cursor string // of the page before; empty for the first
 }
 
-// listPiece is how many runs of a list are read at once.
-const listPiece = 10
+// listPiece is how many runs of a list are read at once, and mostLooked how many for one page.
+const (
+	listPiece  = 10
+	mostLooked = 500
+)
 
 // Runs lists runs, newest first.
 func (f *Frontend) Runs(ctx context.Context, c Caller, q List) (wire.Page[wire.Run], error) {
@@ -42,7 +45,10 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 		read: func(cursor string, n int) ([]core.Record, string, error) {
 			return f.store.Runs(ctx, c.Tenant, thread, cursor, n)
 		},
-		show:  func(records []core.Record) ([]wire.Run, error) { return f.shown(ctx, c, q, records) },
+		show: func(records []core.Record) ([]wire.Run, int, error) {
+			runs, err := f.shown(ctx, c, q, records)
+			return runs, len(runs), err
+		},
 		weigh: weighRun,
 	})
 }
@@ -50,7 +56,7 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 // list is how a list is read from the store, shown to callers and weighed.
 type list[From, To any] struct {
 	read  func(cursor string, n int) (rows []From, next string, err error)
-	show  func([]From) ([]To, error)
+	show  func([]From) (items []To, fit int, err error) // fit: how many of the rows were wanted
 	weigh func(To) int
 }
 
@@ -62,7 +68,7 @@ type listed[T any] struct {
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
 func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
 	page := wire.Page[To]{Items: []To{}, Next: cursor}
-	for weight := 0; most > 0 && weight < pageBytes; most -= listPiece {
+	for weight, looked := 0, 0; most > 0 && weight < pageBytes && looked < mostLooked; {
 		found, err := try(ctx, f, func() (listed[From], error) {
 			rows, next, err := l.read(page.Next, min(most, listPiece))
 			return listed[From]{rows, next}, err
@@ -70,10 +76,12 @@ func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most 
 		if err != nil {
 			return page, listRefused(err)
 		}
-		items, err := l.show(found.rows)
+		items, fit, err := l.show(found.rows)
 		if err != nil {
 			return page, err
 		}
+		most -= fit
+		looked += len(found.rows)
 		for _, item := range items {
 			weight += l.weigh(item)
 		}
@@ -133,27 +141,27 @@ func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[w
 		read: func(cursor string, n int) ([]core.Head, string, error) {
 			return f.store.Approvals(ctx, c.Tenant, cursor, n)
 		},
-		show:  func(heads []core.Head) ([]wire.Approval, error) { return f.approvalsOf(ctx, q, heads) },
+		show:  func(heads []core.Head) ([]wire.Approval, int, error) { return f.approvalsOf(ctx, q, heads) },
 		weigh: func(a wire.Approval) int { return weighPending(a.Pending) },
 	})
 }
 
-func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) ([]wire.Approval, error) {
-	var approvals []wire.Approval
+func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
 	for _, h := range heads {
 		if q.Agent != "" && h.Agent != q.Agent {
 			continue
 		}
 		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		fit++
 		for _, w := range waiting {
 			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
 				Since: wire.Millis(w.since), Pending: pendingOf(w)})
 		}
 	}
-	return approvals, nil
+	return approvals, fit, nil
 }
 
 // Thread reads a conversation's newest state.

@@ -253,6 +253,18 @@ func TestLists(t *testing.T) {
 	}
 }
 
+func TestAFilteredPageIsFilledPastWhatDoesNotFit(t *testing.T) {
+	x := newFixture(t, nil)
+	old, _ := x.waiting(core.KindApproval)
+	for range 25 {
+		x.worker.Finish(x.start().ID, "done")
+	}
+	page, err := x.Runs(t.Context(), anna, frontend.List{Status: "waiting", Limit: 1})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != old.ID {
+		t.Errorf("%d runs, next %q, %v", len(page.Items), page.Next, err)
+	}
+}
+
 func TestAgents(t *testing.T) {
 	x := newFixture(t, nil)
 	page, err := x.Agents(t.Context(), anna)
