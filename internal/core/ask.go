@@ -140,8 +140,8 @@ func (d *draft) newRound(t Turn, request Request) error {
 		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)
 		why := ""
 		switch {
-		case i >= d.v.Limits.Calls:
-			why = fmt.Sprintf("Not run: one turn may ask for at most %d tool calls.", d.v.Limits.Calls)
+		case len(old)+i >= d.v.Limits.Calls:
+			why = fmt.Sprintf("Not run: at most %d tool calls may be open at a time.", d.v.Limits.Calls)
 		case !request.Offers(c.Name):
 			why = fmt.Sprintf("Not run: the tool %q is not offered in this step.", c.Name)
 		default:
@@ -150,7 +150,7 @@ func (d *draft) newRound(t Turn, request Request) error {
 		if err := d.settleCall(c, CallFailed, why); err != nil {
 			return err
 		}
-		if i >= d.v.Limits.Calls {
+		if len(old)+i >= d.v.Limits.Calls {
 			delete(d.h.Calls, c.ID)
 		}
 	}

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // draft is the next commit while it is being put together: a copy of the head and the segment that goes with it.
@@ -23,8 +22,14 @@ type draft struct {
 }
 
 func newDraft(v View) *draft {
-	return &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{},
-		round: Round{Calls: slices.Clone(v.Round.Calls), Decisions: cloneMap(v.Round.Decisions)}}
+	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{},
+		round: Round{Decisions: cloneMap(v.Round.Decisions)}}
+	for _, call := range v.Round.Calls {
+		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" { // a pseudo-call that is settled is forgotten
+			d.round.Calls = append(d.round.Calls, call)
+		}
+	}
+	return d
 }
 
 func (d *draft) dirty() bool {
@@ -159,7 +164,8 @@ func (d *draft) begin(call ToolCall) error {
 // settled is the event that tells of each terminal status.
 var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
 
-// settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result.
+// settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result, and the head
+// forgets it.
 func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
 	if d.h.Calls[call.ID].Status != CallRunning {
 		d.must = true // a verdict on the state as it is now: no later body may change it
@@ -167,10 +173,12 @@ func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error 
 	if err := d.move(call.ID, status); err != nil {
 		return err
 	}
-	m := 0
-	if !d.h.Calls[call.ID].Pseudo {
-		m = d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
+	if d.h.Calls[call.ID].Pseudo {
+		d.event(settled[status], d.callState(call), 0)
+		delete(d.h.Calls, call.ID)
+		return nil
 	}
+	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
 	d.event(settled[status], d.callState(call), m)
 	return nil
 }

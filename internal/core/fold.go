@@ -30,8 +30,8 @@ func (d *draft) startRun() error {
 			d.message(Message{Role: RoleSystem, Parts: TextParts(effects.Recall)})
 		}
 		d.over = effects.End
-		if effects.Wait != nil {
-			if err := d.waitItself(KindInput, *effects.Wait); err != nil {
+		if t := effects.Wait; t != nil {
+			if err := d.waitItself(kindOf(t.ResumeMode), *t); err != nil {
 				return err
 			}
 		}
@@ -49,12 +49,38 @@ func (d *draft) foldOutcomes() error {
 			return err
 		}
 	}
+	begun := 0
 	for _, o := range d.v.Outcomes {
+		if begun != o.Batch {
+			begun = o.Batch
+			if err := d.beginBatch(begun); err != nil {
+				return err
+			}
+		}
+		call, _ := d.call(o.CallID)
+		if err := d.foldOutcome(call, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginBatch folds in what came before the bodies of a batch: each of them has seen what the hooks before all of them wrote.
+func (d *draft) beginBatch(batch int) error {
+	for _, o := range d.v.Outcomes {
+		if o.Batch != batch {
+			continue
+		}
 		call, ok := d.call(o.CallID)
 		if !ok {
 			return fmt.Errorf("core: an outcome for call %q, which is not in this round", o.CallID)
 		}
-		if err := d.foldOutcome(call, o); err != nil {
+		d.letThrough(call) // if its gate opened after the last commit
+		if err := d.begin(call); err != nil {
+			return err
+		}
+		d.change(call.ID, func(c *Call) { c.Ready = 0 })
+		if _, err := d.takeFired(BeforeToolExecute, call.ID); err != nil {
 			return err
 		}
 	}
@@ -63,13 +89,6 @@ func (d *draft) foldOutcomes() error {
 
 func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	amo := d.atMostOnce(call)
-	d.letThrough(call) // if its gate opened after the last commit
-	if err := d.begin(call); err != nil {
-		return err
-	}
-	if _, err := d.takeFired(BeforeToolExecute, call.ID); err != nil {
-		return err
-	}
 	if amo {
 		d.must = true
 	}
@@ -159,10 +178,7 @@ func (d *draft) refuse(call ToolCall, why string) error {
 func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	kind := o.Kind
 	if kind == KindNone {
-		kind = KindInput
-		if o.Ticket.ResumeMode == ReplayToolCall {
-			kind = KindApproval
-		}
+		kind = kindOf(o.Ticket.ResumeMode)
 	}
 	if err := d.suspend(call, kind, *o.Ticket); err != nil {
 		return err
@@ -176,6 +192,14 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 		behind = behind || other.ID == call.ID
 	}
 	return nil
+}
+
+// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else is to be answered.
+func kindOf(m ResumeMode) Kind {
+	if m == ReplayToolCall {
+		return KindApproval
+	}
+	return KindInput
 }
 
 func (d *draft) call(id string) (ToolCall, bool) {

@@ -133,7 +133,9 @@ type Call struct {
 	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
 	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
 	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
+	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
 	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
+	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted
 	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
 	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
 }

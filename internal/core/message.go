@@ -87,6 +87,9 @@ func (d *draft) abandon(key string, s Signal) error {
 	given := map[string]string{}
 	for id, c := range d.h.Calls {
 		switch {
+		case c.Status == CallSuspended && c.Pseudo: // to go on without an answer is no yes
+			given[id] = ""
+			d.over = &Reason{Kind: Blocked, Detail: "nobody answered what the run waited for before its first step"}
 		case c.Status == CallSuspended && c.Kind == KindUnknownOutcome:
 			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
 		case c.Status == CallSuspended:

@@ -165,8 +165,10 @@ func (d *draft) decide() (Plan, error) {
 
 // goOn settles what can be settled and asks what is next.
 func (d *draft) goOn() (Plan, error) {
-	if err := d.settle(); err != nil {
-		return Plan{}, err
+	if d.over == nil {
+		if err := d.settle(); err != nil {
+			return Plan{}, err
+		}
 	}
 	if d.over != nil {
 		return d.end(*d.over)
@@ -228,15 +230,19 @@ func (d *draft) next() (Plan, error) {
 }
 
 // goesOn says whether the model is asked although calls wait: the definition wants it, there is something new for the model to see,
-// and what waits is a call of the model's.
+// what waits is a call of the model's, and the head has room for more.
 func (d *draft) goesOn() bool {
 	if !d.v.Rules.Terms().Continue || d.h.Told {
 		return false
 	}
+	open := 0
 	for _, c := range d.h.Calls {
 		if c.Pseudo && !c.Status.Terminal() {
 			return false
 		}
+		if !c.Status.Terminal() {
+			open++
+		}
 	}
-	return true
+	return open < d.v.Limits.Calls
 }

@@ -98,7 +98,20 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
 	d.h.Lease = 0
 	due := d.deadline()
-	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
+	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true})}, nil
+}
+
+// longestWake is how far ahead a wake-up can be sent everywhere, in ms; the sweep finds later deadlines, a little late.
+const longestWake = 15 * 60 * 1000
+
+// wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
+func (d *draft) wakeAt(deadline int64) *int64 {
+	delay := deadline - d.v.Now
+	if deadline == 0 || delay > longestWake {
+		return nil
+	}
+	delay = max(0, delay)
+	return &delay
 }
 
 // pending lists what the run waits for, in call order, and what kind of wait it is.

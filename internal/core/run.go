@@ -56,8 +56,8 @@ func (d *draft) run(batch []ToolCall) (Plan, error) {
 func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
-		if d.h.Calls[call.ID].Intent == d.h.Epoch {
-			continue // its hooks were called before the intent was committed
+		if c := d.h.Calls[call.ID]; c.Intent == d.h.Epoch || c.Ready == d.h.Epoch {
+			continue // its hooks were called before the last commit
 		}
 		i, runs, err := d.before(call, s)
 		switch {
@@ -65,6 +65,7 @@ func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 			return s, false, err
 		case !runs:
 			refused = true
+			s = d.state
 		case i >= 0 && d.checkState(d.v.Fired[i].State) == nil:
 			s = s.Apply(d.v.Fired[i].State)
 		}
@@ -96,18 +97,13 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 		if !d.atMostOnce(call) || d.h.Calls[call.ID].Intent == d.h.Epoch {
 			continue
 		}
-		i, runs, err := d.before(call, d.state)
+		runs, err := d.readyFor(call)
 		if err != nil {
 			return false, err
 		}
 		if !runs {
 			refused = true
 			continue
-		}
-		if i >= 0 {
-			if err := d.take(i); err != nil {
-				return false, err
-			}
 		}
 		if err := d.begin(call); err != nil {
 			return false, err
@@ -116,6 +112,18 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 		d.must = true
 	}
 	return refused, nil
+}
+
+// readyFor calls the hooks before a body whose intent is about to be committed, and folds in what they want.
+func (d *draft) readyFor(call ToolCall) (runs bool, err error) {
+	if d.h.Calls[call.ID].Ready == d.h.Epoch {
+		return true, nil
+	}
+	i, runs, err := d.before(call, d.state)
+	if err == nil && runs && i >= 0 {
+		err = d.take(i)
+	}
+	return runs, err
 }
 
 // before calls the hooks before a body, on the state that it will see; one that refuses fails the call. i is where their answer is, -1 if
@@ -132,10 +140,28 @@ func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	case e.Refuse == "":
 		return i, true, nil
 	}
-	if err := d.take(i); err != nil {
+	if err := d.readyUpTo(i); err != nil {
 		return i, false, err
 	}
 	return i, false, d.refuse(call, d.v.Fired[i].Refuse)
+}
+
+// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before them wrote. The calls that were let
+// through are ready; their hooks are not called again by this owner.
+func (d *draft) readyUpTo(refusal int) error {
+	for i := range refusal + 1 {
+		done := d.v.Fired[i]
+		if done.Phase != BeforeToolExecute || d.took[i] {
+			continue
+		}
+		if err := d.take(i); err != nil {
+			return err
+		}
+		if c := d.h.Calls[done.Call]; i < refusal && !c.Status.Terminal() {
+			d.change(done.Call, func(c *Call) { c.Ready = d.h.Epoch })
+		}
+	}
+	return nil
 }
 
 func (d *draft) body(call ToolCall, s State) BodyRun {

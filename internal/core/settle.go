@@ -107,8 +107,8 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	runs := d.effective(call)
 	v := d.v.Rules.Gate(runs, d.state)
 	c := d.h.Calls[call.ID]
-	approved := c.Approved || v.Effect == Ask && d.granted(v.Grant)
-	if v.Effect == Ask && approved {
+	granted := v.Effect == Ask && !c.Approved && d.granted(v.Grant)
+	if v.Effect == Ask && (c.Approved || granted) {
 		v.Effect = Allow
 	}
 	if v.Effect != Allow && c.Status == CallNew && len(d.cleared) > 0 {
@@ -134,7 +134,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 		return true, d.suspend(call, KindClient, SuspendTicket{ResumeMode: UseDecisionAsToolResult,
 			Suspension: Suspension{Action: "execute", Message: "Run " + call.Name + " and send its result."}})
 	}
-	d.change(call.ID, func(c *Call) { c.Approved = approved })
+	d.change(call.ID, func(c *Call) { c.Granted = granted })
 	d.cleared[call.ID] = true
 	return true, nil
 }
@@ -233,7 +233,7 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 	if !ok {
 		return true
 	}
-	return spec.Delivery == AtMostOnce || spec.Delivery == DeliveryDefault && c.Approved
+	return spec.Delivery == AtMostOnce || spec.Delivery == DeliveryDefault && (c.Approved || c.Granted)
 }
 
 // askOutcome is for an at-most-once body whose end nobody saw.

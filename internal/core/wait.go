@@ -138,8 +138,8 @@ func (d *draft) settlePseudo(call ToolCall, rec DecisionRecord) error {
 	case rec.Action == ActionCancel, rec.Error != "":
 		status = CallCancelled
 		d.over = &Reason{Kind: Blocked, Detail: orElse(rec.Error, orElse(rec.Reason, "what the run waited for before its first step was refused"))}
-	default:
-		d.message(Message{Role: RoleSystem, Parts: TextParts(orElse(resultText(rec.Result), "Approved."))})
+	case !IsNull(rec.Result):
+		d.message(Message{Role: RoleSystem, Parts: TextParts(resultText(rec.Result))})
 		d.h.Told = false
 	}
 	return d.settleCall(call, status, "")

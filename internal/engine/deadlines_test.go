@@ -72,6 +72,16 @@ func TestDeadlines(t *testing.T) {
 			t.Error("the call did not go suspended, resuming, failed")
 		}
 	})
+	t.Run("a near deadline is used when it passes, without the sweep", func(t *testing.T) {
+		r := timed(t, core.Deadline{Within: 60_000})
+		r.clock.Advance(time.Minute - time.Millisecond)
+		r.work()
+		r.wantRun(core.RunWaiting, 0)
+		r.clock.Advance(time.Millisecond)
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantRan()
+	})
 	t.Run("HC1 a wake-up after the deadline settles it without the sweep", func(t *testing.T) {
 		r := timed(t, core.Deadline{Within: hour})
 		r.clock.Advance(time.Hour)

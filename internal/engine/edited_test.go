@@ -156,7 +156,7 @@ func TestGrants(t *testing.T) {
 				intents++
 			}
 		}
-		if intents != 2 || !r.head().Calls["c2"].Approved {
+		if intents != 2 || !r.head().Calls["c2"].Granted {
 			t.Errorf("%d started, c2 %+v", intents, r.head().Calls["c2"])
 		}
 	})

@@ -182,15 +182,40 @@ func (e *Engine) ruled(agent Agent) core.Rules {
 
 func (r ruled) Terms() core.Terms { return r.terms }
 
-// Gate implements [core.Rules]: the strictest of all verdicts, the definition's first.
+// Gate implements [core.Rules]: the strictest of all verdicts, the definition's first. Where several ask, one approval answers all, and
+// grants only what all of them would.
 func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
 	v := r.Rules.Gate(call, state)
 	for _, gate := range r.gates {
-		if other := r.ask(gate, call, state); other != nil {
-			v = core.Stricter(v, *other)
+		other := r.ask(gate, call, state)
+		if other == nil {
+			continue
 		}
+		if other.Grant != "" {
+			other.Grant = gate.(Hook).Name() + ":" + other.Grant
+		}
+		if v.Effect == core.Ask && other.Effect == core.Ask {
+			v = askBoth(v, *other)
+			continue
+		}
+		v = core.Stricter(v, *other)
 	}
 	return v
+}
+
+func askBoth(a, b core.Verdict) core.Verdict {
+	switch {
+	case a.Reason == "":
+		a.Reason = b.Reason
+	case b.Reason != "":
+		a.Reason += " " + b.Reason
+	}
+	if a.Grant == "" || b.Grant == "" {
+		a.Grant = ""
+		return a
+	}
+	a.Grant += "+" + b.Grant
+	return a
 }
 
 func (r ruled) ask(gate ToolGateHook, call core.ToolCall, state core.State) (v *core.Verdict) {

@@ -1,0 +1,147 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// A grant on the definition's rule must not lift what a hook's gate asks.
+func TestAGrantDoesNotLiftWhatAHookAsks(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{"amount":1}`)), calls(call("c2", "pay", `{"amount":5000}`)), says("ok"))
+	r.tool("pay", toolRule{effect: core.Ask, grant: "pay:rule1", reason: "rule"})
+	p := r.watching("guard")
+	p.gate = func(c core.ToolCall, _ core.State) *core.Verdict {
+		if string(c.Arguments) == `{"amount":5000}` {
+			return &core.Verdict{Effect: core.Ask, Reason: "guard asks: large"}
+		}
+		return nil
+	}
+	r.play()
+	d := core.Resume{DecisionID: "d1", Action: core.ActionResume, Grant: core.GrantRun}
+	r.must(r.decide("c1", d))
+	r.work()
+	if len(r.ran) > 1 {
+		t.Errorf("c2 ran although the hook asks about it and no grant is the hook's: %v", r.ran)
+	}
+}
+
+// A call let through by a grant stays approved when the state changes and another gate asks.
+func TestAGrantCountsForTheVerdictItWasGivenOn(t *testing.T) {
+	r := newRig(t, calls(call("c0", "pay", `{}`)), calls(call("a", "calc", `{}`), call("b", "pay", `{"n":2}`)), says("ok"))
+	r.tool("pay", toolRule{effect: core.Ask, gate: func(c core.ToolCall, s core.State) core.Verdict {
+		if s.Get(core.RunScope, "alarm") != nil {
+			return core.Verdict{Effect: core.Ask, Reason: "alarm", Grant: "other"}
+		}
+		return core.Verdict{Effect: core.Ask, Grant: "k"}
+	}})
+	r.tool("calc", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		r.must(req.State.Set(core.RunScope, "alarm", true))
+		return core.Outcome{Text: "alarm raised"}, nil
+	}})
+	r.play()
+	r.must(r.decide("c0", core.Resume{DecisionID: "d1", Action: core.ActionResume, Grant: core.GrantRun}))
+	r.work()
+	if len(r.ran) > 2 {
+		t.Errorf("b ran: %v", r.ran)
+	}
+}
+
+// abandon on the wait of run start: the gate before the first step is lifted by any message.
+func TestAbandoningTheWaitBeforeTheFirstStepIsNoYes(t *testing.T) {
+	r := newRig(t, calls(call("c1", "echo", `{}`)), says("ok"))
+	p := r.watching("guard")
+	p.wants(core.RunStart, core.Effects{Wait: &core.SuspendTicket{Suspension: core.Suspension{Action: "approve", Message: "may this run begin?"}}})
+	r.play()
+	r.wantRun(core.RunWaiting, 0)
+	r.must(r.signal(core.MessageKey("m1"), core.Signal{Kind: core.SignalMessage, On: core.PendingAbandon, Value: core.Encode(core.TextParts("never mind"))}))
+	r.work()
+	if len(r.ran) > 0 {
+		t.Errorf("ran %v; run %v", r.ran, r.head().End)
+	}
+}
+
+// In a parallel batch, what hooks wrote before all bodies is folded in after the body of an earlier call.
+func TestHooksBeforeABatchCountBeforeItsBodies(t *testing.T) {
+	r := newRig(t, calls(call("a", "wa", `{}`), call("b", "wb", `{}`)), says("ok"))
+	r.terms.Parallel = true
+	p := r.watching("h")
+	p.at[core.BeforeToolExecute] = func(v visit) (core.Effects, error) {
+		if v.call.ID == "b" {
+			return sets("k", `"hook"`), nil
+		}
+		return core.Effects{}, nil
+	}
+	saw := ""
+	r.writing("wa", func(p *engine.Pad) { saw = string(p.Get(core.RunScope, "k")); _ = p.Set(core.RunScope, "k", "body") })
+	r.writing("wb", func(p *engine.Pad) {})
+	r.play()
+	if saw != `"hook"` {
+		t.Errorf("the body saw %s", saw)
+	}
+	r.wantState(core.RunScope, "k", `"body"`)
+}
+
+// A counter that a hook keeps with Get and Set: refusing the second of a batch loses a count.
+func TestAHookThatRefusesHasSeenThoseBefore(t *testing.T) {
+	r := newRig(t, calls(call("a", "echo", `{}`), call("b", "calc", `{}`)), says("ok"))
+	r.terms.Parallel = true
+	p := r.watching("h")
+	p.at[core.BeforeToolExecute] = func(v visit) (core.Effects, error) {
+		var n int
+		_ = json.Unmarshal(v.State.Get(core.RunScope, "n"), &n)
+		e := sets("n", fmt.Sprint(n+1))
+		if v.call.ID == "b" {
+			e.Refuse = "no"
+		}
+		return e, nil
+	}
+	r.play()
+	r.wantState(core.RunScope, "n", "2")
+}
+
+// Interrupt and resume while a call waits: what the head holds.
+func TestInterruptsLeaveNothingInTheHead(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`)), says("ok"))
+	r.ask("pay")
+	r.play()
+	for i := range 100 {
+		r.must(r.signal(core.KeyPause, core.Signal{Kind: core.SignalPause, ID: fmt.Sprint(i)}))
+		r.work()
+		for id, c := range r.head().Calls {
+			if c.Kind == core.KindInterrupt && c.Status == core.CallSuspended {
+				r.must(r.decide(id, core.Resume{DecisionID: fmt.Sprint("d", i), Action: core.ActionResume}))
+			}
+		}
+		r.work()
+	}
+	h := r.head()
+	if len(h.Calls) > 10 {
+		t.Errorf("the head grows: %d calls", len(h.Calls))
+	}
+}
+
+func TestAContinuingRunHasABoundOnOpenCalls(t *testing.T) {
+	var turns []core.Turn
+	for i := range 150 {
+		turns = append(turns, calls(call(fmt.Sprint("p", i), "pay", `{}`), call(fmt.Sprint("e", i), "echo", `{}`)))
+	}
+	r := newRig(t, turns...)
+	r.terms.Continue = true
+	r.ask("pay")
+	r.play()
+	r.wantRun(core.RunWaiting, 0)
+	open := 0
+	for _, c := range r.head().Calls {
+		if !c.Status.Terminal() {
+			open++
+		}
+	}
+	if open != core.DefaultLimits.Calls || r.asked > 2*open {
+		t.Errorf("%d calls are open after %d turns", open, r.asked)
+	}
+}
