@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -101,6 +102,7 @@ func onlyPending(ctx context.Context, c *client.Client, id string) (string, erro
 	if err != nil {
 		return "", err
 	}
+	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
 	switch len(run.Pending) {
 	case 0:
 		return "", &failure{ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, statusText(run))}

@@ -113,7 +113,7 @@ func Describe(e wire.Event) string {
 	if json.Unmarshal(e.Data, &members) != nil {
 		return ""
 	}
-	var words []string
+	words := standing(members)
 	for _, name := range []string{"status", "outcome", "tool_name", "call_id", "kind", "action", "reason", "done_reason",
 		"code", "arguments", "result", "text", "error", "detail", "message"} {
 		if w := word(members[name]); w != "" {
@@ -121,6 +121,17 @@ func Describe(e wire.Event) string {
 		}
 	}
 	return shorten(strings.Join(words, "  "), 160)
+}
+
+// standing says of a decision what its action does not: that the deadline made it, or that it came too late to count.
+func standing(members map[string]json.RawMessage) []string {
+	switch {
+	case string(members["timed_out"]) == "true":
+		return []string{"by the deadline"}
+	case string(members["late"]) == "true":
+		return []string{"late, not used"}
+	}
+	return nil
 }
 
 // word is a JSON value in plain text: a string without its quotes, anything else as it is, null as nothing.

@@ -96,7 +96,7 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 }
 
 // end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the
-// release, unless something must still be sent or another run follows.
+// release, unless hooks are to be called, something must still be sent, or another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
 	if err := d.drain(false); err != nil {
 		return Plan{}, err
@@ -110,16 +110,30 @@ func (d *draft) end(r Reason) (Plan, error) {
 	if err := d.tolerate(d.endStep()); err != nil {
 		return Plan{}, err
 	}
-	_, err := d.fire(Firing{Phase: RunEnd, Reason: &r})
-	if err := d.tolerate(err); err != nil {
-		return Plan{}, err
-	}
 	d.snapshot()
 	d.seal(r)
-	if len(d.h.Out) > 0 {
+	d.h.Closed = !d.v.Hooked[RunEnd]
+	if len(d.h.Out) > 0 || !d.h.Closed {
 		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
 	}
 	return d.releaseDone()
+}
+
+// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any more. Those that are taken to kill the
+// process are given up.
+func (d *draft) closeRun() error {
+	if d.h.Closed {
+		return nil
+	}
+	if d.h.Tries < d.v.Limits.BodyTries {
+		_, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End})
+		if err := d.tolerate(err); err != nil {
+			return err
+		}
+	}
+	d.snapshot()
+	d.h.Closed, d.must = true, true
+	return nil
 }
 
 // tolerate journals a conflict of hooks: a run that ends anyway does not end otherwise for it.
@@ -170,6 +184,9 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 
 // afterEnd finishes an end that could not be one write.
 func (d *draft) afterEnd() (Plan, error) {
+	if err := d.closeRun(); err != nil {
+		return Plan{}, err
+	}
 	switch {
 	case len(d.h.Out) > 0:
 		return d.empty()

@@ -180,6 +180,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	if kind == KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
+	d.change(call.ID, func(c *Call) { c.Grant = "" }) // what the tool asks is not what a rule did
 	if err := d.suspend(call, kind, *o.Ticket); err != nil {
 		return err
 	}

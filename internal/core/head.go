@@ -55,6 +55,7 @@ type Head struct {
 	Counters
 	Budget
 	Begun    bool `json:"bg,omitempty"` // the hooks of run start have been called
+	Closed   bool `json:"cl,omitempty"` // those of run end have
 	StepOpen bool `json:"so,omitempty"`
 	TurnOpen bool `json:"to,omitempty"`
 	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
@@ -136,6 +137,7 @@ type Call struct {
 	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
 	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
 	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted
+	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
 	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
 	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
 }
@@ -303,6 +305,7 @@ type Record struct {
 	Response ResponseState   `json:"rs,omitempty"`
 	RetryOf  string          `json:"retry_of,omitempty"`
 	Metadata json.RawMessage `json:"meta,omitempty"`
+	Narrow   json.RawMessage `json:"narrow,omitempty"`
 	Finish   string          `json:"fin,omitempty"`
 	Counters
 	Round int64 `json:"round"`
@@ -317,6 +320,6 @@ type Record struct {
 // Record is the run that the head holds now.
 func (h Head) Record() Record {
 	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
 		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
 }

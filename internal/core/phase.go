@@ -57,6 +57,7 @@ type Firing struct {
 	Outcome *Outcome  // AfterToolExecute
 	Turn    *Turn     // AfterInference
 	Reason  *Reason   // RunEnd
+	Rev     int64     // StepEnd: of the head; what happened since another commit it has not seen
 }
 
 // Effects are what the hooks of one phase want. Which members count depends on the phase.
@@ -119,7 +120,7 @@ func (f Firing) Answer(e Effects) Fired {
 // digest tells apart two firings of one phase between two commits: the outcome that was seen may not be the one that stands, if
 // a signal comes in between.
 func (f Firing) digest() string {
-	of := map[string]any{"step": f.Step, "call": f.Call, "reason": f.Reason}
+	of := map[string]any{"step": f.Step, "rev": f.Rev, "call": f.Call, "reason": f.Reason}
 	if out := f.Outcome; out != nil {
 		of["outcome"] = []any{out.Text, out.Failed, out.Ticket != nil}
 	}

@@ -211,6 +211,9 @@ func (d *draft) next() (Plan, error) {
 	case round == Waiting && !d.goesOn():
 		return d.releaseWaiting()
 	}
+	if err := d.placeHeld(); err != nil {
+		return Plan{}, err
+	}
 	if err := d.endStep(); err != nil {
 		return Plan{}, err
 	}

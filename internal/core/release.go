@@ -22,7 +22,7 @@ func (d *draft) endStep() error {
 	if !d.h.StepOpen {
 		return nil
 	}
-	effects, err := d.fire(Firing{Phase: StepEnd})
+	effects, err := d.fire(Firing{Phase: StepEnd, Rev: d.v.Head.Rev})
 	if errors.As(err, new(unfired)) {
 		return err
 	}

@@ -52,8 +52,17 @@ var effectNames = []string{"ask", "allow", "deny", "block", "set_result"}
 // strictness orders the effects: of several verdicts on one call the strictest counts.
 var strictness = map[Effect]int{Allow: 0, SetResult: 1, Ask: 2, Deny: 3, Block: 4}
 
-// Stricter returns the stricter of two verdicts; of two that are alike, a.
+// Stricter returns the stricter of two verdicts; of two that are alike, a. An approval lifts an ask and nothing else: the result that
+// another verdict gives in place of the body stays with it.
 func Stricter(a, b Verdict) Verdict {
+	switch {
+	case a.Effect == Ask && b.Effect == SetResult && a.Result == nil:
+		a.Result = givenResult(b)
+		return a
+	case a.Effect == SetResult && b.Effect == Ask && b.Result == nil:
+		b.Result = givenResult(a)
+		return b
+	}
 	if strictness[b.Effect] > strictness[a.Effect] {
 		return b
 	}
@@ -73,8 +82,15 @@ type Verdict struct {
 	Schema json.RawMessage
 	// Grant names what an approval that says [GrantRun] allows: the tool and the rule that asked. Empty: nothing more.
 	Grant string
-	// Result is that of SetResult.
+	// Result is that of SetResult, or what an approved call has instead of running.
 	Result *Outcome
+}
+
+func givenResult(v Verdict) *Outcome {
+	if v.Result == nil {
+		return &Outcome{}
+	}
+	return v.Result
 }
 
 // Rules is the part of an agent's definition that decides. Every method is pure: the same call, the same answer.

@@ -110,6 +110,9 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	granted := v.Effect == Ask && !c.Approved && d.granted(v.Grant)
 	if v.Effect == Ask && (c.Approved || granted) {
 		v.Effect = Allow
+		if v.Result != nil {
+			v.Effect = SetResult
+		}
 	}
 	if v.Effect != Allow && c.Status == CallNew && len(d.cleared) > 0 {
 		return false, nil

@@ -69,8 +69,9 @@ type SuspendedCall struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	SuspendTicket
-	Kind     Kind  `json:"kind,omitempty"`
-	Deadline int64 `json:"deadline,omitempty"` // 0: none
+	Kind      Kind  `json:"kind,omitempty"`
+	Deadline  int64 `json:"deadline,omitempty"`  // 0: none
+	Grantable bool  `json:"grantable,omitempty"` // an approval may be given for the rest of the run
 }
 
 // NewSuspendedCall binds a ticket to the call it holds back.

@@ -20,18 +20,45 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	t.Pending = PendingCall(d.effective(call))
 	sus := NewSuspendedCall(call, kind, t)
 	sus.Deadline = d.deadlineOf(call, kind, t)
+	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].Grant != ""
 	d.change(call.ID, func(c *Call) {
 		c.Kind, c.Mode, c.Sus, c.Intent, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, sus.Deadline
 		c.Times++
 	})
-	if c := d.h.Calls[call.ID]; c.Times == 1 && !c.Pseudo {
-		d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
-	}
+	d.place(call)
 	d.event(EventCallSuspended, sus, 0)
 	if d.v.Notify && kind != KindInterrupt { // whoever interrupts knows
 		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
 	}
 	d.must = true
+	return nil
+}
+
+// place puts a placeholder where the result of a call will be, once.
+func (d *draft) place(call ToolCall) {
+	if c := d.h.Calls[call.ID]; c.Placed || c.Pseudo || c.Times > 1 {
+		return
+	}
+	d.change(call.ID, func(c *Call) { c.Placed = true })
+	d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
+}
+
+// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held have a placeholder, so that they are not
+// asked for again, and none of them ends the run later.
+func (d *draft) placeHeld() error {
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		if !tracked || c.Status != CallNew || c.Hold == "" {
+			continue
+		}
+		if spec, _ := d.v.Rules.Tool(call.Name); spec.Finish {
+			if err := d.refuse(call, "Not finished: another call of this turn still waits for an answer."); err != nil {
+				return err
+			}
+			continue
+		}
+		d.place(call)
+	}
 	return nil
 }
 
@@ -104,7 +131,7 @@ func (d *draft) lapse(call ToolCall, c Call) Resume {
 func (d *draft) pause(id string) error {
 	d.h.Interrupt = id
 	return d.waitItself(KindInterrupt, SuspendTicket{ResumeMode: UseDecisionAsToolResult, Suspension: Suspension{Action: "continue",
-		Message: "The run was interrupted. It goes on when it is resumed, or with a message."}})
+		Message: "The run was interrupted. It goes on when it is resumed; a message lets it go on as well, unless a call waits for a decision."}})
 }
 
 // paused says whether the run waits because somebody asked it to.

@@ -140,6 +140,7 @@ func (a *activation) follow(ctx context.Context, held core.Held) error {
 	}
 	next := h.Succeed(version, input, a.view.Now)
 	next.Held = h.Held[1:]
+	next.Narrow, next.NoMemory = h.Narrow, h.NoMemory // the message was sent to this run
 	prior := h
 	prior.Status = core.RunDone
 	req := StartRequest{Head: next, Prior: &prior, Owned: true, Seen: h.Sigs, Due: a.view.Now + core.RetryDue, Wake: &Delay{}}

@@ -210,6 +210,9 @@ func askBoth(a, b core.Verdict) core.Verdict {
 	case b.Reason != "":
 		a.Reason += " " + b.Reason
 	}
+	if a.Result == nil {
+		a.Result = b.Result
+	}
 	if a.Grant == "" || b.Grant == "" {
 		a.Grant = ""
 		return a

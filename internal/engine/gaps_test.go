@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -143,5 +145,96 @@ func TestAContinuingRunHasABoundOnOpenCalls(t *testing.T) {
 	}
 	if open != core.DefaultLimits.Calls || r.asked > 2*open {
 		t.Errorf("%d calls are open after %d turns", open, r.asked)
+	}
+}
+
+// The release after a step was refused by a decision, and a body of the step ran since.
+func TestAStepThatWentOnEndsOnceMore(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`), call("c2", "echo", `{}`)), says("ok"))
+	r.tool("pay", toolRule{effect: core.Ask, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		r.must(req.State.Set(core.RunScope, "total", 100))
+		return core.Outcome{Text: "paid"}, nil
+	}})
+	r.tool("echo", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		r.must(r.decide("c1", core.Resume{DecisionID: "d", Action: core.ActionResume}))
+		return core.Outcome{Text: "e"}, nil
+	}})
+	p := r.watching("h")
+	p.at[core.StepEnd] = func(v visit) (core.Effects, error) {
+		var n int
+		_ = json.Unmarshal(v.State.Get(core.RunScope, "total"), &n)
+		return sets("total", fmt.Sprint(n+1)), nil
+	}
+	r.play()
+	r.wantState(core.RunScope, "total", "102")
+}
+
+func TestAnApprovalDoesNotLiftAResultThatAGateGives(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`)), says("ok"))
+	r.ask("pay")
+	p := r.watching("dry run")
+	p.gate = func(core.ToolCall, core.State) *core.Verdict {
+		return &core.Verdict{Effect: core.SetResult, Result: &core.Outcome{Text: "dry run: nothing paid"}}
+	}
+	r.play()
+	r.must(r.decide("c1", core.Resume{DecisionID: "d", Action: core.ActionResume}))
+	r.work()
+	r.wantRan()
+}
+
+func TestAModelThatGoesOnIsToldOfHeldCallsAsOfWaitingOnes(t *testing.T) {
+	r := newRig(t, calls(call("e1", "echo", `{}`), call("w", "wait", `{}`), call("e2", "other", `{}`)), says("x"))
+	r.terms.Continue = true
+	r.suspending("wait", core.ReplayToolCall, 1)
+	shown := ""
+	r.onAsk = func(_ context.Context, p engine.Prompt) error {
+		for _, m := range p.Messages {
+			shown += line(m) + fmt.Sprint(" error=", m.Error) + "\n"
+		}
+		return nil
+	}
+	r.play()
+	if strings.Contains(shown, core.NoResult) {
+		t.Error("the model is told that a call which will run has failed")
+	}
+	r.must(r.decide("w", core.Resume{DecisionID: "d", Action: core.ActionResume}))
+	r.work()
+}
+
+func TestABudgetCountsEachCallOnceOverCrashes(t *testing.T) {
+	for at := 1; at < 12; at++ {
+		r := newRig(t, calls(call("a", "echo", `{}`), call("b", "calc", `{}`), call("c", "pay", `{}`)), calls(call("d", "echo", `{}`)), says("ok"))
+		r.ask("pay")
+		r.terms.RunCalls = 4
+		r.start("hi")
+		r.store = &breaking{Store: r.db, at: at, how: dies}
+		r.build(engine.Options{})
+		r.workOrDie()
+		r.store = r.db
+		r.build(engine.Options{})
+		r.recover()
+		if c := r.head().Calls["c"]; c.Status == core.CallSuspended {
+			r.must(r.decide("c", core.Resume{DecisionID: "d", Action: core.ActionResume}))
+		}
+		r.work()
+		if h := r.head(); h.ToolCalls != 4 || !slices.Contains(r.ran, "pay{}") {
+			t.Error(at, h.ToolCalls, r.ran, h.Status, h.End, r.conversation())
+		}
+	}
+}
+
+func TestTheRunEndsOnceWhateverKeepsItFromEnding(t *testing.T) {
+	r := newRig(t, says("done"), says("that too"))
+	p := r.watching("h")
+	r.onAsk = func(context.Context, engine.Prompt) error {
+		if r.asked == 1 {
+			return r.say("m1", "and this")
+		}
+		return nil
+	}
+	r.play()
+	r.wantRun(core.RunDone, core.NaturalEnd)
+	if p.times("run_end") != 1 {
+		t.Errorf("hooks were called %v", p.order())
 	}
 }

@@ -46,6 +46,9 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 	if err != nil {
 		return decision{}, decisionRefused(err)
 	}
+	if resume.Grant != "" && !call.Grantable {
+		return decision{}, refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
+	}
 	if err := checkSchema(call, resume); err != nil {
 		return decision{}, err
 	}

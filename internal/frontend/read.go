@@ -179,7 +179,7 @@ func pendingOf(w waitingCall) wire.Pending {
 	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: w.Pending.Arguments, Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: w.Suspension.ResponseSchema},
-		ResumeMode: w.ResumeMode.String()}
+		ResumeMode: w.ResumeMode.String(), Grantable: w.Grantable}
 	if w.Deadline != 0 {
 		deadline := wire.Millis(w.Deadline)
 		p.Deadline = &deadline

@@ -43,7 +43,7 @@ var problems = []problem{
 	{frontend.CodeInvalid, 400, "Invalid request", "A member is missing or has a value that is not allowed."},
 	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor was not given out by this list."},
 	{frontend.CodeBadAction, 400, "Bad action", "The action of a decision is `resume` or `cancel`, or left out."},
-	{frontend.CodeBadGrant, 400, "Bad grant", "The grant of a decision is `run`, or left out."},
+	{frontend.CodeBadGrant, 400, "Bad grant", "The grant of a decision is `run`, or left out; some calls can only be approved one by one. Nothing was stored."},
 	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision is neither a yes, nor a no, nor a result. Nothing was stored."},
 	{frontend.CodeWrongKind, 400, "Wrong kind", "The call waits for an answer of another kind, such as a result where an approval was sent, or has no use for edited arguments or a grant. An interrupted run is resumed or cancelled, not decided against. Nothing was stored."},
 	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has a result and an error, or says no and carries what only a yes can: edited arguments or a grant. Nothing was stored."},

@@ -34,7 +34,7 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 // Check says, in words for the caller, why a run's call may not run with these arguments: they do not fit the tool, or a rule refuses
 // them. [engine.ErrUnavailable] if that cannot be told now. Whoever runs the call asks again, since the rules may have changed.
 func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error {
-	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version})
+	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version, Narrow: r.Narrow})
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		return err

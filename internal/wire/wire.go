@@ -102,6 +102,7 @@ type Pending struct {
 	Suspension Suspension      `json:"suspension"`
 	ResumeMode string          `json:"resume_mode"`
 	Deadline   *Time           `json:"deadline,omitempty"`
+	Grantable  bool            `json:"grantable,omitempty"` // a decision may carry "grant":"run"
 }
 
 // Suspension is what a decision names as its target.

@@ -248,7 +248,7 @@ func (w Worker) suspend(c *commit, call Call) string {
 	}
 	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Pending: shown,
 		Suspension: core.Suspension{ID: id, Action: "approve", Message: "may it?", ResponseSchema: call.Schema}})
-	waits.Deadline = call.Deadline
+	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval
 	c.event(core.EventCallSuspended, waits)
 	return id
 }
