@@ -30,8 +30,11 @@ func (d *draft) ask() (Plan, error) {
 		if e, err = d.fire(Firing{Phase: phase, Step: step}); err != nil {
 			return Plan{}, err
 		}
-		if e.End != nil {
-			return d.end(*e.End)
+		if d.over == nil {
+			d.over = e.End
+		}
+		if d.over != nil {
+			return d.end(*d.over)
 		}
 	}
 	request, _ := d.request(e, step)
@@ -96,7 +99,9 @@ func (d *draft) foldTurn() error {
 	if err := d.newRound(t, request); err != nil {
 		return err
 	}
-	d.over = after.End
+	if d.over == nil {
+		d.over = after.End
+	}
 	if d.over == nil {
 		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
 	}

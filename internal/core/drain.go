@@ -95,6 +95,9 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	return d.apply(call, rec)
 }
 
+// anyAsk is lifted by somebody who wrote the arguments himself.
+const anyAsk = "*"
+
 func unreadable(s Signal) Resume {
 	return Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
 }
@@ -118,8 +121,11 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 			return
 		}
 		c.Approved = true
+		if c.Asked != "" {
+			c.Lifts = c.Asked
+		}
 		if !IsNull(rec.Arguments) {
-			c.Edited = rec.Suspension
+			c.Edited, c.Lifts = rec.Suspension, anyAsk
 		}
 		if rec.Grant == GrantRun && c.Grant != "" {
 			d.grant(c.Grant)

@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -107,7 +106,7 @@ func (d *draft) end(r Reason) (Plan, error) {
 		}
 	}
 	d.openTurn()
-	if err := d.tolerate(d.endStep()); err != nil {
+	if err := d.endStep(); err != nil {
 		return Plan{}, err
 	}
 	d.snapshot()
@@ -126,23 +125,13 @@ func (d *draft) closeRun() error {
 		return nil
 	}
 	if d.h.Tries < d.v.Limits.BodyTries {
-		_, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End})
-		if err := d.tolerate(err); err != nil {
+		if _, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End}); err != nil {
 			return err
 		}
 	}
 	d.snapshot()
 	d.h.Closed, d.must = true, true
 	return nil
-}
-
-// tolerate journals a conflict of hooks: a run that ends anyway does not end otherwise for it.
-func (d *draft) tolerate(err error) error {
-	if torn, ok := errors.AsType[conflict](err); ok {
-		d.event(EventHookFailed, map[string]any{"detail": torn.Error()}, 0)
-		return nil
-	}
-	return err
 }
 
 // seal is what nothing follows any more but sending.

@@ -29,7 +29,9 @@ func (d *draft) startRun() error {
 		if effects.Recall != "" {
 			d.message(Message{Role: RoleSystem, Parts: TextParts(effects.Recall)})
 		}
-		d.over = effects.End
+		if effects.End != nil {
+			d.over = effects.End
+		}
 		if t := effects.Wait; t != nil {
 			if err := d.waitItself(kindOf(t.ResumeMode), *t); err != nil {
 				return err
@@ -180,7 +182,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	if kind == KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
-	d.change(call.ID, func(c *Call) { c.Grant = "" }) // what the tool asks is not what a rule did
+	d.change(call.ID, func(c *Call) { c.Grant, c.Asked = "", "" }) // what the tool asks is not what a rule did
 	if err := d.suspend(call, kind, *o.Ticket); err != nil {
 		return err
 	}

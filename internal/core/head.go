@@ -103,6 +103,22 @@ type Budget struct {
 	Yields      int      `json:"yl,omitempty"`  // turns that were dropped for others
 }
 
+// upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so one answers whatever is asked.
+func (h *Head) upgrade() {
+	if h.Schema >= 2 {
+		return
+	}
+	for id, c := range h.Calls {
+		switch {
+		case c.Approved:
+			c.Lifts = anyAsk
+		case c.Status == CallSuspended && c.Kind == KindApproval:
+			c.Asked = anyAsk
+		}
+		h.Calls[id] = c
+	}
+}
+
 // Held is a message that waits for the end of the run: the segment it was journaled in, and its key there.
 type Held struct {
 	Seq int64  `json:"s"`
@@ -134,6 +150,8 @@ type Call struct {
 	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
 	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
 	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
+	Asked    string     `json:"ask,omitempty"`  // what its gate asked, in short; "" for a tool's own question
+	Lifts    string     `json:"lift,omitempty"` // what an approval has answered: no other ask is lifted by it
 	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
 	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
 	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted

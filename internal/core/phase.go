@@ -172,8 +172,10 @@ func (d *draft) take(i int) error {
 	for _, note := range e.Notes {
 		d.event(EventHookFailed, map[string]any{"detail": note}, 0)
 	}
-	if e.Conflict != "" {
-		return conflict(e.Conflict)
+	if e.Conflict != "" { // what bodies did stands, and nobody goes on from a state that nobody knows
+		d.event(EventHookFailed, map[string]any{"detail": conflict(e.Conflict).Error()}, 0)
+		d.over = &Reason{Kind: Failed, Code: "state_conflict", Detail: conflict(e.Conflict).Error()}
+		return nil
 	}
 	if err := d.checkState(e.State); err != nil {
 		d.event(EventHookFailed, map[string]any{"detail": done.Phase.String() + ": nothing was kept of what hooks wrote: " + err.Error()}, 0)

@@ -1,7 +1,5 @@
 package core
 
-import "errors"
-
 // Activation outcomes, as they are journaled.
 const (
 	OutcomeStepDone    = "step_done"
@@ -23,7 +21,7 @@ func (d *draft) endStep() error {
 		return nil
 	}
 	effects, err := d.fire(Firing{Phase: StepEnd, Rev: d.v.Head.Rev})
-	if errors.As(err, new(unfired)) {
+	if err != nil {
 		return err
 	}
 	if d.over == nil {
@@ -32,7 +30,7 @@ func (d *draft) endStep() error {
 	d.h.StepOpen = false
 	d.snapshot()
 	d.event(EventStepEnded, nil, 0)
-	return err
+	return nil
 }
 
 func (d *draft) endTurn(data map[string]any) {

@@ -136,7 +136,7 @@ func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	}
 	switch e := d.v.Fired[i].Effects; {
 	case e.Conflict != "":
-		return i, false, conflict(e.Conflict)
+		return i, false, d.take(i)
 	case e.Refuse == "":
 		return i, true, nil
 	}

@@ -107,8 +107,9 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	runs := d.effective(call)
 	v := d.v.Rules.Gate(runs, d.state)
 	c := d.h.Calls[call.ID]
-	granted := v.Effect == Ask && !c.Approved && d.granted(v.Grant)
-	if v.Effect == Ask && (c.Approved || granted) {
+	lifted := c.Lifts == anyAsk || c.Lifts != "" && c.Lifts == v.asks()
+	granted := v.Effect == Ask && !lifted && d.granted(v.Grant)
+	if v.Effect == Ask && (lifted || granted) {
 		v.Effect = Allow
 		if v.Result != nil {
 			v.Effect = SetResult
@@ -128,7 +129,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 		return true, d.result(call, set(v.Result))
 	case Ask:
 		d.letThrough(call)
-		d.change(call.ID, func(c *Call) { c.Grant = v.Grant })
+		d.change(call.ID, func(c *Call) { c.Grant, c.Asked = v.Grant, v.asks() })
 		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, Suspension: Suspension{Action: "approve",
 			Message: orElse(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 	}
@@ -141,6 +142,9 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	d.cleared[call.ID] = true
 	return true, nil
 }
+
+// asks is what a verdict asks, in short: an approval lifts the ask that it answered, and no other that has come up since.
+func (v Verdict) asks() string { return Digest([]byte(v.Reason + "\x00" + v.Grant))[:12] }
 
 // set is the result that a gate gives in place of a body's; one that gives none has an empty one.
 func set(out *Outcome) Outcome {

@@ -59,32 +59,39 @@ const (
 // call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run. One that
 // does not return is left behind.
 func (a *activation) call(ctx context.Context, h Hook, f core.Firing) core.Effects {
+	limit := min(hookTime, (a.e.o.Lease-a.e.o.Margin)/8/time.Duration(len(a.agent.Hooks)))
+	head := a.view.Head
+	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: NewPad(f.State)}
+	e, err := within(ctx, a, limit, func(ctx context.Context) (core.Effects, error) { return dispatch(ctx, h, f, req) })
+	if err != nil {
+		return failed(h, f, err)
+	}
+	e.State = append(e.State, req.State.Ops()...)
+	return e
+}
+
+// within runs f for at most limit; one that does not stop then is left behind a little later.
+func within[T any](ctx context.Context, a *activation, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	left := make(chan struct{})
-	limit := min(hookTime, (a.e.o.Lease-a.e.o.Margin)/8/time.Duration(len(a.agent.Hooks)))
-	defer a.e.o.Clock.AfterFunc(limit, func() { cancel(errHookTime) })()
+	defer a.e.o.Clock.AfterFunc(limit, func() { cancel(errTooLong) })()
 	defer a.e.o.Clock.AfterFunc(limit+min(hookGrace, limit), func() { close(left) })()
-	head := a.view.Head
-	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: NewPad(f.State)}
-	done := make(chan answer[core.Effects], 1)
+	done := make(chan answer[T], 1)
 	go func() {
-		e, err := guarded(ctx, a, func(ctx context.Context) (core.Effects, error) { return dispatch(ctx, h, f, req) })
-		done <- answer[core.Effects]{e, err, true}
+		v, err := guarded(ctx, a, f)
+		done <- answer[T]{v, err, true}
 	}()
 	select {
 	case got := <-done:
-		if got.err != nil {
-			return failed(h, f, got.err)
-		}
-		got.v.State = append(got.v.State, req.State.Ops()...)
-		return got.v
+		return got.v, got.err
 	case <-left:
-		return failed(h, f, errHookTime)
+		var zero T
+		return zero, errTooLong
 	}
 }
 
-var errHookTime = errors.New("it took too long")
+var errTooLong = errors.New("it took too long")
 
 func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core.Effects, error) {
 	switch f.Phase {
@@ -166,7 +173,7 @@ type ruled struct {
 
 func (e *Engine) ruled(agent Agent) core.Rules {
 	r := ruled{Rules: agent.Rules, terms: agent.Rules.Terms(), log: func(hook string, p any) {
-		e.o.Logger.Error("a gate panicked; the call is denied", "hook", hook, "panic", p, "stack", string(debug.Stack()))
+		e.o.Logger.Error("a gate or a stop rule panicked; the call is denied, the run stopped", "hook", hook, "panic", p, "stack", string(debug.Stack()))
 	}}
 	r.terms.Memory = agent.Memory != nil
 	for _, h := range agent.Hooks {
@@ -174,10 +181,27 @@ func (e *Engine) ruled(agent Agent) core.Rules {
 			r.gates = append(r.gates, gate)
 		}
 		if stop, ok := h.(core.StopRule); ok {
-			r.terms.Stops = append(r.terms.Stops[:len(r.terms.Stops):len(r.terms.Stops)], stop)
+			r.terms.Stops = append(r.terms.Stops[:len(r.terms.Stops):len(r.terms.Stops)], guardedStop{stop, h.Name(), r.log})
 		}
 	}
 	return r
+}
+
+// guardedStop stops the run if the rule of a hook fails: whether it would have cannot be told.
+type guardedStop struct {
+	core.StopRule
+	hook string
+	log  func(hook string, panicked any)
+}
+
+func (g guardedStop) Stop(p core.Progress) (code, detail string, stop bool) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			g.log(g.hook, panicked)
+			code, detail, stop = "hook_failed", "the stop rule of "+g.hook+" failed unexpectedly", true
+		}
+	}()
+	return g.StopRule.Stop(p)
 }
 
 func (r ruled) Terms() core.Terms { return r.terms }

@@ -238,3 +238,118 @@ func TestTheRunEndsOnceWhateverKeepsItFromEnding(t *testing.T) {
 		t.Errorf("hooks were called %v", p.order())
 	}
 }
+
+// brokenStop is a hook whose stop rule panics.
+type brokenStop struct{ *probe }
+
+func (brokenStop) Stop(core.Progress) (code, detail string, stop bool) { panic("stop rule") }
+
+func TestAStopRuleThatPanicsStopsTheRun(t *testing.T) {
+	r := newRig(t, calls(call("c1", "echo", `{}`)), says("ok"))
+	r.hooks = []engine.Hook{brokenStop{r.watching("h")}}
+	r.play()
+	r.wantRun(core.RunDone, core.Stopped)
+	r.wantRan()
+	if end := r.head().End; end.Code != "hook_failed" {
+		t.Errorf("ended %+v", end)
+	}
+}
+
+func TestAConflictOfHooksKeepsWhatBodiesDid(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`)), says("ok"))
+	r.tool("pay", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}})
+	r.watching("h1").wants(core.StepEnd, sets("k", "1"))
+	r.watching("h2").wants(core.StepEnd, sets("k", "2"))
+	r.play()
+	r.wantRun(core.RunDone, core.Failed)
+	r.wantConversation("user: hi", "assistant[c1]", "tool(c1): pay did {}")
+	if end := r.head().End; end.Code != "state_conflict" {
+		t.Errorf("ended %+v", end)
+	}
+}
+
+func TestAnAnswerToAToolLiftsNothingThatARuleAsks(t *testing.T) {
+	r := newRig(t, calls(call("c1", "wait", `{}`), call("c2", "echo", `{}`)), says("ok"))
+	r.terms.Parallel = true
+	n := 0
+	r.tool("wait", toolRule{gate: func(_ core.ToolCall, s core.State) core.Verdict {
+		if s.Get(core.RunScope, "alarm") != nil {
+			return core.Verdict{Effect: core.Ask, Reason: "alarm: is this still wanted?"}
+		}
+		return core.Verdict{Effect: core.Allow}
+	}, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		if n++; n == 1 {
+			return core.Outcome{Ticket: &core.SuspendTicket{Suspension: core.Suspension{Action: "confirm", Message: "small or large?"}}}, nil
+		}
+		return core.Outcome{Text: "done"}, nil
+	}})
+	r.tool("echo", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		r.must(req.State.Set(core.RunScope, "alarm", true))
+		return core.Outcome{Text: "x"}, nil
+	}})
+	r.play()
+	r.must(r.decide("c1", core.Resume{DecisionID: "d", Action: core.ActionResume}))
+	r.work()
+	if n > 1 {
+		t.Error("ran, and nobody was asked about the alarm")
+	}
+}
+
+func TestARunThatVersionOneLeftWaitingGoesOn(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`), call("c2", "pay", `{"n":2}`)), says("ok"))
+	r.ask("pay")
+	r.play()
+	old := &asVersionOne{Store: r.db}
+	r.store = old
+	r.build(engine.Options{})
+	for i, id := range []string{"c1", "c2"} {
+		r.must(r.decide(id, resume(fmt.Sprint("d", i), "")))
+		r.work()
+	}
+	r.wantRun(core.RunDone, core.NaturalEnd)
+	r.wantRan("pay{}", `pay{"n":2}`)
+}
+
+// asVersionOne shows the head of the first claim as the first version of it was.
+type asVersionOne struct {
+	engine.Store
+	claimed bool
+}
+
+func (s *asVersionOne) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
+	h, err := s.Store.Claim(ctx, req)
+	if s.claimed || err != nil {
+		return h, err
+	}
+	s.claimed = true
+	h.Schema = 1
+	for id, c := range h.Calls {
+		c.Asked, c.Grant, c.Placed = "", "", false
+		h.Calls[id] = c
+	}
+	return h, nil
+}
+
+func TestAMemoryThatDoesNotReturnIsLeftBehind(t *testing.T) {
+	r := newRig(t, says("ok"))
+	started := make(chan struct{}, 10)
+	r.memory = hanging{started}
+	r.start("hi")
+	r.stepThrough(started)
+	for range 3 {
+		r.stepThrough(started)
+	}
+	r.wantRun(core.RunDone, core.NaturalEnd)
+	if r.count(core.EventMemoryFailed) == 0 {
+		t.Error("its failure is not journaled")
+	}
+}
+
+type hanging struct{ started chan<- struct{} }
+
+func (h hanging) Recall(context.Context, engine.MemoryRequest) (string, error) {
+	h.started <- struct{}{}
+	select {}
+}
+
+func (h hanging) Commit(context.Context, engine.MemoryRequest) error { return nil }

@@ -52,11 +52,9 @@ func (a *activation) withMemory(ctx context.Context, do func(context.Context, Me
 		}
 	}
 	req := MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := a.e.o.Clock.AfterFunc(memoryTime, cancel)
-	defer stop()
-	_, err = guarded(ctx, a, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, req) })
+	_, err = within(ctx, a, min(memoryTime, (a.e.o.Lease-a.e.o.Margin)/8), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, do(ctx, req)
+	})
 	return err
 }
 
