@@ -81,7 +81,7 @@ func (d *draft) foldTurn() error {
 	}
 	d.closeRound()
 	d.h.Step++
-	d.h.StepOpen, d.h.Told = true, true
+	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
 	d.h.ModelTries, d.h.NotBefore = 0, 0
 	d.event(EventStepStarted, nil, 0)
 	request, err := d.takeRequest()

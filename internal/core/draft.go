@@ -102,6 +102,7 @@ func (d *draft) message(m Message) int {
 	if m.Role == RoleUser || m.Role == RoleTool && !m.Pending {
 		d.h.Told = false
 	}
+	d.h.Spoken = d.h.Spoken || m.Role == RoleUser
 	d.seg.Messages = append(d.seg.Messages, m)
 	return len(d.seg.Messages)
 }

@@ -111,11 +111,9 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	d.change(call.ID, func(c *Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
 		c.Attempt++
-		if c.Kind != KindUnknownOutcome {
-			c.Passed = ""
-			if c.Mode == PassDecisionToTool {
-				c.Passed = rec.Suspension
-			}
+		own := c.Asked == "" // the body's question; its answer is kept over whatever is asked before it runs again
+		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.Passed == "") {
+			c.Passed = rec.Suspension
 		}
 		if !approved || c.Kind != KindApproval {
 			return

@@ -30,6 +30,16 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 	return Plan{}, false, nil
 }
 
+// turnFailed says whether a call of the current turn came to anything but success.
+func (d *draft) turnFailed() bool {
+	for _, c := range d.h.Calls {
+		if c.From == 0 && (c.Status == CallFailed || c.Status == CallCancelled) {
+			return true
+		}
+	}
+	return false
+}
+
 // finishes says whether a turn does nothing but end the run, in a way that will be accepted.
 func (d *draft) finishes(calls []ToolCall) bool {
 	if len(calls) != 1 {
@@ -65,8 +75,10 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 		return Plan{}, false, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
 	}
 	switch {
-	case d.h.RoundFailed > 0:
-		return Plan{}, false, d.refuse(call, "Not finished: a tool that was called together with it failed. Look at its result first.")
+	case d.turnFailed():
+		return Plan{}, false, d.refuse(call, "Not finished: a call of the same turn has no success to show. Look at its result first.")
+	case d.h.Spoken:
+		return Plan{}, false, d.refuse(call, "Not finished: the user has said something since. Answer that first.")
 	case f.State == ResponseNoOp && d.h.Wrote:
 		return Plan{}, false, d.refuse(call, "Not finished: response_state is no_op, but this run has changed something.")
 	}

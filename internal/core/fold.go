@@ -182,7 +182,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	if kind == KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
-	d.change(call.ID, func(c *Call) { c.Grant, c.Asked = "", "" }) // what the tool asks is not what a rule did
+	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed = "", "", "" }) // what the tool asks is not what a rule did
 	if err := d.suspend(call, kind, *o.Ticket); err != nil {
 		return err
 	}

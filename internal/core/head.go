@@ -58,6 +58,7 @@ type Head struct {
 	Closed   bool `json:"cl,omitempty"` // those of run end have
 	StepOpen bool `json:"so,omitempty"`
 	TurnOpen bool `json:"to,omitempty"`
+	Spoken   bool `json:"spk,omitempty"`  // the user has spoken since the model's last turn
 	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
 
 	Snapshot int64 `json:"snap,omitempty"` // the segment of the last snapshot of the state; 0: none

@@ -107,6 +107,9 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	runs := d.effective(call)
 	v := d.v.Rules.Gate(runs, d.state)
 	c := d.h.Calls[call.ID]
+	if v.Mode != ReplayToolCall {
+		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
+	}
 	lifted := c.Lifts == anyAsk || c.Lifts != "" && c.Lifts == v.asks()
 	granted := v.Effect == Ask && !lifted && d.granted(v.Grant)
 	if v.Effect == Ask && (lifted || granted) {

@@ -353,3 +353,81 @@ func (h hanging) Recall(context.Context, engine.MemoryRequest) (string, error) {
 }
 
 func (h hanging) Commit(context.Context, engine.MemoryRequest) error { return nil }
+
+func TestFinishLooksAtWhatCameOfItsTurnFirst(t *testing.T) {
+	finishing := func(t *testing.T, sibling core.ToolCall) *rig {
+		r := newRig(t, calls(sibling, call("f", "finish", `{"output":"paid!"}`)), says("more"))
+		r.tool("finish", toolRule{effect: core.Allow, spec: core.ToolSpec{Finish: true}})
+		return r
+	}
+	t.Run("C231 a sibling that a person refused", func(t *testing.T) {
+		r := finishing(t, call("p", "pay", `{}`))
+		r.ask("pay")
+		r.play()
+		r.must(r.decide("p", cancelled("d", "no")))
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		if r.head().Finish != "" || r.asked != 2 {
+			t.Errorf("finished by %q after %d turns", r.head().Finish, r.asked)
+		}
+	})
+	t.Run("a message that came while its siblings ran", func(t *testing.T) {
+		r := finishing(t, call("e", "echo", `{}`))
+		r.tool("echo", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
+			return core.Outcome{Text: "x"}, r.say("m1", "one more thing")
+		}})
+		r.play()
+		if r.head().Finish != "" || r.asked != 2 {
+			t.Errorf("finished by %q after %d turns", r.head().Finish, r.asked)
+		}
+	})
+}
+
+func TestAnAnswerToABodyIsKeptOverAnApproval(t *testing.T) {
+	r := newRig(t, calls(call("c1", "wait", `{}`), call("c2", "echo", `{}`)), says("ok"))
+	r.terms.Parallel = true
+	asked := 0
+	r.tool("wait", toolRule{gate: func(_ core.ToolCall, s core.State) core.Verdict {
+		if s.Get(core.RunScope, "alarm") != nil {
+			return core.Verdict{Effect: core.Ask, Reason: "alarm"}
+		}
+		return core.Verdict{Effect: core.Allow}
+	}, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		if req.Resume == nil {
+			asked++
+			return core.Outcome{Ticket: &core.SuspendTicket{ResumeMode: core.PassDecisionToTool, Suspension: core.Suspension{Action: "confirm", Message: "color?"}}}, nil
+		}
+		return core.Outcome{Text: "painted " + string(req.Resume.Result)}, nil
+	}})
+	r.tool("echo", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		return core.Outcome{Text: "x"}, req.State.Set(core.RunScope, "alarm", true)
+	}})
+	r.play()
+	r.must(r.decide("c1", resume("d1", `"blue"`)))
+	r.work()
+	if c := r.head().Calls["c1"]; c.Kind != core.KindApproval || c.Status != core.CallSuspended {
+		t.Fatalf("call %+v", c)
+	}
+	r.must(r.decide("c1", resume("d2", "")))
+	r.work()
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	r.wantConversation("user: hi", "assistant[c1][c2]", `tool(c1): painted "blue"`, "tool(c2): x", "assistant: ok")
+}
+
+func TestAGrantNeedsAnApprovalThatLetsTheCallRun(t *testing.T) {
+	for _, mode := range []core.ResumeMode{core.UseDecisionAsToolResult, core.PassDecisionToTool} {
+		r := newRig(t, calls(call("c1", "boss", `{}`)), calls(call("c2", "boss", `{}`)), says("ok"))
+		r.tool("boss", toolRule{effect: core.Ask, mode: mode, grant: "boss/1"})
+		r.play()
+		if r.suspended("c1").Grantable {
+			t.Errorf("%s: grantable", mode)
+		}
+		d := resume("d1", `{"approved":true}`)
+		d.Grant = core.GrantRun
+		r.must(r.decide("c1", d))
+		r.work()
+		r.wantCalls(map[string]core.CallStatus{"c2": core.CallSuspended})
+	}
+}

@@ -102,7 +102,7 @@ func readCursor(text string, from, to int64) (cursor, error) {
 	}
 	seq, err1 := strconv.ParseInt(fields[1], 10, 64)
 	read, err2 := strconv.Atoi(fields[2])
-	if err1 != nil || err2 != nil || read < 0 || seq > to+1 {
+	if err1 != nil || err2 != nil || seq < 0 || read < 0 || seq > to+1 {
 		return cursor{}, badCursor()
 	}
 	if seq < from {

@@ -63,6 +63,29 @@ func TestAMessageSaysWhatBecomesOfAWaitingRun(t *testing.T) {
 	})
 }
 
+func TestARunSaysHowManyMessagesAreQueuedBehindIt(t *testing.T) {
+	x := newFixture(t, nil)
+	run, _ := x.waiting(core.KindApproval)
+	queued := func(want int) {
+		t.Helper()
+		if got, err := x.Run(t.Context(), anna, run.ID); err != nil || got.Queued != want {
+			t.Errorf("%d queued, want %d; %v", got.Queued, want, err)
+		}
+	}
+	queued(0)
+	for i, key := range []string{"k1", "k2"} {
+		s, err := x.say(run.ThreadID, key, "later", "queue")
+		if err != nil || s.Run.Queued != i+1 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		x.worker.Drain(run.ID)
+		queued(i + 1)
+	}
+	if s, err := x.say(run.ThreadID, "k3", "leave it", "abandon"); err != nil || s.Run.Queued != 2 {
+		t.Errorf("what is not queued is counted: %+v, %v", s, err)
+	}
+}
+
 func TestAMessageForACallThatWaitsForInput(t *testing.T) {
 	x := newFixture(t, nil)
 	run, _ := x.waiting(core.KindInput)

@@ -34,9 +34,11 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 	return f.show(ctx, p)
 }
 
-// show is a run as callers see it, with what the journal adds: its output, and the calls that wait.
+// show is a run as callers see it, with what the head and the journal add: what is queued behind it, its output, and the
+// calls that wait.
 func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 	run := runOf(p.record)
+	run.Queued = queued(p)
 	var err error
 	if run.Output, err = f.output(ctx, p); err != nil {
 		return run, err
@@ -46,6 +48,20 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 		run.Pending = append(run.Pending, pendingOf(w))
 	}
 	return run, err
+}
+
+// queued is how many messages wait for the end of the run: those it has taken up as such, and those it has not seen yet.
+func queued(p place) int {
+	if !p.current {
+		return 0
+	}
+	n := len(p.head.Held)
+	for _, signal := range p.head.Inbox {
+		if signal.On == core.PendingQueue {
+			n++
+		}
+	}
+	return n
 }
 
 func runOf(r core.Record) wire.Run {

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +22,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 	if err != nil {
 		return Started{}, err
 	}
-	b, err := f.readRetry(run, cmp.Or(key, "retry:"+run))
+	b, err := f.readRetry(run, key)
 	if err != nil {
 		return Started{}, err
 	}
@@ -48,7 +47,12 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 
 // readRetry is a start without an input: the journal has it.
 func (f *Frontend) readRetry(run, key string) (beginning, error) {
-	b := beginning{key: key, record: "retry:" + key, nonce: f.random.Text(16), parts: json.RawMessage("null"), retryOf: run}
+	record := "retry:key:" + key
+	if key == "" {
+		key = run
+		record = "retry:of:" + run
+	}
+	b := beginning{key: key, record: record, nonce: f.random.Text(16), parts: json.RawMessage("null"), retryOf: run}
 	var err error
 	b.digest, err = digest(map[string]string{"retry_of": run})
 	return b, err
