@@ -1,7 +1,8 @@
 package agent
 
 import (
-	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -38,8 +39,8 @@ func newGatekeeper(d Definition, layers Layers) gatekeeper {
 	return g
 }
 
-// judge is the strictest of what the definition and the layers say; of several that are as strict, the definition's reason counts,
-// then the policy's.
+// judge is the strictest of what the definition and the layers say; of several that refuse alike, the definition's reason counts,
+// then the policy's. Of those that ask, every reason is shown.
 func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	if tool == core.FinishTool && g.pinned.Finish != nil {
 		return g.judgeFinish(args)
@@ -87,11 +88,13 @@ func refusalOnly(o opinion) opinion {
 // of them and knows its tools.
 func askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
+	var reasons []string
 	for _, o := range opinions {
-		if o.Effect == core.Ask {
-			v.Reason = cmp.Or(v.Reason, o.Reason)
+		if o.Effect == core.Ask && o.Reason != "" && !slices.Contains(reasons, o.Reason) {
+			reasons = append(reasons, o.Reason)
 		}
 	}
+	v.Reason = strings.Join(reasons, " ")
 	return v
 }
 

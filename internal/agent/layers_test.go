@@ -86,6 +86,19 @@ func TestSeveralThatAskAreOneQuestion(t *testing.T) {
 	}
 }
 
+func TestOneQuestionShowsWhyEachAsks(t *testing.T) {
+	layers := agent.Layers{Policy: policy(t, "ask: [{tool: Bash, reason: The policy.}]"), Narrow: narrow(t, `{"ask":[{"tool":"Bash","reason":"The run."}]}`)}
+	for own, want := range map[string]string{
+		"{ask: [{tool: Bash, reason: The agent.}]}":  "The agent. The policy. The run.",
+		"{ask: [{tool: Bash, reason: The policy.}]}": "The policy. The run.",
+		"{allow: [Bash]}": "The policy. The run.",
+	} {
+		if v := layered(t, shell(own), layers).Gate(command("x"), core.State{}); v.Reason != want {
+			t.Errorf("%s: %q, want %q", own, v.Reason, want)
+		}
+	}
+}
+
 func TestC218WhatCanNeverRunIsNotOffered(t *testing.T) {
 	deployed := parse(t, head+"permissions: {default: deny}\n")
 	all := "Bash pay mcp__safe__read mcp__dangerous__execute"

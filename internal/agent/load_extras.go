@@ -85,6 +85,9 @@ func (s *source) effect(o *object, d Definition) Effect {
 	if (e.Go != "") == (len(e.Command) > 0) {
 		s.refuse(o.node, "the effect %q needs exactly one of go and command", e.Name)
 	}
+	if e.Go == "" && len(e.Command) > 0 && e.Workspace == "" { // it would never run, and nobody would be told
+		s.refuse(o.node, "the effect %q needs a workspace: the directory it runs in", e.Name)
+	}
 	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {
 		s.refuse(o.node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
 	}

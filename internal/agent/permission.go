@@ -142,7 +142,7 @@ func (l lists) refusal(tool string, args arguments) (core.Verdict, bool) {
 }
 
 func refusal(e core.Effect, tool, reason string) core.Verdict {
-	return core.Verdict{Effect: e, Reason: cmp.Or(reason, fmt.Sprintf("The permissions of this agent do not allow %s.", tool))}
+	return core.Verdict{Effect: e, Reason: cmp.Or(reason, fmt.Sprintf("The permissions in force do not allow %s.", tool))}
 }
 
 func asking(asks []Rule) opinion {

@@ -82,7 +82,7 @@ func TestVerdictCarriesReasonAndMode(t *testing.T) {
 	if v := gate(t, "{deny: [{tool: pay, reason: Not today.}]}", "pay", `{}`); v.Reason != "Not today." {
 		t.Errorf("verdict %+v", v)
 	}
-	if v := gate(t, "{deny: [pay]}", "pay", `{}`); !strings.Contains(v.Reason, "do not allow pay") {
+	if v := gate(t, "{deny: [pay]}", "pay", `{}`); v.Reason != "The permissions in force do not allow pay." {
 		t.Errorf("verdict %+v", v)
 	}
 }

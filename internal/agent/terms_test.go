@@ -282,6 +282,7 @@ func TestParseRefusesTermsThatMeanNothing(t *testing.T) {
 		{"effect that does nothing", "effects: [{name: e, tools: ['*']}]\n", "exactly one of go and command"},
 		{"effect that does two things", "effects: [{name: e, tools: ['*'], go: a, command: [b]}]\n", "exactly one of go and command"},
 		{"workspace of a function", "effects: [{name: e, tools: ['*'], go: a, workspace: w}]\n", "workspace and paths belong to a command"},
+		{"command without a workspace", "effects: [{name: e, tools: ['*'], command: [a]}]\n", `the effect "e" needs a workspace: the directory it runs in`},
 		{"effect twice", "effects: [{name: e, tools: ['*'], go: a}, {name: e, tools: ['*'], go: b}]\n", `the effect "e" is there twice`},
 	}
 	for _, tt := range tests {

@@ -170,6 +170,9 @@ func (c agentChange) waiting(ctx context.Context, server *client.Client) ([]wait
 func (c agentChange) judge(run wire.Run) waitingRun {
 	w := waitingRun{ID: run.ID, Version: run.AgentVersion, Pending: []pendingCall{}}
 	for _, p := range run.Pending {
+		if p.Kind == core.KindInterrupt.String() { // the run itself waits, and no call of a tool
+			continue
+		}
 		call := pendingCall{CallID: p.CallID, Tool: p.Tool, Arguments: p.Arguments}
 		call.Becomes, call.Detail = c.fate(run, p)
 		w.Affected = w.Affected || call.Becomes != becomesUnchanged
@@ -178,12 +181,16 @@ func (c agentChange) judge(run wire.Run) waitingRun {
 	return w
 }
 
-// fate is what becomes of a call that waits. One that takes its answer as its result runs nothing, so no gate is asked again.
+// fate is what becomes of a call that waits. One that takes its answer as its result runs nothing, so no gate is asked again and no
+// function is needed.
 func (c agentChange) fate(run wire.Run, p wire.Pending) (becomes, detail string) {
 	const stays = "goes on with the version it started with"
+	runs, offered := p.ResumeMode != core.UseDecisionAsToolResult.String(), slices.Contains(c.tools, p.Tool)
 	switch {
-	case c.To == "", run.AgentVersion == c.To, p.Kind == core.KindInterrupt.String(), p.ResumeMode == core.UseDecisionAsToolResult.String():
+	case c.To == "", run.AgentVersion == c.To, !runs && offered:
 		return becomesUnchanged, stays
+	case !runs:
+		return becomesNotOffered, "the tool is no longer offered; the call " + stays
 	}
 	v := c.rules.Gate(core.ToolCall{ID: p.CallID, Name: p.Tool, Arguments: p.Arguments}, core.State{})
 	switch {
@@ -191,7 +198,7 @@ func (c agentChange) fate(run wire.Run, p wire.Pending) (becomes, detail string)
 		return becomesDenied, "would be blocked, and the run would end: " + v.Reason
 	case v.Effect == core.Deny:
 		return becomesDenied, "would be denied: " + v.Reason
-	case !slices.Contains(c.tools, p.Tool):
+	case !offered:
 		return becomesNotOffered, "the tool is no longer offered; the call " + stays + ", if the program still has the tool's function"
 	}
 	return becomesUnchanged, stays

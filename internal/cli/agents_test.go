@@ -187,26 +187,44 @@ func TestAgentsDiffLeavesAnswersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, kind, mode, version, want string }{
-		{"an approval is denied", "approval", "replay_tool_call", "sha256:old", "denied"},
-		{"what a client runs", "client", "use_decision_as_tool_result", "sha256:old", "unchanged"},
-		{"a run that pauses", "interrupt", "replay_tool_call", "sha256:old", "unchanged"},
-		{"a run of the new version", "approval", "replay_tool_call", loaded[0].Digest(), "unchanged"},
+	for _, tt := range []struct{ name, tool, kind, mode, version, want string }{
+		{"an approval is denied", "pay", "approval", "replay_tool_call", "sha256:old", "denied"},
+		{"what a client runs", "pay", "client", "use_decision_as_tool_result", "sha256:old", "unchanged"},
+		{"what a client runs, and is gone", "locate", "client", "use_decision_as_tool_result", "sha256:old", "not_offered"},
+		{"what a client runs, in a run of the new version", "locate", "client", "use_decision_as_tool_result", loaded[0].Digest(), "unchanged"},
+		{"a run of the new version", "pay", "approval", "replay_tool_call", loaded[0].Digest(), "unchanged"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			waits := run("waiting", func(r *wire.Run) {
 				r.AgentVersion = tt.version
-				r.Pending = []wire.Pending{{CallID: "c1", Tool: "pay", Arguments: []byte(`{}`), Kind: tt.kind, ResumeMode: tt.mode}}
+				r.Pending = []wire.Pending{{CallID: "c1", Tool: tt.tool, Arguments: []byte(`{}`), Kind: tt.kind, ResumeMode: tt.mode}}
 			})
-			s := newServer(t, map[string]http.HandlerFunc{
-				"GET /v1/agents": answer(200, wire.Page[wire.Agent]{Items: []wire.Agent{{Name: "refund-desk", Version: "sha256:old"}}}),
-				"GET /v1/runs":   answer(200, wire.Page[wire.Run]{Items: []wire.Run{waits}}),
-			})
-			d := diffJSON(t, dormouse(t, s, "agents", "diff", dir, "--json"))
-			if got := d.Agents[0].Runs[0].Pending[0].Becomes; got != tt.want {
-				t.Errorf("becomes %s, want %s", got, tt.want)
+			out := dormouse(t, servingAnOlder(t, waits), "agents", "diff", dir, "--json")
+			d := diffJSON(t, out)
+			if got := d.Agents[0].Runs[0].Pending[0].Becomes; got != tt.want || (out.exit == cli.ExitFailed) != (tt.want != "unchanged") {
+				t.Errorf("becomes %s, want %s; exit code %d", got, tt.want, out.exit)
 			}
 		})
+	}
+}
+
+// servingAnOlder is a server with an older version of the refund desk, and one run.
+func servingAnOlder(t *testing.T, waits wire.Run) *server {
+	return newServer(t, map[string]http.HandlerFunc{
+		"GET /v1/agents": answer(200, wire.Page[wire.Agent]{Items: []wire.Agent{{Name: "refund-desk", Version: "sha256:old"}}}),
+		"GET /v1/runs":   answer(200, wire.Page[wire.Run]{Items: []wire.Run{waits}}),
+	})
+}
+
+func TestAgentsDiffLeavesOutThatARunIsPaused(t *testing.T) {
+	paused := run("waiting", func(r *wire.Run) {
+		r.AgentVersion = "sha256:old"
+		r.Pending = []wire.Pending{{CallID: "interrupt:1", Arguments: []byte(`{}`), Kind: "interrupt", ResumeMode: "use_decision_as_tool_result"}}
+	})
+	out := dormouse(t, servingAnOlder(t, paused), "agents", "diff", agentsDir(t, map[string]string{"refund-desk": asks}), "--json")
+	out.wantExit(t, cli.ExitOK)
+	if d := diffJSON(t, out); len(d.Agents[0].Runs) != 1 || len(d.Agents[0].Runs[0].Pending) != 0 {
+		t.Errorf("difference %+v", d)
 	}
 }
 

@@ -70,9 +70,9 @@ func (a *app) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "Go on after a run that ended in error",
-		Long: `Start a run that goes on where one that ended in error stopped, with fresh budgets and the newest version of the agent. Only the
-newest run of a thread can be retried. Repeated, it shows the run that the first retry started.`,
+		Short: "Go on after a run that ended in error or was stopped",
+		Long: `Start a run that goes on where one ended in error, or was stopped by a rule, with fresh budgets and the newest version of the agent.
+Only the newest run of a thread can be retried. Repeated, it shows the run that the first retry started.`,
 		Example: "  dormouse retry run_3k7q2_0 --wait",
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -149,7 +149,15 @@ func refused(p *client.Error) *failure {
 	case p.RunID != "":
 		detail += "; the run is " + p.RunID
 	}
-	return &failure{ExitFailed, cmp.Or(p.Code, "failed"), detail}
+	return &failure{refusedExit(p), cmp.Or(p.Code, "failed"), detail}
+}
+
+// refusedExit: what the server cannot read was given wrongly. A decision that only does not suit its call was refused.
+func refusedExit(p *client.Error) int {
+	if _, unsuited := flagsFor[p.Code]; p.Status == http.StatusBadRequest && !unsuited {
+		return ExitUsage
+	}
+	return ExitFailed
 }
 
 // refusal is a refused decision in words, with the one that was first.

@@ -17,7 +17,7 @@ import (
 const (
 	ExitOK          = 0 // it was done, or it runs or waits
 	ExitFailed      = 1 // the thing itself failed
-	ExitUsage       = 2 // the command or a file it names was not understood; nothing was changed
+	ExitUsage       = 2 // the command, a value in it or a file it names was not understood; nothing was changed
 	ExitUnreachable = 3 // no server answered
 )
 
@@ -26,14 +26,17 @@ func exitCodesTopic() *cobra.Command {
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
 		Long: `Exit codes:
-  0  done as asked; a run that still works or waits counts as that
+  0  done as asked; a run that still works or waits counts as that,
+     and one that ended blocked or stopped
   1  it failed: the run ended in error, the decision was refused, the replay found a mismatch,
-     the server answered with an error or could not start, or the command was interrupted
-  2  wrong usage: unknown command or flag, missing argument, a recording to
-     replay that is none; nothing was changed
+     agents diff found a waiting run that is affected, the server answered with an error
+     or could not start, or the command was interrupted
+  2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
+     a recording to replay that is none; nothing was changed
   3  no server answers at the address
 
-With --json the reason is on stderr as {"error":{"code":"...","detail":"..."}}.`,
+With --json the reason is on stderr as {"error":{"code":"...","detail":"..."}}; a warning is a line
+{"warning":{...}} before it.`,
 	}
 }
 
@@ -76,11 +79,25 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 		fmt.Fprintln(w, "dormouse: "+f.detail)
 		return
 	}
+	printReason(w, "error", f.code, f.detail)
+}
+
+// warn tells of something that may be a mistake, and keeps nothing from being done.
+func (a *app) warn(code, detail string) {
+	if !a.json {
+		fmt.Fprintln(a.stderr, "dormouse: warning: "+detail)
+		return
+	}
+	printReason(a.stderr, "warning", code, detail)
+}
+
+// printReason prints one line of JSON. sort is error or warning.
+func printReason(w io.Writer, sort, code, detail string) {
 	type reason struct {
 		Code   string `json:"code"`
 		Detail string `json:"detail"`
 	}
-	body, err := json.Marshal(map[string]reason{"error": {f.code, f.detail}})
+	body, err := json.Marshal(map[string]reason{sort: {code, detail}})
 	if err != nil {
 		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
 	}

@@ -34,6 +34,16 @@ func TestExitCodes(t *testing.T) {
 		{"a token file that is not there", nil, []string{"runs", "--token-file", "no/such/file"}, cli.ExitUsage, "token file"},
 		{"nobody listens", nil, []string{"runs"}, cli.ExitUnreachable, "start one with: dormouse dev"},
 		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cli.ExitFailed, "there is no such run"},
+		{"a value that the server does not take", map[string]http.HandlerFunc{"GET /v1/runs": problem(400, "invalid_request", "status is none")},
+			[]string{"runs", "--status", "foo"}, cli.ExitUsage, "status is none"},
+		{"a grant that is none", map[string]http.HandlerFunc{decisions: problem(400, "bad_grant", "grant is run, or left out")},
+			[]string{"decide", runID, "sus_1_a", "--approve", "--grant", "all"}, cli.ExitUsage, "grant is run"},
+		{"a decision that does not suit its call", map[string]http.HandlerFunc{decisions: problem(400, "wrong_kind", "the call waits for a result")},
+			[]string{"decide", runID, "sus_1_a", "--approve"}, cli.ExitFailed, "waits for a result"},
+		{"the run ended as blocked", map[string]http.HandlerFunc{
+			"POST /v1/runs":         answer(202, run("created")),
+			"GET /v1/runs/" + runID: answer(200, run("done", done("blocked"))),
+		}, []string{"run", "a", "b", "--wait"}, cli.ExitOK, ""},
 		{"no token where one is needed", map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "no token")},
 			[]string{"runs"}, cli.ExitFailed, "$DORMOUSE_TOKEN"},
 		{"the run ended in error", map[string]http.HandlerFunc{

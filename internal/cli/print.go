@@ -57,6 +57,9 @@ func (a *app) printRun(run wire.Run) error {
 	if text, ok := run.OutputText(); ok {
 		rows = append(rows, []string{"output", text})
 	}
+	if run.Queued > 0 {
+		rows = append(rows, []string{"queued", fmt.Sprintf("%d message(s) behind this run", run.Queued)})
+	}
 	for _, p := range run.Pending {
 		rows = append(rows, a.pendingRows(run.ID, p)...)
 	}

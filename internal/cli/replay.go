@@ -41,6 +41,10 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 				return usagef("--faults is a rate from 0 to below 1, not %v", o.Faults)
 			case !probability(o.Edits), !probability(o.Denials), !probability(o.Deadlines):
 				return usagef("--edits, --denials and --deadlines are probabilities, from 0 to 1")
+			case o.Edits+o.Denials+o.Deadlines > 1+rounding:
+				return usagef("--edits, --denials and --deadlines are together at most 1: one thing becomes of a call")
+			case len(o.Gate) == 0 && (o.Edits+o.Denials+o.Deadlines > 0 || o.Modes):
+				return usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
 			case executor != "sequential" && executor != "parallel":
 				return usagef("--executor is sequential or parallel, not %q", executor)
 			case o.Limit < 0:
@@ -58,6 +62,7 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 			if o.Conversations, err = readRecording(args[0]); err != nil {
 				return usagef("%v", err)
 			}
+			a.warnOfGates(o)
 			return a.replay(cmd.Context(), o)
 		},
 	}
@@ -76,6 +81,9 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 	return cmd
 }
 
+// rounding is what a sum of probabilities that make 1 may be above it.
+const rounding = 1e-9
+
 func probability(p float64) bool { return p >= 0 && p <= 1 }
 
 func readRecording(file string) ([]recording.Conversation, error) {
@@ -85,6 +93,23 @@ func readRecording(file string) ([]recording.Conversation, error) {
 	}
 	defer f.Close()
 	return recording.Read(f, file)
+}
+
+// warnOfGates says which names under --gate no recorded call has: a misspelt one gates nothing.
+func (a *app) warnOfGates(o replay.Options) {
+	called := map[string]bool{}
+	for _, conversation := range o.Conversations {
+		for _, m := range conversation.Messages {
+			for _, call := range m.Calls {
+				called[call.Name] = true
+			}
+		}
+	}
+	for _, name := range o.Gate {
+		if !called[name] {
+			a.warn("gate_unused", fmt.Sprintf("--gate %s: no recorded call is of this tool", name))
+		}
+	}
 }
 
 // replay plays the conversations and shows what came out.

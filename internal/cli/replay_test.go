@@ -44,6 +44,9 @@ func TestReplayRefuses(t *testing.T) {
 		{"an edit that is more than certain", []string{recorded(t, talk), "--edits", "1.5"}, "--edits, --denials and --deadlines are probabilities"},
 		{"a denial that is no number", []string{recorded(t, talk), "--denials", "NaN"}, "are probabilities"},
 		{"a deadline that is less than never", []string{recorded(t, talk), "--deadlines", "-0.1"}, "are probabilities"},
+		{"edits of calls that nobody is asked about", []string{recorded(t, talk), "--edits", "0.5"}, "name their tools with --gate"},
+		{"modes of calls that nobody is asked about", []string{recorded(t, talk), "--modes"}, "name their tools with --gate"},
+		{"more than certain together", []string{recorded(t, talk), "--gate", "pay", "--edits", "0.5", "--denials", "0.4", "--deadlines", "0.2"}, "together at most 1"},
 		{"an executor that is none", []string{recorded(t, talk), "--executor", "fast"}, "--executor is sequential or parallel"},
 		{"no workers", []string{recorded(t, talk), "--workers", "0"}, "--workers is a number from 1"},
 		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
@@ -82,6 +85,21 @@ func TestReplayReports(t *testing.T) {
 			t.Errorf("stderr %q", out.stderr)
 		}
 	})
+}
+
+func TestReplayWarnsOfAGateThatNoCallHas(t *testing.T) {
+	file := recorded(t, `{"id":"t1","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",`+
+		`"function":{"name":"pay","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"paid"},{"role":"assistant","content":"done"}]}`+"\n")
+	args := []string{"replay", file, "--gate", "pay,pya", "--edits", "0.7", "--denials", "0.2", "--deadlines", "0.1"}
+	out := dormouse(t, nil, args...)
+	out.wantExit(t, cli.ExitOK)
+	if !strings.HasPrefix(out.stderr, "dormouse: warning: --gate pya: no recorded call is of this tool\n") || strings.Contains(out.stderr, "--gate pay:") {
+		t.Errorf("stderr %q", out.stderr)
+	}
+	out = dormouse(t, nil, append(args, "--json")...)
+	if out.stderr != `{"warning":{"code":"gate_unused","detail":"--gate pya: no recorded call is of this tool"}}`+"\n" {
+		t.Errorf("stderr %q", out.stderr)
+	}
 }
 
 func TestReplayGenerates(t *testing.T) {

@@ -2,6 +2,8 @@ package hook
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -72,6 +74,15 @@ func (r *Registry) Effect(name string) (EffectFunc, bool) {
 	f, ok := r.effects[name]
 	return f, ok
 }
+
+// Hooks are the names of all hooks, in order.
+func (r *Registry) Hooks() []string { return slices.Sorted(maps.Keys(r.hooks)) }
+
+// Memories are the names of all memories, in order.
+func (r *Registry) Memories() []string { return slices.Sorted(maps.Keys(r.memories)) }
+
+// Effects are the names of the functions of all effects, in order.
+func (r *Registry) Effects() []string { return slices.Sorted(maps.Keys(r.effects)) }
 
 func takesPart(h engine.Hook) bool {
 	switch h.(type) {

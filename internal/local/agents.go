@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
@@ -82,8 +84,9 @@ func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition,
 func (a *Agents) check(loaded []agent.Definition) error {
 	var wrong []error
 	for _, d := range loaded {
-		for _, name := range d.Missing(a.Tools.Specs()) {
-			wrong = append(wrong, lacking{d.Name, "function", name})
+		functions := a.Tools.Specs()
+		for _, name := range d.Missing(functions) {
+			wrong = append(wrong, lack(d.Name, "function", name, slices.Sorted(maps.Keys(functions))))
 		}
 		if _, err := a.build(d, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -215,5 +216,23 @@ func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsMissingIsToldWithWhatThereIs(t *testing.T) {
+	r := newRig(t, nothing)
+	if err := r.hooks.RegisterMemory("notes", hook.FileMemory(t.TempDir())); err != nil {
+		t.Fatal(err)
+	}
+	a := NewAgents(nil, Program{Tools: r.tools, Hooks: r.hooks})
+	d, err := agent.Parse("a.yaml", []byte(strings.ReplaceAll(allowed, "go: pay", "go: pya")+"hooks: [gate]\nmemory: note\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := a.check([]agent.Definition{d})
+	for _, want := range []string{`no function "pya"; name one it has (pay), or`, `no memory "note"; name one it has (notes), or`, `no hook "gate"; remove the name, or`} {
+		if wrong == nil || !strings.Contains(wrong.Error(), want) {
+			t.Errorf("%v, want %s", wrong, want)
+		}
 	}
 }

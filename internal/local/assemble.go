@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -44,28 +45,35 @@ func (a *Agents) missing(d agent.Definition) error {
 	needs := d.Needs()
 	for _, name := range needs.Hooks {
 		if _, ok := a.Hooks.Hook(name); !ok {
-			wrong = append(wrong, lacking{d.Name, "hook", name})
+			wrong = append(wrong, lack(d.Name, "hook", name, a.Hooks.Hooks()))
 		}
 	}
 	for _, name := range needs.Memories {
 		if _, ok := a.Hooks.Memory(name); !ok {
-			wrong = append(wrong, lacking{d.Name, "memory", name})
+			wrong = append(wrong, lack(d.Name, "memory", name, a.Hooks.Memories()))
 		}
 	}
 	for _, name := range needs.Effects {
 		if _, ok := a.Hooks.Effect(name); !ok {
-			wrong = append(wrong, lacking{d.Name, "effect", name})
+			wrong = append(wrong, lack(d.Name, "effect", name, a.Hooks.Effects()))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
 // lacking is what a definition needs and this program does not have. It is an [engine.ErrNotFound].
-type lacking struct{ agent, sort, name string }
+type lacking struct{ text string }
 
-func (l lacking) Error() string {
-	return fmt.Sprintf("agent %s: this program has no %s %q; name one it has, or build one that registers it", l.agent, l.sort, l.name)
+// lack says what there is instead.
+func lack(agent, sort, name string, have []string) lacking {
+	others := "remove the name"
+	if len(have) > 0 {
+		others = "name one it has (" + strings.Join(have, ", ") + ")"
+	}
+	return lacking{fmt.Sprintf("agent %s: this program has no %s %q; %s, or build one that registers it", agent, sort, name, others)}
 }
+
+func (l lacking) Error() string { return l.text }
 
 func (lacking) Unwrap() error { return engine.ErrNotFound }
 

@@ -65,6 +65,7 @@ type Run struct {
 	RetryOf       *string         `json:"retry_of"`
 	Metadata      json.RawMessage `json:"metadata,omitempty"`
 	Pending       []Pending       `json:"pending"`
+	Queued        int             `json:"queued,omitempty"` // messages that wait for the end of the run
 	CreatedAt     Time            `json:"created_at"`
 	UpdatedAt     Time            `json:"updated_at"`
 }
