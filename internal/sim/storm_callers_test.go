@@ -264,7 +264,7 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 		if what%3 == 0 && p.ResumeMode != core.UseDecisionAsToolResult.String() {
 			d.Arguments = core.Encode(map[string]json.RawMessage{"edited": p.Arguments})
 		}
-		if what%2 == 0 {
+		if what%2 == 0 && p.Grantable {
 			d.Grant = string(core.GrantRun)
 		}
 	}
