@@ -20,7 +20,7 @@ const (
 	BeforeToolExecute              // the body of this call is about to run
 	AfterToolExecute               // this call has a result, whether its body ran or not
 	StepEnd                        // after the round of the step, also when it has to wait
-	RunEnd                         // once, before the end is committed
+	RunEnd                         // once, when nothing can keep the run from ending any more
 )
 
 var phaseNames = []string{"run_start", "step_start", "before_inference", "after_inference", "tool_gate", "before_tool_execute", "after_tool_execute", "step_end", "run_end"}
@@ -45,7 +45,7 @@ var phaseWords = map[Phase]struct {
 	BeforeToolExecute: {"for each call whose body is about to run, also on replay", []string{"state", "refuse"}},
 	AfterToolExecute:  {"for each call that has an outcome, whether its body ran or not, also when it waits by itself", []string{"state", "append"}},
 	StepEnd:           {"after the tool round of a step, also when it has to wait; not again when it is gone on with", []string{"state", "end"}},
-	RunEnd:            {"once per run, before its end is committed, whatever ends it", []string{"state"}},
+	RunEnd:            {"once per run, whatever ends it, when nothing can keep it from ending any more", []string{"state"}},
 }
 
 // Firing asks for the hooks of one phase. Only the members of the phase are set.

@@ -101,24 +101,34 @@ func (d *draft) letThrough(call ToolCall) {
 	d.h.ToolCalls++
 }
 
-// gate applies the verdict on a call that is new or comes back with a decision. A new call that is not simply allowed waits for the
-// bodies before it: they may change the state, and with it the verdict. Until then nothing is done about it.
-func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
-	runs := d.effective(call)
-	v := d.v.Rules.Gate(runs, d.state)
-	c := d.h.Calls[call.ID]
+// verdict is what the gate says of a call with the arguments that run, on the state as it is. An approval lifts the ask that it answered,
+// and what was granted lifts those that it covers; a result that is given in place of the body stays.
+func (d *draft) verdict(call ToolCall) (v Verdict, granted bool) {
+	v = d.v.Rules.Gate(d.effective(call), d.state)
+	if v.Effect != Ask {
+		return v, false
+	}
 	if v.Mode != ReplayToolCall {
 		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
 	}
-	lifted := c.Lifts == anyAsk || c.Lifts != "" && c.Lifts == v.asks()
-	granted := v.Effect == Ask && !lifted && d.granted(v.Grant)
-	if v.Effect == Ask && (lifted || granted) {
+	lifts := d.h.Calls[call.ID].Lifts
+	lifted := lifts == anyAsk || lifts != "" && lifts == v.asks()
+	granted = !lifted && d.granted(v.Grant)
+	switch {
+	case !lifted && !granted:
+	case v.Result != nil:
+		v.Effect = SetResult
+	default:
 		v.Effect = Allow
-		if v.Result != nil {
-			v.Effect = SetResult
-		}
 	}
-	if v.Effect != Allow && c.Status == CallNew && len(d.cleared) > 0 {
+	return v, granted
+}
+
+// gate applies the verdict on a call that is new or comes back with a decision. A new call that is not simply allowed waits for the
+// bodies before it: they may change the state, and with it the verdict. Until then nothing is done about it.
+func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
+	v, granted := d.verdict(call)
+	if v.Effect != Allow && d.h.Calls[call.ID].Status == CallNew && len(d.cleared) > 0 {
 		return false, nil
 	}
 	switch v.Effect {

@@ -65,7 +65,7 @@ type StepEndHook interface {
 	StepEnd(ctx context.Context, req HookRequest) (core.Effects, error)
 }
 
-// RunEndHook is called once per run, before its end is committed.
+// RunEndHook is called once per run, when its end is committed and before it is done.
 type RunEndHook interface {
 	RunEnd(ctx context.Context, req HookRequest, reason core.Reason) (core.Effects, error)
 }
