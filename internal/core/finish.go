@@ -40,28 +40,41 @@ func (d *draft) turnFailed() bool {
 	return false
 }
 
-// finishes says whether a turn does nothing but end the run, in a way that will be accepted.
-func (d *draft) finishes(calls []ToolCall) bool {
-	if len(calls) != 1 {
-		return false
-	}
-	spec, _ := d.v.Rules.Tool(calls[0].Name)
-	var f finishing
-	return spec.Finish && d.h.Calls[calls[0].ID].Status == CallNew && d.v.Rules.Check(calls[0]) == nil && json.Unmarshal(calls[0].Arguments, &f) == nil &&
-		d.v.Rules.Gate(calls[0], d.state).Effect == Allow && !(f.State == ResponseNoOp && d.h.Wrote)
-}
-
 // finishing are the arguments of the finish tool.
 type finishing struct {
 	Output json.RawMessage `json:"output"`
 	State  ResponseState   `json:"response_state"`
 }
 
-func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
-	var f finishing
-	if json.Unmarshal(call.Arguments, &f) != nil {
-		return Plan{}, false, d.refuse(call, "The arguments are not valid: output and response_state are expected.")
+// finishes says whether a turn does nothing but end the run, in a way that is accepted.
+func (d *draft) finishes(calls []ToolCall) bool {
+	if len(calls) != 1 || d.h.Calls[calls[0].ID].Status != CallNew {
+		return false
 	}
+	spec, _ := d.v.Rules.Tool(calls[0].Name)
+	if !spec.Finish || d.v.Rules.Check(calls[0]) != nil {
+		return false
+	}
+	_, why := d.readFinish(calls[0])
+	return why == "" && d.v.Rules.Gate(calls[0], d.state).Effect == Allow
+}
+
+// readFinish reads the call that would end the run, or says why it cannot end now.
+func (d *draft) readFinish(call ToolCall) (f finishing, why string) {
+	switch err := json.Unmarshal(call.Arguments, &f); {
+	case err != nil:
+		return f, "The arguments are not valid: output and response_state are expected."
+	case d.turnFailed():
+		return f, "Not finished: a call of the same turn has no success to show. Look at its result first."
+	case d.h.Spoken:
+		return f, "Not finished: the user has said something since. Answer that first."
+	case f.State == ResponseNoOp && d.h.Wrote:
+		return f, "Not finished: response_state is no_op, but this run has changed something."
+	}
+	return f, ""
+}
+
+func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	switch v := d.v.Rules.Gate(call, d.state); v.Effect {
 	case Block:
 		reason := orElse(v.Reason, "a rule forbids to finish here.")
@@ -74,13 +87,9 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	default:
 		return Plan{}, false, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
 	}
-	switch {
-	case d.turnFailed():
-		return Plan{}, false, d.refuse(call, "Not finished: a call of the same turn has no success to show. Look at its result first.")
-	case d.h.Spoken:
-		return Plan{}, false, d.refuse(call, "Not finished: the user has said something since. Answer that first.")
-	case f.State == ResponseNoOp && d.h.Wrote:
-		return Plan{}, false, d.refuse(call, "Not finished: response_state is no_op, but this run has changed something.")
+	f, why := d.readFinish(call)
+	if why != "" {
+		return Plan{}, false, d.refuse(call, why)
 	}
 	if err := d.result(call, Outcome{Text: "Finished."}); err != nil {
 		return Plan{}, false, err
@@ -123,7 +132,7 @@ func (d *draft) end(r Reason) (Plan, error) {
 	}
 	d.snapshot()
 	d.seal(r)
-	d.h.Closed = !d.v.Hooked[RunEnd]
+	d.h.Closed = !d.hooked(RunEnd)
 	if len(d.h.Out) > 0 || !d.h.Closed {
 		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
 	}

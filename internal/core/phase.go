@@ -142,9 +142,12 @@ func (d *draft) fire(f Firing) (Effects, error) {
 	return d.v.Fired[i].Effects, d.take(i)
 }
 
+// hooked says whether hooks are called in a phase. When the process was lost again and again they may be why, and none is.
+func (d *draft) hooked(p Phase) bool { return d.v.Hooked[p] && d.h.Tries <= d.v.Limits.Claims }
+
 // answered finds the answer to a firing in the view; -1 if no hook wants to be called, an error if one has yet to be.
 func (d *draft) answered(f Firing) (int, error) {
-	if !d.v.Hooked[f.Phase] {
+	if !d.hooked(f.Phase) {
 		return -1, nil
 	}
 	if f.Step == 0 {

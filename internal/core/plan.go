@@ -182,7 +182,6 @@ func (d *draft) mustEnd() *Reason {
 	case cancelled, d.v.Cancelled:
 		return &Reason{Kind: Cancelled}
 	case d.h.Tries > d.v.Limits.Claims:
-		d.v.Hooked = nil // they may be what kills the process
 		return &Reason{Kind: Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
 	case d.v.Broken != nil:
 		return d.v.Broken

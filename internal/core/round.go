@@ -12,13 +12,14 @@ type Round struct {
 	Decisions map[string]DecisionRecord
 }
 
-// RoundFrom is the first segment that [ReadRound] needs; false if the head tracks no call.
+// RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is open.
 func (h Head) RoundFrom() (seq int64, ok bool) {
-	if len(h.Calls) == 0 {
-		return 0, false
-	}
 	seq = h.Round
 	for _, c := range h.Calls {
+		if c.Status.Terminal() {
+			continue
+		}
+		ok = true
 		from := c.From
 		if c.Pseudo {
 			from, _ = SuspensionSeq(c.Sus)
@@ -27,7 +28,7 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 			seq = from
 		}
 	}
-	return seq, true
+	return seq, ok
 }
 
 // ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a turn has an empty

@@ -50,7 +50,8 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	return nil
 }
 
-// hookTime is what one hook may take, all of a phase together no more than an eighth of the activation, and hookGrace how much later it is left behind if it does not stop.
+// hookTime is what one hook may take, all of a phase together no more than an eighth of the activation, and hookGrace how much later it
+// is left behind if it does not stop.
 const (
 	hookTime  = 10 * time.Second
 	hookGrace = time.Second

@@ -15,10 +15,7 @@ func (a *activation) remembers() bool { return a.agent.Memory != nil && !a.view.
 
 // recall asks the agent's memory, best effort.
 func (a *activation) recall(ctx context.Context) (text, failure string) {
-	err := a.withMemory(ctx, func(ctx context.Context, req MemoryRequest) (err error) {
-		text, err = a.agent.Memory.Recall(ctx, req)
-		return err
-	})
+	text, err := withMemory(ctx, a, a.agent.Memory.Recall)
 	if err != nil {
 		a.e.o.Logger.Warn("nothing recalled", "run", a.view.Head.Run, "error", err)
 		return "", "recall_failed"
@@ -31,7 +28,9 @@ func (a *activation) commitMemory(ctx context.Context) (failure string) {
 	if !a.remembers() {
 		return ""
 	}
-	err := a.withMemory(ctx, a.agent.Memory.Commit)
+	_, err := withMemory(ctx, a, func(ctx context.Context, req MemoryRequest) (struct{}, error) {
+		return struct{}{}, a.agent.Memory.Commit(ctx, req)
+	})
 	if err != nil {
 		a.e.o.Logger.Warn("not remembered", "run", a.view.Head.Run, "error", err)
 		return "commit_failed"
@@ -39,10 +38,11 @@ func (a *activation) commitMemory(ctx context.Context) (failure string) {
 	return ""
 }
 
-func (a *activation) withMemory(ctx context.Context, do func(context.Context, MemoryRequest) error) error {
+func withMemory[T any](ctx context.Context, a *activation, do func(context.Context, MemoryRequest) (T, error)) (T, error) {
 	segments, err := a.journal(ctx, 1)
 	if err != nil {
-		return err
+		var zero T
+		return zero, err
 	}
 	h := a.view.Head
 	messages := core.Transcript(core.Messages(segments))
@@ -52,10 +52,7 @@ func (a *activation) withMemory(ctx context.Context, do func(context.Context, Me
 		}
 	}
 	req := MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}
-	_, err = within(ctx, a, min(memoryTime, (a.e.o.Lease-a.e.o.Margin)/8), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, do(ctx, req)
-	})
-	return err
+	return within(ctx, a, min(memoryTime, (a.e.o.Lease-a.e.o.Margin)/8), func(ctx context.Context) (T, error) { return do(ctx, req) })
 }
 
 // input is the message of a start that is not committed yet.

@@ -9,7 +9,8 @@ import (
 )
 
 // Pad is the shared state as one body or hook sees it: what was there when it began, and what it wrote itself. Its writes take
-// effect with its result, all or none. Safe for concurrent use. The nil Pad is empty and drops writes.
+// effect with its result, all or none; of a body or hook that fails, none. Safe for concurrent use. The nil Pad is empty and drops
+// writes.
 type Pad struct {
 	mu    sync.Mutex
 	state core.State

@@ -126,7 +126,9 @@ func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome
 	a.report.Bodies++
 	return func(ctx context.Context) (core.Outcome, error) {
 		out, err := tool.Run(ctx, req)
-		out.State = req.State.Ops()
+		if out.State = nil; err == nil && !out.Failed {
+			out.State = req.State.Ops()
+		}
 		return out, err
 	}, nil
 }

@@ -106,12 +106,16 @@ func TestStateOutlivesItsProcess(t *testing.T) {
 		r.work()
 		r.wantConversation("user: hi", "assistant[c1]", "tool(c1): n=2", "assistant: done")
 	})
-	t.Run("a body that fails with an error or a panic keeps nothing", func(t *testing.T) {
-		for _, fail := range []func() error{func() error { return fmt.Errorf("no luck") }, func() error { panic("secret") }} {
+	t.Run("a body that fails, by its outcome, an error or a panic, keeps nothing", func(t *testing.T) {
+		for _, fail := range []func() (core.Outcome, error){
+			func() (core.Outcome, error) { return core.Outcome{Failed: true, Text: "no luck"}, nil },
+			func() (core.Outcome, error) { return core.Outcome{}, fmt.Errorf("no luck") },
+			func() (core.Outcome, error) { panic("secret") },
+		} {
 			r := newRig(t, calls(call("c1", "bad", `{}`)), says("done"))
 			r.tool("bad", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 				req.State.Add(core.RunScope, "n", 1)
-				return core.Outcome{}, fail()
+				return fail()
 			}})
 			r.play()
 			r.wantState(core.RunScope, "n", "")

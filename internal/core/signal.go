@@ -1,0 +1,67 @@
+package core
+
+import "encoding/json"
+
+// Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too large for the head is
+// stored beside it under its digest first, and Ref names it.
+type Signal struct {
+	Kind   SignalKind `json:"k"`
+	Call   string     `json:"c,omitempty"`   // of a decision
+	ID     string     `json:"id,omitempty"`  // decision id, or message key
+	Digest string     `json:"dig,omitempty"` // of a decision's content
+	// Value is a message's parts, or a decision's [Resume].
+	Value json.RawMessage `json:"v,omitempty"`
+	Ref   string          `json:"ref,omitempty"`
+	By    string          `json:"by,omitempty"`
+	At    int64           `json:"t"`
+	On    OnPending       `json:"on,omitempty"` // of a message: what if the run waits
+}
+
+// OnPending says what becomes of a message to a run that waits.
+type OnPending string
+
+const (
+	PendingRefuse  OnPending = ""        // it is not taken
+	PendingAbandon OnPending = "abandon" // what is waited for is given up, and the run goes on with the message
+	PendingQueue   OnPending = "queue"   // it begins a run of its own when this one is done
+)
+
+// SignalKind says what a signal asks for.
+type SignalKind string
+
+const (
+	SignalStart    SignalKind = "start"
+	SignalMessage  SignalKind = "message"
+	SignalDecision SignalKind = "decision"
+	SignalCancel   SignalKind = "cancel"
+	SignalPause    SignalKind = "interrupt"
+	SignalLate     SignalKind = "late" // a decision after its deadline
+)
+
+// Inbox keys. A decision's key is the id of the suspension it answers.
+const (
+	KeyStart  = "m:start"
+	KeyCancel = "cancel"
+	KeyPause  = "int"
+)
+
+// LateKey is the inbox key of an answer that came after the deadline of its suspension.
+func LateKey(suspension string) string { return "late:" + suspension }
+
+// MessageKey is the inbox key of a message.
+func MessageKey(id string) string { return "m:" + id }
+
+// Out is something that must be sent after the commit that names it, at least once.
+type Out struct {
+	Kind OutKind `json:"k"`
+	Call string  `json:"c,omitempty"`
+	Sus  string  `json:"sus,omitempty"`
+}
+
+// OutKind says what an outbox entry sends.
+type OutKind string
+
+const (
+	OutNotify OutKind = "notify" // tells people that a call waits for them
+	OutMemory OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not
+)
