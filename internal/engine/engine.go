@@ -33,6 +33,8 @@ type Options struct {
 	Watch time.Duration
 
 	Limits core.Limits
+
+	Scheduler Scheduler // nil: goroutines
 }
 
 // Engine does steps. Safe for concurrent use.
@@ -45,6 +47,9 @@ func New(o Options) *Engine {
 	o.Grain = orDefault(o.Grain, 5*time.Second)
 	o.Watch = orDefault(o.Watch, time.Second)
 	o.Limits = orDefault(o.Limits, core.DefaultLimits)
+	if o.Scheduler == nil {
+		o.Scheduler = goroutines{}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

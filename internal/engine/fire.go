@@ -78,18 +78,13 @@ func within[T any](ctx context.Context, a *activation, limit time.Duration, f fu
 	left := make(chan struct{})
 	defer a.e.o.Clock.AfterFunc(limit, func() { cancel(errTooLong) })()
 	defer a.e.o.Clock.AfterFunc(limit+min(hookGrace, limit), func() { close(left) })()
-	done := make(chan answer[T], 1)
-	go func() {
-		v, err := guarded(ctx, a, f)
-		done <- answer[T]{v, err, true}
-	}()
-	select {
-	case got := <-done:
-		return got.v, got.err
-	case <-left:
+	done, got := beside(ctx, a, f)
+	a.e.o.Scheduler.Await(done, left)
+	if !isClosed(done) {
 		var zero T
 		return zero, errTooLong
 	}
+	return got.v, got.err
 }
 
 var errTooLong = errors.New("it took too long")

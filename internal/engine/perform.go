@@ -142,9 +142,9 @@ func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Conte
 	answers := make([]answer[core.Outcome], len(bodies))
 	var mu sync.Mutex
 	_, err := watched(ctx, a, func(ctx context.Context) (struct{}, error) {
-		var wg sync.WaitGroup
+		all, left := make(chan struct{}), len(bodies)
 		for i, body := range bodies {
-			wg.Go(func() {
+			a.e.o.Scheduler.Spawn(func() {
 				out, err := guarded(ctx, a, body)
 				if err != nil && ctx.Err() != nil {
 					err = context.Cause(ctx)
@@ -152,9 +152,12 @@ func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Conte
 				mu.Lock()
 				defer mu.Unlock()
 				answers[i] = answer[core.Outcome]{out, err, true}
+				if left--; left == 0 {
+					close(all)
+				}
 			})
 		}
-		wg.Wait()
+		a.e.o.Scheduler.Await(all, nil)
 		return struct{}{}, nil
 	})
 	mu.Lock()
@@ -206,26 +209,18 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 	defer w.end()
 	w.start()
 
-	done := make(chan answer[T], 1)
-	go func() {
-		v, err := guarded(ctx, a, f)
-		done <- answer[T]{v, err, true}
-	}()
-	select {
-	case got := <-done:
-		return got.v, w.cause(got.err)
-	case <-ctx.Done():
+	done, got := beside(ctx, a, f)
+	a.e.o.Scheduler.Await(done, ctx.Done())
+	if !isClosed(done) {
+		left := make(chan struct{})
+		defer a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })()
+		a.e.o.Scheduler.Await(done, left)
 	}
-	left := make(chan struct{})
-	stop := a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })
-	defer stop()
-	select {
-	case got := <-done:
-		return got.v, w.cause(got.err)
-	case <-left:
+	if !isClosed(done) {
 		var zero T
 		return zero, context.Cause(ctx)
 	}
+	return got.v, w.cause(got.err)
 }
 
 // answer is what something that ran in a goroutine of its own came to.

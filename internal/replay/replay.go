@@ -117,7 +117,7 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	s := &stage{o: o, world: w, faults: faults, db: db, cast: newCast(o),
 		store: sim.Store{Inner: db, Faults: faults}, queue: sim.Queue{Inner: db, Faults: faults}}
 	s.engine = engine.New(engine.Options{Store: s.store, Waker: s.queue, Agents: s.cast, Clock: w, Random: w,
-		Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: unlimited})
+		Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: unlimited, Scheduler: w})
 	abort := func(string) { panic(http.ErrAbortHandler) }
 	front := frontend.New(frontend.Options{Store: sim.Store{Inner: db, Faults: faults, Lose: abort},
 		Catalog: s.cast, Waker: sim.Queue{Inner: db, Faults: faults, Lose: abort}, Clock: w, Random: w})

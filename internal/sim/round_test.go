@@ -88,8 +88,8 @@ func (r *round) build(ctx context.Context) {
 	for i := range 3 {
 		clock := &skewed{World: r.w}
 		w := &worker{s: &stage{w: r.w, faults: r.faults}, clock: clock, store: store, queue: queue}
-		w.engine = engine.New(engine.Options{Store: ownStore{store, w}, Waker: queue, Agents: r, Clock: clock, Random: r.w, Lease: lease, Margin: margin,
-			Grain: sweepPeriod, Limits: unlimited})
+		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: r, Clock: clock, Random: r.w, Lease: lease, Margin: margin,
+			Grain: sweepPeriod, Limits: unlimited, Scheduler: r.w})
 		r.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	r.w.Daemon(ctx, "sweep", func(ctx context.Context) { (&stage{w: r.w}).sweep(ctx, store, queue) })
@@ -101,7 +101,7 @@ func (r *round) build(ctx context.Context) {
 
 // Load implements [engine.Agents].
 func (r *round) Load(context.Context, engine.Pin) (engine.Agent, error) {
-	return engine.Agent{Rules: r, Model: roundModel{r}, Tools: map[string]engine.Tool{"plain": r, "gated": r}, Hooks: []engine.Hook{announcer{r}}}, nil
+	return engine.Agent{Rules: r, Model: roundModel{r}, Tools: map[string]engine.Tool{"plain": r, "gated": r}}, nil
 }
 
 // Newest implements [engine.Agents].
@@ -133,17 +133,6 @@ func (r *round) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.D
 // Terms implements [core.Rules].
 func (r *round) Terms() core.Terms { return core.Terms{Parallel: true} }
 
-// announcer says which bodies begin together.
-type announcer struct{ r *round }
-
-func (announcer) Name() string { return "announcer" }
-
-func (a announcer) BeforeToolExecute(ctx context.Context, _ engine.HookRequest, call core.ToolCall) (core.Effects, error) {
-	_, approved := a.r.modes[string(call.Arguments)]
-	announce(ctx, call.ID, approved)
-	return core.Effects{}, nil
-}
-
 type roundModel struct{ r *round }
 
 func (m roundModel) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
@@ -167,18 +156,16 @@ func (m roundModel) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error)
 }
 
 // Run is every call's body.
-func (r *round) Run(ctx context.Context, req engine.ToolRequest) (out core.Outcome, err error) {
-	together(ctx, r.w, true, req.Call.ID, func(ctx context.Context, _ int) {
-		r.ran[req.Call.ID]++
-		text := "did " + string(req.Call.Arguments)
-		if req.Resume != nil {
-			text += " with " + string(req.Resume.Result)
-		}
-		out = core.Outcome{Text: text}
-		r.happened[req.Call.ID] = out
-		_ = r.w.Sleep(ctx, r.w.Upto(2*time.Second))
-	})
-	return out, err
+func (r *round) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	r.ran[req.Call.ID]++
+	text := "did " + string(req.Call.Arguments)
+	if req.Resume != nil {
+		text += " with " + string(req.Resume.Result)
+	}
+	out := core.Outcome{Text: text}
+	r.happened[req.Call.ID] = out
+	_ = r.w.Sleep(ctx, r.w.Upto(2*time.Second))
+	return out, nil
 }
 
 func (r *round) start(ctx context.Context) {

@@ -9,15 +9,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Run is every tool's body. Those of one round that run side by side are parts of their worker's task.
-func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (out core.Outcome, err error) {
-	together(ctx, c.s.w, c.s.plan.terms.Parallel, req.Call.ID, func(ctx context.Context, of int) {
-		if of > 1 {
-			c.together++
-		}
-		out, err = c.body(ctx, req)
-	})
-	return out, err
+// Run is every tool's body.
+func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	if c.running++; c.running > 1 {
+		c.together++
+	}
+	defer func() { c.running-- }()
+	return c.body(ctx, req)
 }
 
 func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {

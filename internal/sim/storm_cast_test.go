@@ -83,6 +83,7 @@ type cast struct {
 	executions []execution
 	happened   map[string]core.Outcome // by run and call: what it came to, unless that was to wait
 	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
+	running    int                     // bodies
 	together   int                     // bodies that ran beside others
 	remembered map[string]int          // runs that were given to the agents' memory
 }

@@ -47,14 +47,8 @@ func (h hook) AfterInference(ctx context.Context, req engine.HookRequest, _ core
 	return h.count(ctx, req, core.AfterInference)
 }
 
-// BeforeToolExecute also says which bodies are about to run: all of them begin together.
-func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall) (core.Effects, error) {
-	if !roles[call.Name].gone {
-		announce(ctx, call.ID, h.onceOnly(req.Run, call))
-	}
-	// It takes no time: a step whose time was up between here and its bodies would run fewer of them than were announced.
-	req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 2)
-	return core.Effects{}, nil
+func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, _ core.ToolCall) (core.Effects, error) {
+	return h.count(ctx, req, core.BeforeToolExecute)
 }
 
 func (h hook) AfterToolExecute(ctx context.Context, req engine.HookRequest, _ core.ToolCall, _ core.Outcome) (core.Effects, error) {

@@ -127,7 +127,6 @@ func (p *plan) plot(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 78))
 	chance := func(one int) bool { return rng.IntN(one) == 0 }
 	p.hooks, p.memory, p.terms.Parallel = chance(2), chance(3), chance(2)
-	p.hooks = p.hooks || p.terms.Parallel // they say which bodies run side by side
 	p.yields = []float64{0, 0, 0.1}[rng.IntN(3)]
 	p.terms.StepCalls, p.terms.RunCalls = []int{0, 0, 3}[rng.IntN(3)], []int{0, 0, 9}[rng.IntN(3)]
 	p.terms.Memory = p.memory
@@ -225,23 +224,21 @@ func (s *stage) build(ctx context.Context) {
 			clock.usual = s.w.Upto(2*p.skew) - p.skew
 		}
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
-		w.engine = engine.New(engine.Options{Store: ownStore{store, w}, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}})
+		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	s.w.Daemon(ctx, "sweep", func(ctx context.Context) { s.sweep(ctx, store, queue) })
 	s.callers(ctx)
 }
 
-// skewed is one worker's clock: wrong by a little, and now and then by minutes. Timers on it never fire: who sleeps in a simulated body
-// cannot be stopped from outside.
+// skewed is one worker's clock: wrong by a little, and now and then by minutes.
 type skewed struct {
 	*sim.World
 	usual, jump time.Duration
 }
 
-func (c *skewed) Now() time.Time                                { return c.World.Now().Add(c.usual + c.jump) }
-func (c *skewed) AfterFunc(time.Duration, func()) (stop func()) { return func() {} }
+func (c *skewed) Now() time.Time { return c.World.Now().Add(c.usual + c.jump) }
 
 type worker struct {
 	s      *stage
@@ -249,56 +246,12 @@ type worker struct {
 	store  sim.Store
 	queue  sim.Queue
 	engine *engine.Engine
-	begins map[string]bool // bodies that begin together, as soon as no more are to come
-}
-
-type workerKey struct{}
-
-// ownStore tells its worker which bodies may begin once a commit has landed: those whose intent it contains.
-type ownStore struct {
-	sim.Store
-	w *worker
-}
-
-func (o ownStore) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
-	got, err := o.Store.Commit(ctx, req)
-	if err == nil {
-		o.w.begins = map[string]bool{}
-		for id, c := range got.Head.Calls {
-			if c.Status == core.CallRunning && c.Intent == got.Head.Epoch {
-				o.w.begins[id] = true
-			}
-		}
-	}
-	return got, err
-}
-
-// announce is for the hook before a body. One that happens once begins after a commit of its own; all others begin at once.
-func announce(ctx context.Context, call string, once bool) {
-	if !once {
-		ctx.Value(workerKey{}).(*worker).begins[call] = true
-	}
-}
-
-// together runs a body as one of those that begin together, if calls run beside each other at all.
-func together(ctx context.Context, w *sim.World, beside bool, call string, body func(context.Context, int)) {
-	begins := ctx.Value(workerKey{}).(*worker).begins
-	of := max(1, len(begins))
-	if !beside {
-		of = 1
-	}
-	w.Beside(ctx, call, of, func(ctx context.Context) {
-		delete(begins, call)
-		body(ctx, of)
-	})
 }
 
 // work takes one message after the other. When its process is lost, another one takes its place a little later.
 func (w *worker) work(ctx context.Context) {
-	ctx = context.WithValue(ctx, workerKey{}, w)
 	for {
 		w.tick()
-		w.begins = map[string]bool{}
 		var worked bool
 		lost := survive(func() { worked = w.once(ctx) })
 		if lost || !worked {

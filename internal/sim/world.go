@@ -4,87 +4,86 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
-// World schedules tasks. Exactly one task runs at a time; it runs until it yields, sleeps or ends. Time moves a little with
-// each turn, and jumps to the next sleeper when nobody can run.
+// World schedules tasks. Exactly one task runs at a time; it runs until it yields, sleeps, waits or ends. Time moves a little with
+// each turn, and jumps to the next sleeper when nobody can run. What a task does beside itself must be tasks of this world as well
+// ([World.Spawn]): a goroutine that it does not know of may not touch it.
 type World struct {
+	// Order is how the next task is chosen among those that can run.
+	Order Order
+
 	rng    *rand.Rand
 	now    time.Time
-	tasks  []*task // parked, in the order they were started
-	parked chan *task
-	alive  int // tasks the world waits for
-	stop   bool
+	tasks  []*task // parked, in the order in which they parked
+	ready  []*task // of the last choice, kept for its memory
+	turn   *task   // the one that runs
 	timers []*timer
+	alive  int // tasks the world waits for
 	turns  int64
+	trace  func(string)
 }
 
-type task struct {
-	name   string
-	resume chan struct{}
-	wake   time.Time
-	daemon bool
-	ended  bool
+// Order is a way to choose. Different faults hide from different ones.
+type Order int
 
-	mu     sync.Mutex
-	beside []*task // parts of it that run as tasks of their own
-	left   int     // how many of them have not ended
-}
+const (
+	AnyOrder   Order = iota // each turn is anybody's
+	LongTurns               // who runs goes on for a while
+	Priorities              // the most important of those that can run, until it falls behind all others
+)
+
+// orders is how many there are.
+const orders = 3
 
 type timer struct {
 	at time.Time
 	f  func()
 }
 
-type taskKey struct{}
-
 // ErrStuck: nobody can run and nobody sleeps, yet not all are done.
 var ErrStuck = errors.New("sim: every task is blocked")
 
 // NewWorld starts at a fixed time with the choices of seed.
 func NewWorld(seed uint64) *World {
-	return &World{rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), parked: make(chan *task)}
+	return &World{rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// Go starts a task that the world waits for. f's context names the task; whatever f does must carry it.
+// Go starts a task that the world waits for.
 func (w *World) Go(ctx context.Context, name string, f func(context.Context)) {
-	w.start(ctx, name, false, f)
+	w.alive++
+	w.start(newTask(w, name, false, func() { f(ctx) }))
 }
 
 // Daemon starts a task that is ended, at its next turn, when all others are done.
 func (w *World) Daemon(ctx context.Context, name string, f func(context.Context)) {
-	w.start(ctx, name, true, f)
+	w.start(newTask(w, name, true, func() { f(ctx) }))
 }
 
-func (w *World) start(ctx context.Context, name string, daemon bool, f func(context.Context)) {
-	t := &task{name: name, resume: make(chan struct{}), wake: w.now, daemon: daemon}
+// Spawn starts a part of the task that runs: a daemon with its name. It implements the engine's Scheduler, with Await.
+func (w *World) Spawn(f func()) { w.start(newTask(w, w.name(), true, f)) }
+
+func (w *World) start(t *task) {
+	t.wake, t.rank = w.now, w.rng.Int64()
 	w.tasks = append(w.tasks, t)
-	if !daemon {
-		w.alive++
-	}
-	ctx = context.WithValue(ctx, taskKey{}, t)
-	go func() {
-		defer w.end(t)
-		<-t.resume
-		if w.stop {
-			return
-		}
-		f(ctx)
-	}()
 }
 
-// Run gives turns until every task but the daemons has ended, or limit turns were given; 0 is no limit.
+func (w *World) name() string {
+	if w.turn == nil {
+		return "the world"
+	}
+	return w.turn.name
+}
+
+// Run gives turns until every task but the daemons has ended, or limit turns were given; 0 is no limit. Then it ends the daemons.
 func (w *World) Run(limit int64) error {
+	defer w.endAll()
 	for w.alive > 0 {
 		if limit > 0 && w.turns >= limit {
 			return fmt.Errorf("sim: not done after %d turns", limit)
@@ -94,85 +93,32 @@ func (w *World) Run(limit int64) error {
 			return err
 		}
 		w.turns++
-		if back := w.turn(t); back.ended && !back.daemon {
-			w.alive--
-		}
-	}
-	w.stop = true
-	for _, t := range slices.Clone(w.tasks) {
-		w.turn(t)
+		w.give(t)
 	}
 	return nil
 }
 
-// turn lets t run until a task parks or ends: t, or the one that t was the last part of.
-func (w *World) turn(t *task) (back *task) {
+// give lets t run until it parks or ends.
+func (w *World) give(t *task) {
 	w.tasks = slices.DeleteFunc(w.tasks, func(o *task) bool { return o == t })
-	t.resume <- struct{}{}
-	back = <-w.parked
-	if !back.ended && back.left == 0 {
-		w.tasks = append(w.tasks, back)
-	}
-	return back
-}
-
-func (w *World) end(t *task) {
-	if !t.ended {
-		t.ended = true
-		w.parked <- t
-	}
-}
-
-// Beside runs f as a task of its own, as one of several that the task of ctx runs side by side, each in a goroutine. How many they are
-// must be known, for none begins before all are there: that is what makes the order they run in hang on the seed and not on
-// the goroutines. Their names tell them apart. Beside returns when f has, and the task of ctx goes on when all have.
-func (w *World) Beside(ctx context.Context, name string, of int, f func(context.Context)) {
-	whole, ok := ctx.Value(taskKey{}).(*task)
-	if !ok || of <= 1 {
-		f(ctx)
-		return
-	}
-	part := &task{name: name, resume: make(chan struct{}), daemon: true}
-	if w.join(whole, part, of) {
-		w.parked <- whole
-	}
-	<-part.resume
-	defer w.leave(whole, part)
-	if w.stop {
-		runtime.Goexit()
-	}
-	f(context.WithValue(ctx, taskKey{}, part))
-}
-
-// join says whether all are there. The task they are parts of stands aside then.
-func (w *World) join(whole, part *task, of int) bool {
-	whole.mu.Lock()
-	defer whole.mu.Unlock()
-	whole.beside = append(whole.beside, part)
-	if len(whole.beside) < of {
-		return false
-	}
-	slices.SortFunc(whole.beside, func(a, b *task) int { return strings.Compare(a.name, b.name) })
-	for _, t := range whole.beside {
-		t.wake = w.now
+	w.turn = t
+	parked := t.resume()
+	w.turn = nil
+	switch {
+	case parked:
 		w.tasks = append(w.tasks, t)
+	case !t.daemon:
+		w.alive--
 	}
-	whole.left = of
-	return true
 }
 
-// leave ends a part. The last one parks nobody: its turn is the whole's now.
-func (w *World) leave(whole, part *task) {
-	whole.mu.Lock()
-	whole.left--
-	last := whole.left == 0
-	if last {
-		whole.beside = nil
+func (w *World) endAll() {
+	for len(w.tasks) > 0 {
+		t := w.tasks[0]
+		w.tasks = w.tasks[1:]
+		t.end()
 	}
-	whole.mu.Unlock()
-	if !last || w.stop {
-		w.end(part)
-	}
+	w.timers = nil
 }
 
 // pick chooses among those that can run; if there is none, time jumps to the first that will.
@@ -180,59 +126,102 @@ func (w *World) pick() (*task, error) {
 	w.now = w.now.Add(time.Millisecond)
 	for {
 		w.fire()
-		var ready []*task
+		w.ready = w.ready[:0]
 		for _, t := range w.tasks {
-			if !t.wake.After(w.now) {
-				ready = append(ready, t)
+			if t.canRun(w.now) {
+				w.ready = append(w.ready, t)
 			}
 		}
-		if len(ready) > 0 {
-			return ready[w.rng.IntN(len(ready))], nil
+		if len(w.ready) > 0 {
+			return w.choose(w.ready), nil
 		}
-		if len(w.tasks) == 0 {
+		next, some := w.nextWake()
+		if !some {
 			return nil, ErrStuck
 		}
-		w.now = slices.MinFunc(w.tasks, func(a, b *task) int { return a.wake.Compare(b.wake) }).wake
+		w.now = next
 	}
 }
 
-// fire runs the timers that are due.
+// choose is the only place where the order of things is decided.
+func (w *World) choose(ready []*task) *task {
+	last := ready[len(ready)-1] // who parked last and can run at once
+	switch w.Order {
+	case LongTurns:
+		if w.rng.IntN(8) > 0 {
+			return last
+		}
+	case Priorities:
+		first := slices.MaxFunc(ready, func(a, b *task) int { return int(min(max(a.rank-b.rank, -1), 1)) })
+		if w.rng.IntN(16) == 0 {
+			first.rank = -int64(w.turns) - 1
+		}
+		return first
+	}
+	return ready[w.rng.IntN(len(ready))]
+}
+
+func (w *World) nextWake() (next time.Time, some bool) {
+	take := func(at time.Time) {
+		if !some || at.Before(next) {
+			next, some = at, true
+		}
+	}
+	for _, t := range w.tasks {
+		if !t.awaits() {
+			take(t.wake)
+		}
+	}
+	for _, t := range w.timers {
+		take(t.at)
+	}
+	return next, some
+}
+
+// fire makes tasks of the timers that are due.
 func (w *World) fire() {
-	slices.SortStableFunc(w.timers, func(a, b *timer) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
-	for len(w.timers) > 0 && !w.timers[0].at.After(w.now) {
-		f := w.timers[0].f
-		w.timers = w.timers[1:]
-		f()
+	for {
+		i := -1
+		for n, t := range w.timers {
+			if !t.at.After(w.now) && (i < 0 || t.at.Before(w.timers[i].at)) {
+				i = n
+			}
+		}
+		if i < 0 {
+			return
+		}
+		f := w.timers[i].f
+		w.timers = slices.Delete(w.timers, i, i+1)
+		w.start(newTask(w, "a timer", true, f))
 	}
 }
 
 // Yield lets others run. Outside a task it does nothing.
-func (w *World) Yield(ctx context.Context) { w.park(ctx, w.now) }
-
-func (w *World) park(ctx context.Context, wake time.Time) {
-	t, ok := ctx.Value(taskKey{}).(*task)
-	if !ok {
-		return
+func (w *World) Yield(context.Context) {
+	if t := w.turn; t != nil {
+		t.park(parking{wake: w.now})
 	}
-	t.wake = wake
-	w.parked <- t
-	<-t.resume
-	if w.stop {
-		w.end(t) // the task may have other goroutines that wait for this one, and none of them will run
-		runtime.Goexit()
+}
+
+// Sleep parks the running task until d has passed or ctx has ended, whose error it then returns.
+func (w *World) Sleep(ctx context.Context, d time.Duration) error {
+	if t := w.turn; t != nil {
+		t.park(parking{wake: w.now.Add(d), ctx: ctx})
+	}
+	return ctx.Err()
+}
+
+// Await parks the running task until one of two channels is closed.
+func (w *World) Await(a, b <-chan struct{}) {
+	if t := w.turn; t != nil {
+		t.park(parking{wake: w.now, until: [2]<-chan struct{}{a, b}})
 	}
 }
 
 // Now is the virtual time.
 func (w *World) Now() time.Time { return w.now }
 
-// Sleep parks the task of ctx until d has passed.
-func (w *World) Sleep(ctx context.Context, d time.Duration) error {
-	w.park(ctx, w.now.Add(d))
-	return ctx.Err()
-}
-
-// AfterFunc calls f when time has moved by d. Time does not move while a task runs.
+// AfterFunc calls f, as a task of its own, when time has moved by d.
 func (w *World) AfterFunc(d time.Duration, f func()) (stop func()) {
 	t := &timer{w.now.Add(d), f}
 	w.timers = append(w.timers, t)
@@ -254,3 +243,16 @@ func (w *World) Chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
 
 // Upto is a duration between 0 and d.
 func (w *World) Upto(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d) + 1)) }
+
+// Trace writes a line for everything that is noted from now on.
+func (w *World) Trace(line func(string)) { w.trace = line }
+
+// Traced says whether somebody reads what is noted.
+func (w *World) Traced() bool { return w.trace != nil }
+
+// Note tells what the running task does, if anybody listens.
+func (w *World) Note(format string, args ...any) {
+	if w.trace != nil {
+		w.trace(w.now.Format("15:04:05.000") + "  " + w.name() + ": " + fmt.Sprintf(format, args...))
+	}
+}
