@@ -151,9 +151,31 @@ func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, e
 	return write(ctx, s, "claim", func(ctx context.Context) (core.Head, error) { return s.Inner.Claim(ctx, req) })
 }
 
+// Commit is one operation, or two if the inner store lets its halves be seen: a copy of either may land later than the other.
 func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	req.Wake = nil
+	if inner, ok := s.Inner.(halves); ok {
+		return s.commitInHalves(ctx, inner, req)
+	}
 	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) { return s.Inner.Commit(ctx, req) })
+}
+
+// halves is a store whose commits are two writes.
+type halves interface {
+	PutSegment(tenant, thread string, s core.Segment) error
+	UpdateHead(req engine.CommitRequest) (engine.Written, error)
+}
+
+func (s Store) commitInHalves(ctx context.Context, inner halves, req engine.CommitRequest) (engine.Written, error) {
+	if req.Segment != nil {
+		_, err := write(ctx, s, "put segment", func(context.Context) (struct{}, error) {
+			return struct{}{}, inner.PutSegment(req.Next.Tenant, req.Next.Thread, *req.Segment)
+		})
+		if err != nil {
+			return engine.Written{}, err
+		}
+	}
+	return write(ctx, s, "commit", func(context.Context) (engine.Written, error) { return inner.UpdateHead(req) })
 }
 
 func (s Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
@@ -205,8 +227,29 @@ func (s Store) Approvals(ctx context.Context, tenant, cursor string, limit int) 
 	return s.Inner.Approvals(ctx, tenant, cursor, limit)
 }
 
+// TakeOverdue is one operation, or one for the index and one for each entry.
 func (s Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	if inner, ok := s.Inner.(index); ok {
+		return s.takeOneByOne(ctx, inner, now, next, limit)
+	}
 	return op(ctx, s.Faults, s.Lose, "sweep", func() ([]engine.Wakeup, error) { return s.Inner.TakeOverdue(ctx, now, next, limit) })
+}
+
+// index is a store whose due times are read first, and moved one by one.
+type index interface {
+	DueBefore(now int64, limit int) []Entry
+	Move(e Entry, next int64) (won bool)
+}
+
+func (s Store) takeOneByOne(ctx context.Context, inner index, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+	due, err := op(ctx, s.Faults, s.Lose, "read the index", func() ([]Entry, error) { return inner.DueBefore(now, limit), nil })
+	for _, e := range due {
+		won, err := write(ctx, s, "move", func(context.Context) (bool, error) { return inner.Move(e, next), nil })
+		if err == nil && won {
+			taken = append(taken, e.Wakeup)
+		}
+	}
+	return taken, err
 }
 
 // FullQueue is both sides of a queue.

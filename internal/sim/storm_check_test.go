@@ -8,12 +8,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/sim"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
 
 // watched looks at the head after every write: what never goes back, what an open run must have, what is history.
 type watched struct {
-	*sqlite.DB
+	sim.FullStore
 	s     *stage
 	last  map[string]core.Head
 	named map[string]string // segments that a head has named, by thread and number
@@ -31,31 +30,31 @@ type watched struct {
 }
 
 func watch(s *stage) *watched {
-	return &watched{DB: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
+	return &watched{FullStore: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
 		granted: map[string]bool{}, waited: map[string]int64{}, waiting: map[string]int64{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
-	h, err := w.DB.Claim(ctx, req)
+	h, err := w.FullStore.Claim(ctx, req)
 	w.look(ctx, req.Tenant, req.Thread)
 	return h, err
 }
 
 func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
-	got, err := w.DB.Commit(ctx, req)
+	got, err := w.FullStore.Commit(ctx, req)
 	w.look(ctx, req.Next.Tenant, req.Next.Thread)
 	return got, err
 }
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
-	got, err := w.DB.Start(ctx, req)
+	got, err := w.FullStore.Start(ctx, req)
 	w.look(ctx, req.Head.Tenant, req.Head.Thread)
 	return got, err
 }
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
-	got, err := w.DB.Signal(ctx, req)
+	got, err := w.FullStore.Signal(ctx, req)
 	if err == nil {
 		w.stored = append(w.stored, req)
 	}
@@ -63,8 +62,29 @@ func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.
 	return got, err
 }
 
+// PutSegment and UpdateHead are the halves of a commit on a store that has them.
+
+func (w *halved) PutSegment(tenant, thread string, s core.Segment) error {
+	return w.m.PutSegment(tenant, thread, s)
+}
+
+func (w *halved) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
+	got, err := w.m.UpdateHead(req)
+	w.look(context.Background(), req.Next.Tenant, req.Next.Thread)
+	return got, err
+}
+
+func (w *halved) DueBefore(now int64, limit int) []sim.Entry { return w.m.DueBefore(now, limit) }
+func (w *halved) Move(e sim.Entry, next int64) bool          { return w.m.Move(e, next) }
+
+// halved is what is watched of a store whose commits are two writes.
+type halved struct {
+	*watched
+	m *sim.Memory
+}
+
 func (w *watched) look(ctx context.Context, tenant, thread string) {
-	h, err := w.DB.Load(ctx, tenant, thread)
+	h, err := w.FullStore.Load(ctx, tenant, thread)
 	if err != nil {
 		return
 	}
@@ -83,7 +103,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 }
 
 func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
-	segments, err := w.DB.Segments(ctx, h.Tenant, h.Thread, from+1, h.Seq)
+	segments, err := w.FullStore.Segments(ctx, h.Tenant, h.Thread, from+1, h.Seq)
 	if err != nil || int64(len(segments)) != h.Seq-from {
 		w.s.wrong("I-8: %d segments of %s behind %d: %v", len(segments), h.Thread, from, err)
 	}

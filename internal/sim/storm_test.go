@@ -22,6 +22,7 @@ import (
 var (
 	oneSeed   = flag.Uint64("storm.seed", 0, "simulate this seed alone")
 	firstSeed = flag.Uint64("storm.first", 50, "the first seed")
+	onSQLite  = flag.Bool("storm.sqlite", false, "on SQLite")
 	seeds     = flag.Uint64("storm.seeds", 4, "how many seeds to simulate")
 )
 
@@ -93,6 +94,11 @@ type plan struct {
 	hooks     bool
 	memory    bool
 	yields    float64
+
+	order   sim.Order
+	sqlite  bool
+	written bool
+	lag     int64
 }
 
 var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64}
@@ -111,6 +117,9 @@ func planOf(seed uint64) plan {
 		p = p.quiet()
 	}
 	p.plot(seed)
+	p.order = sim.Order(rng.IntN(3))
+	p.sqlite = *onSQLite
+	p.written, p.lag = rng.IntN(8) == 0, int64(pick(0, 0, 100, 3000))
 	return p
 }
 
@@ -152,7 +161,8 @@ type stage struct {
 	plan       plan
 	w          *sim.World
 	faults     *sim.Faults
-	db         *sqlite.DB
+	db         sim.FullStore
+	queue      sim.FullQueue
 	watched    *watched
 	front      *frontend.Frontend
 	cast       *cast
@@ -188,18 +198,17 @@ func emptyStore(t *testing.T) []byte {
 }
 
 func play(t *testing.T, template []byte, seed uint64, p plan) *stage {
-	path := filepath.Join(t.TempDir(), fmt.Sprintf("%d-%v.db", seed, p.rate))
-	if err := os.WriteFile(path, template, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
-	var err error
-	s.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Clock: s.w, Random: s.w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
+	s.w.Order = p.order
+	if p.sqlite {
+		db := openFile(t, template, s.w)
+		defer db.Close()
+		s.db, s.queue = db, db
+	} else {
+		m := sim.NewMemory(s.w)
+		m.Written, m.Lag = p.written, p.lag
+		s.db, s.queue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
 	}
-	defer os.Remove(path)
-	defer s.db.Close()
 	s.build(t.Context())
 	if err := s.w.Run(400_000); err != nil {
 		s.wrong("the world does not come to an end: %v", err)
@@ -209,13 +218,28 @@ func play(t *testing.T, template []byte, seed uint64, p plan) *stage {
 	return s
 }
 
+func openFile(t *testing.T, template []byte, w *sim.World) *sqlite.DB {
+	path := filepath.Join(t.TempDir(), "storm.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
 func (s *stage) build(ctx context.Context) {
 	p := s.plan
 	s.faults = sim.NewFaults(s.w, p.rate)
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
 	s.watched = watch(s)
 	s.cast = newCast(s)
-	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.db, Faults: s.faults}
+	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.queue, Faults: s.faults}
+	if m, ok := s.db.(*sim.Memory); ok {
+		store.Inner = &halved{s.watched, m}
+	}
 	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.w, Random: s.w,
 		Limits: frontend.Limits{Inline: 300}})
 	for i := range p.workers {

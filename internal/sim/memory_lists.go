@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Runs implements frontend.Store. Its cursor is the number of what was shown.
+func (m *Memory) Runs(_ context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []core.Record
+	for at, it := range m.items {
+		if at.tenant == tenant && (thread == "" || at.name == thread) {
+			all = append(all, it.head.Record())
+		}
+	}
+	for at, r := range m.archive {
+		if at.tenant == tenant && (thread == "" || r.Thread == thread) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b core.Record) int { return cmp.Or(cmp.Compare(b.Born, a.Born), cmp.Compare(b.Run, a.Run)) })
+	return cut("r", all, cursor, limit)
+}
+
+// Approvals implements frontend.Store. Its cursor is the number of what was shown.
+func (m *Memory) Approvals(_ context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []core.Head
+	for at, it := range m.items {
+		if at.tenant == tenant && it.head.Oldest != "" {
+			all = append(all, m.read(it.head))
+		}
+	}
+	slices.SortFunc(all, func(a, b core.Head) int {
+		return cmp.Or(cmp.Compare(a.Oldest, b.Oldest), cmp.Compare(a.Thread, b.Thread))
+	})
+	return cut("a", all, cursor, limit)
+}
+
+func cut[T any](list string, all []T, cursor string, limit int) ([]T, string, error) {
+	from := 0
+	if cursor != "" {
+		n, err := strconv.Atoi(cursor[1:])
+		if cursor[:1] != list || err != nil {
+			return nil, "", engine.ErrRefused
+		}
+		from = n
+	}
+	page := all[min(from, len(all)):]
+	if limit = max(limit, 1); len(page) <= limit {
+		return page, "", nil
+	}
+	return page[:limit], list + strconv.Itoa(from+limit), nil
+}
+
+// Entry is what the index says: a thread, and when it was due.
+type Entry struct {
+	engine.Wakeup
+	Due int64
+}
+
+// DueBefore reads up to limit entries of the index, the earliest first, as they were a lag ago.
+func (m *Memory) DueBefore(now int64, limit int) []Entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dueBefore(now, limit)
+}
+
+func (m *Memory) dueBefore(now int64, limit int) (due []Entry) {
+	seen := m.now() - m.Lag
+	for at, it := range m.items {
+		if entry := it.indexedAt(seen); entry != 0 && entry <= now {
+			due = append(due, Entry{engine.Wakeup{Tenant: at.tenant, Thread: at.name}, entry})
+		}
+	}
+	slices.SortFunc(due, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Thread, b.Thread))
+	})
+	return due[:min(limit, len(due))]
+}
+
+func (it *item) indexedAt(at int64) (due int64) {
+	for _, entry := range it.index {
+		if entry.at <= at {
+			due = entry.due
+		}
+	}
+	return due
+}
+
+// Move changes a due time that is still as it was read; won says whether it was.
+func (m *Memory) Move(e Entry, next int64) (won bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.move(e, next)
+}
+
+func (m *Memory) move(e Entry, next int64) (won bool) {
+	h, ok := m.head(e.Tenant, e.Thread)
+	if !ok || h.Due != e.Due {
+		return false
+	}
+	h.Due = next
+	m.put(h)
+	return true
+}
+
+// TakeOverdue implements [engine.Overdue]: both at once.
+func (m *Memory) TakeOverdue(_ context.Context, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.dueBefore(now, limit) {
+		if m.move(e, next) {
+			taken = append(taken, e.Wakeup)
+		}
+	}
+	return taken, nil
+}
