@@ -145,10 +145,10 @@ func (d *draft) closeRun() error {
 	if d.h.Closed {
 		return nil
 	}
-	if d.h.Tries < d.v.Limits.BodyTries {
-		if _, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End}); err != nil {
-			return err
-		}
+	if d.h.Tries >= d.v.Limits.BodyTries {
+		d.event(EventHookFailed, map[string]any{"detail": "the hooks of the run's end were given up: their process was lost each time"}, 0)
+	} else if _, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End}); err != nil {
+		return err
 	}
 	d.snapshot()
 	d.h.Closed, d.must = true, true

@@ -41,10 +41,14 @@ type Faults struct {
 	// Late is the chance that a copy of a write lands again up to LateMax later, when nobody waits for its answer any more.
 	Late    float64
 	LateMax time.Duration
+
+	// Choose, if set, says in place of chance what becomes of an operation: one of [CrashBefore], [CrashAfter], [NoAnswer], [LostReply],
+	// or nothing. Its number is that of Ops.
+	Choose func(number int64, operation string) (kind string)
 }
 
 // Stop ends all faults; copies that are already under way still land.
-func (f *Faults) Stop() { f.Rate, f.Pause, f.Late = 0, 0, 0 }
+func (f *Faults) Stop() { f.Rate, f.Pause, f.Late, f.Choose = 0, 0, 0, nil }
 
 // NewFaults with a rate of 0 injects nothing but still interleaves.
 func NewFaults(w *World, rate float64) *Faults {
@@ -74,36 +78,47 @@ func op[T any](ctx context.Context, f *Faults, lose Lose, name string, do func()
 }
 
 // struck does the operation, unless its process is lost or its request is, before or after.
-func struck[T any](f *Faults, lose Lose, name string, do func() (T, error)) (T, error) {
-	var zero T
-	if !f.World.Chance(f.Rate) {
-		return do()
+func struck[T any](f *Faults, lose Lose, name string, do func() (T, error)) (v T, err error) {
+	kind := f.kind(name)
+	if kind != "" {
+		f.count(kind)
+		f.World.Note("%s: %s", name, kind)
 	}
-	switch f.World.rng.IntN(4) {
-	case 0:
-		f.count(CrashBefore)
+	switch kind {
+	case CrashBefore:
 		lose.at("before " + name)
-	case 1:
-		f.count(NoAnswer)
-		return zero, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
-	case 2:
-		v, err := do()
-		if err != nil {
+	case NoAnswer:
+		return v, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
+	case LostReply:
+		if v, err = do(); err != nil {
 			return v, err
 		}
-		f.count(LostReply)
-		return zero, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
+		var nothing T
+		return nothing, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
+	case CrashAfter:
+		_, _ = do()
+		lose.at("after " + name)
 	}
-	_, _ = do()
-	f.count(CrashAfter)
-	lose.at("after " + name)
-	return zero, nil // not reached
+	return do()
+}
+
+// kind is what goes wrong with an operation.
+func (f *Faults) kind(name string) string {
+	if f.Choose != nil {
+		return f.Choose(f.Ops, name)
+	}
+	if !f.World.Happens("fault", f.Rate) {
+		return ""
+	}
+	return []string{CrashBefore, NoAnswer, LostReply, CrashAfter}[f.World.rng.IntN(4)]
 }
 
 func (f *Faults) pause(ctx context.Context) {
-	if f.World.Chance(f.Pause) {
+	if f.World.Happens("pause", f.Pause) {
 		f.count(Paused)
-		_ = f.World.Sleep(ctx, f.World.Upto(f.PauseMax))
+		d := f.World.Upto(f.PauseMax)
+		f.World.Note("stands still for %s", d)
+		_ = f.World.Sleep(ctx, d)
 	}
 }
 
@@ -118,7 +133,7 @@ func write[T any](ctx context.Context, s Store, name string, do func(context.Con
 const soon = 20 * time.Millisecond
 
 func (f *Faults) copyLater(ctx context.Context, name string, do func(context.Context)) {
-	if !f.World.Chance(f.Late) {
+	if !f.World.Happens("copy", f.Late) {
 		return
 	}
 	f.count(LateCopy)
@@ -126,7 +141,8 @@ func (f *Faults) copyLater(ctx context.Context, name string, do func(context.Con
 	if f.World.Chance(0.5) {
 		wait = f.World.Upto(soon) // while the one who sent it still works: an activation takes some milliseconds of this world
 	}
-	f.World.Daemon(context.WithoutCancel(ctx), "late "+name, func(ctx context.Context) {
+	f.World.Note("%s: a copy will land %s later", name, wait)
+	f.World.Daemon(context.WithoutCancel(ctx), "a late copy of "+name, func(ctx context.Context) {
 		_ = f.World.Sleep(ctx, wait)
 		do(ctx)
 	})
@@ -148,7 +164,11 @@ type Store struct {
 }
 
 func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
-	return write(ctx, s, "claim", func(ctx context.Context) (core.Head, error) { return s.Inner.Claim(ctx, req) })
+	return write(ctx, s, "claim", func(ctx context.Context) (core.Head, error) {
+		h, err := s.Inner.Claim(ctx, req)
+		s.Faults.World.tell(func() string { return toldClaim(req, h, err) })
+		return h, err
+	})
 }
 
 // Commit is one operation, or two if the inner store lets its halves be seen: a copy of either may land later than the other.
@@ -157,7 +177,11 @@ func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Wri
 	if inner, ok := s.Inner.(halves); ok {
 		return s.commitInHalves(ctx, inner, req)
 	}
-	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) { return s.Inner.Commit(ctx, req) })
+	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) {
+		w, err := s.Inner.Commit(ctx, req)
+		s.Faults.World.tell(func() string { return toldCommit(req, err) })
+		return w, err
+	})
 }
 
 // halves is a store whose commits are two writes.
@@ -169,23 +193,39 @@ type halves interface {
 func (s Store) commitInHalves(ctx context.Context, inner halves, req engine.CommitRequest) (engine.Written, error) {
 	if req.Segment != nil {
 		_, err := write(ctx, s, "put segment", func(context.Context) (struct{}, error) {
-			return struct{}{}, inner.PutSegment(req.Next.Tenant, req.Next.Thread, *req.Segment)
+			err := inner.PutSegment(req.Next.Tenant, req.Next.Thread, *req.Segment)
+			s.Faults.World.tell(func() string {
+				return fmt.Sprintf("puts segment %d, stamp %d: %s", req.Segment.Seq, req.Segment.W, toldError(err))
+			})
+			return struct{}{}, err
 		})
 		if err != nil {
 			return engine.Written{}, err
 		}
 	}
-	return write(ctx, s, "commit", func(context.Context) (engine.Written, error) { return inner.UpdateHead(req) })
+	return write(ctx, s, "commit", func(context.Context) (engine.Written, error) {
+		w, err := inner.UpdateHead(req)
+		s.Faults.World.tell(func() string { return toldCommit(req, err) })
+		return w, err
+	})
 }
 
 func (s Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	req.Wake = nil
-	return write(ctx, s, "start", func(ctx context.Context) (engine.Written, error) { return s.Inner.Start(ctx, req) })
+	return write(ctx, s, "start", func(ctx context.Context) (engine.Written, error) {
+		w, err := s.Inner.Start(ctx, req)
+		s.Faults.World.tell(func() string { return toldStart(req, err) })
+		return w, err
+	})
 }
 
 func (s Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	req.Wake = nil
-	return write(ctx, s, "signal", func(ctx context.Context) (engine.Written, error) { return s.Inner.Signal(ctx, req) })
+	return write(ctx, s, "signal", func(ctx context.Context) (engine.Written, error) {
+		w, err := s.Inner.Signal(ctx, req)
+		s.Faults.World.tell(func() string { return toldSignal(req, err) })
+		return w, err
+	})
 }
 
 func (s Store) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
@@ -272,7 +312,7 @@ func (q Queue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) e
 
 func (q Queue) deliver(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
 	f := q.Faults
-	if f.World.Chance(f.Rate) {
+	if f.Choose == nil && f.World.Happens("message", f.Rate) {
 		switch f.World.rng.IntN(3) {
 		case 0:
 			f.count(Lost)
@@ -291,7 +331,13 @@ func (q Queue) deliver(ctx context.Context, w engine.Wakeup, delay time.Duration
 }
 
 func (q Queue) Receive(ctx context.Context, max int) ([]engine.Delivery, error) {
-	return op(ctx, q.Faults, q.Lose, "receive", func() ([]engine.Delivery, error) { return q.Inner.Receive(ctx, max) })
+	return op(ctx, q.Faults, q.Lose, "receive", func() ([]engine.Delivery, error) {
+		got, err := q.Inner.Receive(ctx, max)
+		for _, d := range got {
+			q.Faults.World.Note("takes a wake-up of %s", short(d.Thread))
+		}
+		return got, err
+	})
 }
 
 func (q Queue) Ack(ctx context.Context, d engine.Delivery) error {

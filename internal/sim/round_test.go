@@ -35,6 +35,7 @@ type round struct {
 	faults *sim.Faults
 	db     *sqlite.DB
 	front  *frontend.Frontend
+	bell   *bell
 	thread string
 
 	modes    map[string]core.ResumeMode // of the calls that wait, by the number in their arguments
@@ -83,16 +84,17 @@ func playRound(t *testing.T, template []byte, seed uint64, rate float64) *round 
 }
 
 func (r *round) build(ctx context.Context) {
-	store, queue := sim.Store{Inner: r.db, Faults: r.faults}, sim.Queue{Inner: r.db, Faults: r.faults}
+	r.bell = &bell{FullQueue: r.db, w: r.w, rung: make(chan struct{})}
+	store, queue := sim.Store{Inner: r.db, Faults: r.faults}, sim.Queue{Inner: r.bell, Faults: r.faults}
 	r.front = frontend.New(frontend.Options{Store: store, Catalog: r, Waker: queue, Clock: r.w, Random: r.w})
 	for i := range 3 {
 		clock := &skewed{World: r.w}
-		w := &worker{s: &stage{w: r.w, faults: r.faults}, clock: clock, store: store, queue: queue}
+		w := &worker{s: &stage{w: r.w, faults: r.faults, bell: r.bell}, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: r, Clock: clock, Random: r.w, Lease: lease, Margin: margin,
 			Grain: sweepPeriod, Limits: unlimited, Scheduler: r.w})
 		r.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
-	r.w.Daemon(ctx, "sweep", func(ctx context.Context) { (&stage{w: r.w}).sweep(ctx, store, queue) })
+	r.w.Daemon(ctx, "sweep", func(ctx context.Context) { (&stage{w: r.w}).sweep(ctx, store, queue, sweepPeriod) })
 	r.w.Go(ctx, "starter", r.start)
 	for i := range roundCallers {
 		r.w.Go(ctx, fmt.Sprintf("caller %d", i), func(ctx context.Context) { r.caller(ctx, i) })

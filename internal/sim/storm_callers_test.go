@@ -44,15 +44,13 @@ func (s *stage) callers(ctx context.Context) {
 	for i := range s.plan.threads {
 		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, retried: map[string]string{}}
 		s.threads = append(s.threads, t)
-		s.caller(ctx, "caller", t.lead)
-		for range 2 {
-			if !s.plan.calm {
-				s.caller(ctx, "rival", t.rival)
-				s.caller(ctx, "meddler", t.meddler)
-			}
+		s.caller(ctx, "the caller", t.lead)
+		for range s.plan.rivals {
+			s.caller(ctx, "a rival", t.rival)
+			s.caller(ctx, "a meddler", t.meddler)
 		}
 	}
-	s.w.Go(ctx, "settler", s.settle)
+	s.w.Go(ctx, "the end", s.settle)
 }
 
 func (s *stage) caller(ctx context.Context, name string, act func(context.Context)) {
@@ -115,9 +113,9 @@ func (t *thread) lead(ctx context.Context) {
 	if !t.begin(ctx) {
 		return
 	}
-	for n := range 3 {
+	for n := range t.s.plan.runs {
 		t.follow(ctx, t.runs[len(t.runs)-1])
-		if n < 2 {
+		if n+1 < t.s.plan.runs {
 			t.say(ctx, fmt.Sprintf("lead %d", n), true)
 		}
 	}

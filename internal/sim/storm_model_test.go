@@ -45,10 +45,10 @@ func (c model) turn(n, since int) (core.Turn, error) {
 		return core.Turn{}, &engine.StopError{Code: "script_ended"}
 	}
 	turn := core.Turn{Text: fmt.Sprintf("turn %d", n), InputTokens: 10, OutputTokens: 1}
-	if since >= 5 || rng.IntN(5) == 0 {
+	if since >= c.s.plan.turns || rng.IntN(5) == 0 {
 		return turn, nil
 	}
-	for i := range rng.IntN(6) {
+	for i := range rng.IntN(c.s.plan.calls + 1) {
 		id := []string{"", "c", fmt.Sprintf("c%d", i), fmt.Sprintf("t%d.%d", n, i)}[rng.IntN(4)]
 		name := toolNames[rng.IntN(len(toolNames))]
 		arguments := fmt.Sprintf(`{"n":"%d.%d"}`, n, i)

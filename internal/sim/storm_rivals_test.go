@@ -11,9 +11,9 @@ import (
 
 // rival does what callers should not, and what they may.
 func (t *thread) rival(ctx context.Context) {
-	for n := range 8 + int(t.s.w.Upto(20)) {
+	for n := range t.s.plan.acts + t.pick(2*t.s.plan.acts) {
 		_ = t.s.w.Sleep(ctx, t.s.w.Upto(8*time.Second))
-		if t.id == "" || len(t.runs) == 0 {
+		if t.id == "" || len(t.runs) == 0 || !t.s.w.Happens("act", 1) {
 			continue
 		}
 		t.act(ctx, n)

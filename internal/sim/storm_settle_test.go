@@ -14,6 +14,7 @@ func (s *stage) settle(ctx context.Context) {
 		_ = s.w.Sleep(ctx, 5*time.Second)
 	}
 	s.faults.Stop()
+	s.lastSweep()
 	_ = s.w.Sleep(ctx, 2*lease)
 	for _, t := range s.threads {
 		for range 40 {

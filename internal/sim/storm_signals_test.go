@@ -14,9 +14,9 @@ import (
 // meddler pauses runs and lets them go on, answers around and after deadlines, sends messages that give up what waits, or that wait
 // themselves, and retries what failed.
 func (t *thread) meddler(ctx context.Context) {
-	for n := range 6 + int(t.s.w.Upto(14)) {
+	for n := range t.s.plan.acts + t.pick(2*t.s.plan.acts) {
 		_ = t.s.w.Sleep(ctx, t.s.w.Upto(12*time.Second))
-		if t.id == "" || len(t.runs) == 0 {
+		if t.id == "" || len(t.runs) == 0 || !t.s.w.Happens("act", 1) {
 			continue
 		}
 		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(11) {

@@ -22,6 +22,8 @@ import (
 var (
 	oneSeed   = flag.Uint64("storm.seed", 0, "simulate this seed alone")
 	firstSeed = flag.Uint64("storm.first", 50, "the first seed")
+	traced    = flag.Bool("storm.trace", false, "tell what happens")
+	large     = flag.Bool("storm.large", false, "large schedules alone")
 	onSQLite  = flag.Bool("storm.sqlite", false, "on SQLite")
 	seeds     = flag.Uint64("storm.seeds", 4, "how many seeds to simulate")
 )
@@ -86,8 +88,16 @@ type plan struct {
 	skew     time.Duration
 	jumps    float64
 	workers  int
-	threads  int
 	limits   core.Limits
+
+	threads int
+	runs    int // that the lead starts in each, one after the other
+	turns   int // in a row, at most
+	calls   int // of a turn, at most
+	rivals  int // two sorts, so many of each
+	acts    int // of a rival, at least
+	sweeps  int
+	period  time.Duration // of a sweep
 
 	terms     core.Terms
 	deadlines bool
@@ -107,7 +117,7 @@ func planOf(seed uint64) plan {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
 	p := plan{calm: seed%3 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
-		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), threads: 1 + rng.IntN(2), limits: core.DefaultLimits}
+		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: core.DefaultLimits}
 	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
 	p.jumps = pick(0, 0, 0.02)
 	if p.calm {
@@ -117,10 +127,27 @@ func planOf(seed uint64) plan {
 		p = p.quiet()
 	}
 	p.plot(seed)
+	p.measure(rng)
 	p.order = sim.Order(rng.IntN(3))
 	p.sqlite = *onSQLite
 	p.written, p.lag = rng.IntN(8) == 0, int64(pick(0, 0, 100, 3000))
 	return p
+}
+
+// measure says how much there is of everything. Most schedules are small: what goes wrong goes wrong between few, and sooner.
+func (p *plan) measure(rng *rand.Rand) {
+	p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1, 1+rng.IntN(2), 1+rng.IntN(3), 1+rng.IntN(3), 1, 1+rng.IntN(4)
+	if *large || rng.IntN(50) == 0 {
+		p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1+rng.IntN(2), 3, 5, 5, 2, 7
+	}
+	if p.calm {
+		p.rivals = 0
+	}
+	p.sweeps = []int{1, 1, 2, 0}[rng.IntN(4)]
+	if p.calm {
+		p.sweeps = max(p.sweeps, 1) // its caller waits until the run is done, and does nothing about it
+	}
+	p.period = sweepPeriod * []time.Duration{1, 1, 6}[rng.IntN(3)]
 }
 
 // quiet is the plan without anything that goes wrong by itself.
@@ -162,12 +189,13 @@ type stage struct {
 	w          *sim.World
 	faults     *sim.Faults
 	db         sim.FullStore
-	queue      sim.FullQueue
+	bell       *bell
 	watched    *watched
 	front      *frontend.Frontend
 	cast       *cast
 	threads    []*thread
 	final      map[int][]core.Message // the model's views at the end
+	lastSweep  func()                 // begins the one that finds everything, once the faults are over
 	busy       int                    // callers that are not through
 	outside    map[string]bool        // runs that whoever runs the engine wants to end
 	violations []string
@@ -200,14 +228,18 @@ func emptyStore(t *testing.T) []byte {
 func play(t *testing.T, template []byte, seed uint64, p plan) *stage {
 	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
 	s.w.Order = p.order
+	s.bell = &bell{w: s.w, rung: make(chan struct{})}
 	if p.sqlite {
 		db := openFile(t, template, s.w)
 		defer db.Close()
-		s.db, s.queue = db, db
+		s.db, s.bell.FullQueue = db, db
 	} else {
 		m := sim.NewMemory(s.w)
 		m.Written, m.Lag = p.written, p.lag
-		s.db, s.queue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
+		s.db, s.bell.FullQueue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
+	}
+	if *traced {
+		s.w.Trace(func(line string) { t.Log(line) })
 	}
 	s.build(t.Context())
 	if err := s.w.Run(400_000); err != nil {
@@ -236,7 +268,7 @@ func (s *stage) build(ctx context.Context) {
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
 	s.watched = watch(s)
 	s.cast = newCast(s)
-	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.queue, Faults: s.faults}
+	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.bell, Faults: s.faults}
 	if m, ok := s.db.(*sim.Memory); ok {
 		store.Inner = &halved{s.watched, m}
 	}
@@ -252,7 +284,12 @@ func (s *stage) build(ctx context.Context) {
 			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
-	s.w.Daemon(ctx, "sweep", func(ctx context.Context) { s.sweep(ctx, store, queue) })
+	for range p.sweeps {
+		s.w.Daemon(ctx, "a sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, p.period) })
+	}
+	s.lastSweep = func() {
+		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })
+	}
 	s.callers(ctx)
 }
 
@@ -263,6 +300,44 @@ type skewed struct {
 }
 
 func (c *skewed) Now() time.Time { return c.World.Now().Add(c.usual + c.jump) }
+
+// bell wakes idle workers when a message may be there.
+type bell struct {
+	sim.FullQueue
+	w    *sim.World
+	rung chan struct{}
+}
+
+func (b *bell) next() <-chan struct{} { return b.rung }
+
+func (b *bell) ringIn(d time.Duration) {
+	if d > 0 {
+		b.w.AfterFunc(d, func() { b.ringIn(0) })
+		return
+	}
+	close(b.rung)
+	b.rung = make(chan struct{})
+}
+
+func (b *bell) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
+	err := b.FullQueue.Send(ctx, w, delay)
+	b.ringIn(delay)
+	return err
+}
+
+func (b *bell) Receive(ctx context.Context, most int) ([]engine.Delivery, error) {
+	got, err := b.FullQueue.Receive(ctx, most)
+	if len(got) > 0 {
+		b.ringIn(visibility)
+	}
+	return got, err
+}
+
+func (b *bell) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error {
+	err := b.FullQueue.Nack(ctx, d, delay, cause)
+	b.ringIn(delay)
+	return err
+}
 
 type worker struct {
 	s      *stage
@@ -278,8 +353,10 @@ func (w *worker) work(ctx context.Context) {
 		w.tick()
 		var worked bool
 		lost := survive(func() { worked = w.once(ctx) })
-		if lost || !worked {
+		if lost {
 			_ = w.s.w.Sleep(ctx, 200*time.Millisecond+w.s.w.Upto(time.Second))
+		} else if !worked {
+			w.s.w.Await(w.s.bell.next(), nil)
 		}
 	}
 }
@@ -322,9 +399,9 @@ func survive(f func()) (lost bool) {
 	return false
 }
 
-func (s *stage) sweep(ctx context.Context, store sim.Store, queue sim.Queue) {
+func (s *stage) sweep(ctx context.Context, store sim.Store, queue sim.Queue, period time.Duration) {
 	for {
-		survive(func() { _ = engine.Sweep(ctx, store, queue, s.w, sweepPeriod) })
-		_ = s.w.Sleep(ctx, sweepPeriod)
+		survive(func() { _ = engine.Sweep(ctx, store, queue, s.w, period) })
+		_ = s.w.Sleep(ctx, period)
 	}
 }

@@ -19,6 +19,12 @@ type World struct {
 	// Order is how the next task is chosen among those that can run.
 	Order Order
 
+	// Veto, if set, is asked before the n-th event of a kind that need not happen. Those it refuses do not: that is how a schedule is
+	// made smaller.
+	Veto func(kind string, n int) bool
+
+	happened map[string]int
+
 	rng    *rand.Rand
 	now    time.Time
 	tasks  []*task // parked, in the order in which they parked
@@ -240,6 +246,21 @@ func (w *World) Text(n int) string {
 
 // Chance is true with probability p.
 func (w *World) Chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
+
+// Happens is true with probability p, unless that is vetoed. Only what may be left out without harm is asked for here.
+func (w *World) Happens(kind string, p float64) bool {
+	if !w.Chance(p) {
+		return false
+	}
+	if w.happened == nil {
+		w.happened = map[string]int{}
+	}
+	w.happened[kind]++
+	return w.Veto == nil || !w.Veto(kind, w.happened[kind])
+}
+
+// Happened is how many events of each kind there were, vetoed ones included.
+func (w *World) Happened() map[string]int { return w.happened }
 
 // Upto is a duration between 0 and d.
 func (w *World) Upto(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d) + 1)) }
