@@ -108,9 +108,17 @@ func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
 		w.s.wrong("I-8: %d segments of %s behind %d: %v", len(segments), h.Thread, from, err)
 	}
 	for _, s := range segments {
-		w.named[fmt.Sprint(h.Thread, s.Seq)] = string(core.Encode(s))
+		w.named[fmt.Sprint(h.Thread, s.Seq)] = w.s.inFull(s)
 		w.index(s)
 	}
+}
+
+// inFull is a segment as it must stay. The simulated store replaces segments, but never writes into one: its stamp will do.
+func (s *stage) inFull(seg core.Segment) string {
+	if s.plan.sqlite || s.plan.written {
+		return string(core.Encode(seg))
+	}
+	return fmt.Sprint(seg.W, seg.Prev, len(seg.Messages), len(seg.Events))
 }
 
 func (w *watched) index(s core.Segment) {
@@ -242,8 +250,8 @@ func (s *stage) check(ctx context.Context) {
 func (s *stage) checkHistory(t *thread, segments []core.Segment) {
 	ev := int64(0)
 	for _, seg := range segments {
-		if was := s.watched.named[fmt.Sprint(t.id, seg.Seq)]; was != string(core.Encode(seg)) {
-			s.wrong("I-8: segment %d of %s was %s and is %s", seg.Seq, t.id, was, core.Encode(seg))
+		if was, is := s.watched.named[fmt.Sprint(t.id, seg.Seq)], s.inFull(seg); was != is {
+			s.wrong("I-8: segment %d of %s was %s and is %s", seg.Seq, t.id, was, is)
 		}
 		for _, e := range seg.Events {
 			if ev++; e.Seq != ev {
