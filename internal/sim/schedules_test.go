@@ -146,6 +146,11 @@ func (b *batch) close() {
 // schedule plays one seed. One whose callers only decide, each in one way, is played again without faults: both must come to the same
 // conversation (I-9).
 func schedule(t *testing.T, template func() []byte, seed uint64) (met map[string]int, wrong []string) {
+	defer func() {
+		if p := recover(); p != nil {
+			wrong = []string{fmt.Sprintf("seed %d: %v", seed, p)}
+		}
+	}()
 	p := planOf(seed)
 	s := play(t, template, seed, p)
 	if p.calm {

@@ -24,7 +24,7 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	out := c.outcome(req, r)
 	c.note(req, out, c.onceOnly(req.Run, req.Call))
 	c.s.w.Yield(ctx)
-	if c.s.w.Chance(c.s.faults.Pause) {
+	if !c.s.plan.calm && c.s.w.Happens("slow", c.s.faults.Pause) {
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
 	}
 	req.State.Add(core.ThreadScope, "bodies", 1)

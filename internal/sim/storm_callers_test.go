@@ -156,7 +156,12 @@ func (t *thread) addRun(id string) {
 // say sends a message under a key of its own.
 func (t *thread) say(ctx context.Context, text string, stubborn bool) {
 	request := func(ctx context.Context) (frontend.Started, error) {
-		return t.s.front.Message(ctx, anna, t.id, fmt.Sprintf("key %d of %s", t.n, text), wire.MessageRequest{Input: core.Encode(text)})
+		q := &question{text: text, from: t.moment()}
+		got, err := t.s.front.Message(context.WithValue(ctx, questionKey{}, q), anna, t.id, fmt.Sprintf("key %d of %s", t.n, text),
+			wire.MessageRequest{Input: core.Encode(text)})
+		t.s.w.Note("says %q: %v", text, err)
+		t.s.referee.message(t.id, q, err)
+		return got, err
 	}
 	t.said[text] = &saidText{}
 	send := persist[frontend.Started]
@@ -202,7 +207,14 @@ func (t *thread) follow(ctx context.Context, run string) {
 }
 
 func (t *thread) look(ctx context.Context, run string) (wire.Run, error) {
-	got, err := persist(ctx, t.s, func(ctx context.Context) (wire.Run, error) { return t.s.front.Run(ctx, anna, run) })
+	got, err := persist(ctx, t.s, func(ctx context.Context) (wire.Run, error) {
+		from := t.moment()
+		got, err := t.s.front.Run(ctx, anna, run)
+		if err == nil {
+			t.s.referee.shown(t.id, from, got)
+		}
+		return got, err
+	})
 	if err != nil {
 		t.s.wrong("reading %s: %v", run, err)
 		return got, err
@@ -271,7 +283,7 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 
 // decide sends a decision and remembers what it was told.
 func (t *thread) decide(ctx context.Context, run string, d wire.Decision) {
-	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.s.front.Decide(ctx, anna, run, d) }
+	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, run, d) }
 	answer, err := persist(ctx, t.s, request)
 	t.learn(run, d, answer, err)
 	counted := err == nil
@@ -286,6 +298,25 @@ func (t *thread) decide(ctx context.Context, run string, d wire.Decision) {
 		}
 	})
 }
+
+// ruled sends a decision once, and lets the referee judge the answer.
+func (t *thread) ruled(ctx context.Context, run string, d wire.Decision) (wire.DecisionAnswer, error) {
+	q := &question{run: run, decision: d, from: t.moment()}
+	answer, err := t.s.front.Decide(context.WithValue(ctx, questionKey{}, q), anna, run, d)
+	t.s.w.Note("decides %s with %q: is told %s", d.Target, d.DecisionID, toldOf(answer, err))
+	t.s.referee.decided(t.id, q, answer, err)
+	return answer, err
+}
+
+func toldOf(answer wire.DecisionAnswer, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return answer.Code
+}
+
+// moment is the one that a question is asked in.
+func (t *thread) moment() int { return t.s.referee.thread(t.id).now() }
 
 func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, err error) {
 	sus := ""

@@ -49,6 +49,9 @@ func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	got, err := w.FullStore.Start(ctx, req)
+	if err == nil {
+		w.s.referee.begun(ctx, req.Head.Thread)
+	}
 	w.look(ctx, req.Head.Tenant, req.Head.Thread)
 	return got, err
 }
@@ -57,6 +60,12 @@ func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.
 	got, err := w.FullStore.Signal(ctx, req)
 	if err == nil {
 		w.stored = append(w.stored, req)
+		switch req.Signal.Kind {
+		case core.SignalDecision:
+			w.s.referee.stored(ctx, req.Thread, req.Suspension)
+		case core.SignalMessage:
+			w.s.referee.begun(ctx, req.Thread)
+		}
 	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return got, err
@@ -100,6 +109,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if h.Seq > old.Seq {
 		w.remember(ctx, h, old.Seq)
 	}
+	w.s.referee.saw(h)
 }
 
 func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
@@ -110,6 +120,7 @@ func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = w.s.inFull(s)
 		w.index(s)
+		w.s.referee.read(h.Thread, s)
 	}
 }
 

@@ -44,7 +44,13 @@ func (t *thread) act(ctx context.Context, n int) {
 }
 
 func (t *thread) cancel(ctx context.Context, run string) {
-	request := func(ctx context.Context) (wire.Run, error) { return t.s.front.Cancel(ctx, anna, run) }
+	request := func(ctx context.Context) (wire.Run, error) {
+		from := t.moment()
+		got, err := t.s.front.Cancel(ctx, anna, run)
+		t.s.w.Note("cancels %s: %v", run, err)
+		t.s.referee.closing(t.id, "the cancel", run, from, err)
+		return got, err
+	}
 	if _, err := persist(ctx, t.s, request); err == nil {
 		t.cancels[run] = true
 	}

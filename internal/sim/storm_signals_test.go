@@ -62,7 +62,10 @@ func (t *thread) ask(ctx context.Context, request func(context.Context) error) f
 func (t *thread) pause(ctx context.Context, run string) {
 	key := "pause " + t.s.w.Text(6)
 	refused := t.ask(ctx, func(ctx context.Context) error {
+		from := t.moment()
 		_, err := t.s.front.Interrupt(ctx, anna, run, key)
+		t.s.w.Note("pauses %s: %v", run, err)
+		t.s.referee.closing(t.id, "the interrupt", run, from, err)
 		return err
 	})
 	if refused != "" && refused != frontend.CodeRunDone {
@@ -73,7 +76,9 @@ func (t *thread) pause(ctx context.Context, run string) {
 func (t *thread) goOn(ctx context.Context, run string) {
 	req := wire.ResumeRequest{DecisionID: "on " + t.s.w.Text(6)}
 	t.ask(ctx, func(ctx context.Context) error {
-		answer, err := t.s.front.Resume(ctx, anna, run, req)
+		q := &question{run: run, decision: wire.Decision{DecisionID: req.DecisionID, Action: "resume"}, from: t.moment()}
+		answer, err := t.s.front.Resume(context.WithValue(ctx, questionKey{}, q), anna, run, req)
+		t.s.w.Note("lets %s go on: is told %s", run, toldOf(answer, err))
 		if err == nil {
 			t.learn(run, wire.Decision{Target: answer.Target}, answer, nil)
 		}
@@ -140,7 +145,7 @@ func (t *thread) tooLate(ctx context.Context) {
 		}
 		d := t.truth(h.Run, p)
 		d.DecisionID = "late " + t.s.w.Text(6)
-		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) { return t.s.front.Decide(ctx, anna, h.Run, d) })
+		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, h.Run, d) })
 		var e *frontend.Error
 		if !errors.As(err, &e) || e.Code != frontend.CodeLateDecision {
 			t.s.wrong("an answer to %s, whose deadline was used, got %v", p.Suspension.ID, err)

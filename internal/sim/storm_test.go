@@ -128,6 +128,7 @@ type stage struct {
 	db         sim.FullStore
 	bell       *bell
 	watched    *watched
+	referee    *referee
 	front      *frontend.Frontend
 	cast       *cast
 	threads    []*thread
@@ -204,7 +205,7 @@ func (s *stage) build(ctx context.Context) {
 	p := s.plan
 	s.faults = sim.NewFaults(s.w, p.rate)
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
-	s.watched = watch(s)
+	s.watched, s.referee = watch(s), newReferee(s)
 	s.cast = newCast(s)
 	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.bell, Faults: s.faults}
 	if m, ok := s.db.(*sim.Memory); ok {

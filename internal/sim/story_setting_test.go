@@ -1,0 +1,172 @@
+package sim_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// setting is what a story takes place in.
+type setting struct {
+	tools    map[string]*storyTool
+	last     *storyTool // that "its" means
+	turns    []storyTurn
+	parallel bool
+	workers  int
+	notify   bool
+	deaf     int // notices that fail
+	inline   int
+	messages int
+	doubled  bool // each wake-up comes twice
+	lost     bool // no wake-up arrives but those of the sweep
+	oneByOne bool // a sweep handles one entry
+	stuck    bool // another run is overdue, and cannot be worked on
+	mischief []mischief
+}
+
+// storyTool is what a tool is like.
+type storyTool struct {
+	spec     core.ToolSpec
+	effect   core.Effect
+	mode     core.ResumeMode
+	grants   bool
+	waits    int // how often its body asks
+	takes    time.Duration
+	fails    string
+	kills    bool // its process
+	deadline core.Deadline
+}
+
+// storyTurn is one answer of the model, and what comes before it.
+type storyTurn struct {
+	say    string
+	calls  []core.ToolCall
+	breaks bool // in the first run
+	busy   int  // times
+	kills  bool
+}
+
+func newSetting() setting { return setting{tools: map[string]*storyTool{}, workers: 1} }
+
+func (s *setting) tool(name string) *storyTool {
+	if s.tools[name] == nil {
+		s.tools[name] = &storyTool{spec: core.ToolSpec{Name: name}, effect: core.Allow}
+	}
+	s.last = s.tools[name]
+	return s.last
+}
+
+type change = func(*setting) error
+
+func always(f func(*setting)) func([]string) (change, error) {
+	return func([]string) (change, error) { return func(s *setting) error { f(s); return nil }, nil }
+}
+
+func ofTool(f func(t *storyTool, args []string)) func([]string) (change, error) {
+	return func(args []string) (change, error) {
+		return func(s *setting) error { f(s.tool(args[0]), args[1:]); return nil }, nil
+	}
+}
+
+func ofLast(f func(t *storyTool, args []string)) func([]string) (change, error) {
+	return func(args []string) (change, error) {
+		return func(s *setting) error {
+			if s.last == nil {
+				return fmt.Errorf("it is said of which tool?")
+			}
+			f(s.last, args)
+			return nil
+		}, nil
+	}
+}
+
+// settings are the sentences of a story's first part.
+var settings = speak([]sentence[change]{
+	{`the tool {tool} runs unasked`, ofTool(func(*storyTool, []string) {})},
+	{`the tool {tool} asks first`, ofTool(func(t *storyTool, _ []string) { t.effect = core.Ask })},
+	{`the tool {tool} is run by the client`, ofTool(func(t *storyTool, _ []string) { t.spec.Client = true })},
+	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.waits = 1 })},
+	{`the tool {tool} asks something itself, twice`, ofTool(func(t *storyTool, _ []string) { t.waits = 2 })},
+	{`it may run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtLeastOnce })},
+	{`it must not run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtMostOnce })},
+	{`the answer is its result`, ofLast(func(t *storyTool, _ []string) { t.mode = core.UseDecisionAsToolResult })},
+	{`the answer is handed to it`, ofLast(func(t *storyTool, _ []string) { t.mode = core.PassDecisionToTool })},
+	{`an approval may be for the rest of the run`, ofLast(func(t *storyTool, _ []string) { t.grants = true })},
+	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = duration(args[0]) })},
+	{`it fails with {text}`, ofLast(func(t *storyTool, args []string) { t.fails = args[0] })},
+	{`it kills its process`, ofLast(func(t *storyTool, _ []string) { t.kills = true })},
+	{`its deadline is {time} and fails it`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineFail, "") })},
+	{`its deadline is {time} and cancels it`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineCancel, "") })},
+	{`its deadline is {time} and gives it {text}`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineResult, args[1]) })},
+	{`the model {rest}`, func(args []string) (change, error) { return readTurns(args[0]) }},
+	{`the calls of a turn run side by side`, always(func(s *setting) { s.parallel = true })},
+	{`there are two workers`, always(func(s *setting) { s.workers = 2 })},
+	{`people are told of what waits`, always(func(s *setting) { s.notify = true })},
+	{`the first notice does not get through`, always(func(s *setting) { s.notify, s.deaf = true, 1 })},
+	{`answers are kept beside the head`, always(func(s *setting) { s.inline = 1 })},
+	{`the inbox takes {n} messages`, func(args []string) (change, error) {
+		return func(s *setting) error { s.messages = number(json.RawMessage(args[0])); return nil }, nil
+	}},
+	{`every wake-up comes twice, at once`, always(func(s *setting) { s.doubled = true })},
+	{`every wake-up is lost but those of the sweep`, always(func(s *setting) { s.lost = true })},
+	{`a sweep handles one entry`, always(func(s *setting) { s.oneByOne = true })},
+	{`another run is overdue, and nobody can work on it`, always(func(s *setting) { s.stuck = true })},
+	{`a copy of {rest} lands {rest}`, func(args []string) (change, error) { return readMischief(args[0], args[1], lateCopy) }},
+	{`the worker stands still for {time} after {rest}`, func(args []string) (change, error) { return readMischief(args[1], args[0], standsAfter) }},
+	{`the worker stands still for {time} before {rest}`, func(args []string) (change, error) { return readMischief(args[1], args[0], standsBefore) }},
+})
+
+func (t *storyTool) due(within string, outcome core.DeadlineOutcome, result string) {
+	t.deadline = core.Deadline{Within: duration(within).Milliseconds(), Outcome: outcome, Result: core.Encode(result)}
+}
+
+// readTurns reads what the model does, one thing after the other: `calls refund {"amount":5} and mail {}, then says "Done."`.
+func readTurns(said string) (change, error) {
+	var turns []storyTurn
+	var next storyTurn
+	for _, part := range strings.Split(said, ", then ") {
+		whole, err := next.read(part)
+		if err != nil {
+			return nil, err
+		}
+		if whole {
+			turns = append(turns, next)
+			next = storyTurn{}
+		}
+	}
+	return func(s *setting) error { s.turns = turns; return nil }, nil
+}
+
+// read takes in one part; whole says whether the turn is complete.
+func (t *storyTurn) read(part string) (whole bool, err error) {
+	verb, rest, _ := strings.Cut(part, " ")
+	switch {
+	case verb == "says":
+		return true, json.Unmarshal([]byte(rest), &t.say)
+	case verb == "calls":
+		for _, call := range strings.Split(rest, " and ") {
+			tool, arguments, _ := strings.Cut(call, " ")
+			if arguments == "" {
+				arguments = "{}"
+			}
+			if !json.Valid([]byte(arguments)) {
+				return false, fmt.Errorf("no JSON: %s", arguments)
+			}
+			t.calls = append(t.calls, core.ToolCall{ID: tool, Name: tool, Arguments: json.RawMessage(arguments)})
+		}
+		return true, nil
+	case part == "breaks in the first run":
+		t.breaks = true
+	case part == "is busy twice":
+		t.busy = 2
+	case part == "kills its process":
+		t.kills = true
+		return true, nil
+	default:
+		return false, fmt.Errorf("a model does not %q", part)
+	}
+	return false, nil
+}
