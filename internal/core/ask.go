@@ -1,9 +1,12 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 )
 
 // Request is what hooks have made of a step's model call.
@@ -94,8 +97,7 @@ func (d *draft) foldTurn() error {
 	}
 	t := *d.v.Turn
 	t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(c ToolCall) bool { return slices.Contains(after.Drop, c.ID) })
-	d.h.InputTokens += t.InputTokens
-	d.h.OutputTokens += t.OutputTokens
+	d.countTokens(t)
 	if err := d.newRound(t, request); err != nil {
 		return err
 	}
@@ -108,6 +110,13 @@ func (d *draft) foldTurn() error {
 	d.remember(t)
 	d.must = true
 	return nil
+}
+
+// countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back, and no sum of sums overflows.
+func (d *draft) countTokens(t Turn) {
+	add := func(to *int64, n int64) { *to = min(*to+min(max(n, 0), math.MaxInt64/4), math.MaxInt64/4) }
+	add(&d.h.InputTokens, t.InputTokens)
+	add(&d.h.OutputTokens, t.OutputTokens)
 }
 
 // takeRequest folds in what the hooks before the model call wanted, and returns the request that it was.
@@ -131,6 +140,7 @@ func (d *draft) newRound(t Turn, request Request) error {
 	calls := make([]ToolCall, len(t.Calls))
 	for i, c := range t.Calls {
 		c.ID = UniqueCallID(used, c.ID)
+		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
 		c.Arguments = asJSON(c.Arguments)
 		calls[i] = c
 	}
@@ -191,7 +201,7 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	case !json.Valid(raw):
 		return Encode(string(raw))
 	}
-	return raw
+	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
 }
 
 // yieldPause is how long a run that made way for others waits, in ms.
@@ -220,13 +230,12 @@ func (d *draft) yield() {
 	if !d.v.Yielded {
 		return
 	}
-	t := d.v.Turn
-	d.h.InputTokens += t.InputTokens
-	d.h.OutputTokens += t.OutputTokens
+	t := *d.v.Turn
+	d.countTokens(t)
 	d.h.Yields++
 	d.h.NotBefore = d.v.Now + yieldPause
 	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
 }
 
 // backoff is how many ms to wait after the n-th failure in a row.
-func backoff(n int) int64 { return min(60_000, int64(1000)<<min(n, 10)) }
+func backoff(n int) int64 { return min(60_000, int64(1000)<<min(max(n, 0), 10)) }

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,12 +78,9 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 
 // drainDecision gives a decision to the call that is suspended on exactly the suspension it names.
 func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply bool) error {
-	var r Resume
-	if err := json.Unmarshal(value, &r); err != nil {
-		if apply {
-			return fmt.Errorf("core: decision on %s: %w", key, err)
-		}
-		r = unreadable(s)
+	r, err := readResume(s, value)
+	if err != nil && apply {
+		return fmt.Errorf("core: decision on %s: %w", key, err)
 	}
 	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Resume: r}
 	call, ok := d.call(s.Call)
@@ -97,6 +95,19 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 
 // anyAsk is lifted by somebody who wrote the arguments himself.
 const anyAsk = "*"
+
+// readResume reads what a signal carries; with the error comes what is said in its place.
+func readResume(s Signal, value json.RawMessage) (Resume, error) {
+	var r Resume
+	err := json.Unmarshal(value, &r)
+	if err == nil && r.Action == 0 {
+		err = errors.New("a decision without an action")
+	}
+	if err != nil {
+		return unreadable(s), err
+	}
+	return r, nil
+}
 
 func unreadable(s Signal) Resume {
 	return Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
@@ -148,10 +159,7 @@ func (d *draft) grant(what string) {
 // drainLate records the first answer that came after the deadline of its suspension had decided, and tells the model once. Nothing
 // else follows from it.
 func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
-	var r Resume
-	if json.Unmarshal(value, &r) != nil {
-		r = unreadable(s)
-	}
+	r, _ := readResume(s, value) // what cannot be read came too late all the same
 	if d.h.Timed[sus] == 0 {
 		return nil
 	}

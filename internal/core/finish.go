@@ -162,6 +162,7 @@ func (d *draft) seal(r Reason) {
 			delete(d.h.Out, key)
 		}
 	}
+	r.Code, r.Detail = clip(r.Code, 100), clip(r.Detail, 500) // models' and callers' words; the head is small
 	d.h.End = &r
 	d.h.NotBefore = 0
 	d.h.Timed = map[string]int{}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -32,6 +33,20 @@ type Reason struct {
 	Kind   ReasonKind `json:"reason"`
 	Code   string     `json:"code,omitempty"`
 	Detail string     `json:"detail,omitempty"`
+}
+
+// UnmarshalJSON refuses what names no kind: an end that nobody can tell.
+func (r *Reason) UnmarshalJSON(raw []byte) error {
+	type plain Reason
+	var read plain
+	if err := json.Unmarshal(raw, &read); err != nil {
+		return err
+	}
+	if read.Kind == 0 {
+		return errors.New("core: a reason that is none")
+	}
+	*r = Reason(read)
+	return nil
 }
 
 // Status is the run status a reason leads to: waiting for Suspended, done for every other.

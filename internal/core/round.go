@@ -45,7 +45,7 @@ func ReadRound(h Head, segments []Segment) Round {
 			switch e.Type {
 			case EventDecisionRecorded:
 				var d DecisionRecord
-				if json.Unmarshal(e.Data, &d) == nil && d.Applied {
+				if json.Unmarshal(e.Data, &d) == nil && d.Applied && d.Action != 0 {
 					r.Decisions[d.Suspension] = d
 				}
 			case EventCallSuspended:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Scope says how long a key lives.
@@ -81,6 +82,8 @@ func (op StateOp) check() error {
 	var number int64
 	var text string
 	switch valid := json.Valid(op.Value); {
+	case !utf8.ValidString(op.Key):
+		return fmt.Errorf("the key %q of a write to the state is no UTF-8", op.Key)
 	case op.Key == "" || int(op.Scope) >= len(scopeNames) || int(op.Op) >= len(stateOpNames):
 		return fmt.Errorf("a write to the state needs a key, a scope and an operation")
 	case op.Op == StateSet && !valid:

@@ -1,6 +1,10 @@
 package core
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // NoResult is what the model sees for a call that has no result although the conversation went on.
 const NoResult = "No result was recorded for this call."
@@ -36,9 +40,10 @@ func Transcript(log []Message) []Message {
 }
 
 // UniqueCallID returns id, or, if it is used, id with the next free suffix _2, _3, ..., and marks what it returns as used. Models
-// repeat ids; inside a thread every call has its own.
+// repeat ids; inside a thread every call has its own. An id is a key of the head and goes back to the model with its result: what
+// is longer than any model's is cut, and what is no UTF-8 replaced.
 func UniqueCallID(used map[string]bool, id string) string {
-	if id == "" {
+	if id = clipBytes(strings.ToValidUTF8(id, "\ufffd"), longestCallID); id == "" {
 		id = "call"
 	}
 	unique := id
@@ -47,6 +52,20 @@ func UniqueCallID(used map[string]bool, id string) string {
 	}
 	used[unique] = true
 	return unique
+}
+
+// longestCallID leaves room for a suffix in the 64 bytes that the strictest of the providers takes.
+const longestCallID = 60
+
+// clipBytes cuts text to at most so many bytes, not within a character.
+func clipBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // UsedCallIDs are the ids of all calls in a conversation.
