@@ -108,6 +108,8 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
 	case r.effect == core.Ask && !w.approved[what] && !w.granted[req.Run+"/"+req.Call.Name]:
 		c.s.wrong("I-4: %s ran without approval", what)
+	case c.deniedBefore(req.Call.Name, w.claims[claimOf(req.Run, req.Epoch)]):
+		c.s.wrong("I-4: %s (%s) ran although what was deployed before its claim denies it", what, req.Call.Name)
 	case w.closed[what] != "":
 		c.s.wrong("I-4: %s (%s) ran although %s", what, req.Call.Name, w.closed[what])
 	case shown.Name != req.Call.Name || string(shown.Arguments) != string(req.Call.Arguments):

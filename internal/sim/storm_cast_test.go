@@ -86,12 +86,15 @@ type cast struct {
 	running    int                     // bodies
 	together   int                     // bodies that ran beside others
 	remembered map[string]int          // runs that were given to the agents' memory
+	denied     []string                // the tool that each deployed version denies beyond the one before
+	pins       map[string]string       // by run
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}}
+	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}}
 }
 
+// Load implements [engine.Agents].
 func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
 	for name, r := range roles {
@@ -99,7 +102,7 @@ func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 			tools[name] = c
 		}
 	}
-	agent := engine.Agent{Rules: c, Model: model{c, pin.Name}, Tools: tools}
+	agent := engine.Agent{Rules: c.narrowed(), Model: model{c, pin.Name, pin.Version}, Tools: tools}
 	if c.s.plan.hooks {
 		agent.Hooks = []engine.Hook{hook{c}}
 	}
@@ -110,7 +113,7 @@ func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 }
 
 func (c *cast) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
-	return engine.Definition{Tenant: tenant, Name: name, Digest: "v1", Body: json.RawMessage(`{}`)}, nil
+	return engine.Definition{Tenant: tenant, Name: name, Digest: c.version(), Body: json.RawMessage(`{}`)}, nil
 }
 
 func (c *cast) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, nil }
@@ -165,4 +168,4 @@ func (c *cast) Notify(context.Context, engine.Notice) error {
 func (s *stage) truthful() bool { return s.plan.calm }
 
 // Newest implements [engine.Agents].
-func (c *cast) Newest(context.Context, string, string) (string, error) { return "v1", nil }
+func (c *cast) Newest(context.Context, string, string) (string, error) { return c.version(), nil }

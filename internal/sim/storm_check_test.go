@@ -24,6 +24,7 @@ type watched struct {
 	closed   map[string]string          // and why it may not run any more
 	granted  map[string]bool            // by run and tool: somebody said yes for the whole run
 
+	claims  map[string]int64 // the number of deploys before a claim, by run and epoch
 	stored  []engine.SignalRequest
 	waited  map[string]int64 // ms that a run was seen to wait
 	waiting map[string]int64 // since when it does
@@ -32,11 +33,14 @@ type watched struct {
 func watch(s *stage) *watched {
 	return &watched{FullStore: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]bool{}, waited: map[string]int64{}, waiting: map[string]int64{}}
+		granted: map[string]bool{}, claims: map[string]int64{}, waited: map[string]int64{}, waiting: map[string]int64{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
 	h, err := w.FullStore.Claim(ctx, req)
+	if err == nil {
+		w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
+	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return h, err
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -16,14 +17,19 @@ import (
 // model answers by the position in the transcript, so that asking again gives the same turn.
 type model struct {
 	*cast
-	agent string
+	agent   string
+	version string
 }
 
 func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	if why := sim.Malformed(p.Messages, c.s.plan.terms.Continue); why != "" {
 		c.s.wrong("I-7: %s in %s", why, p.Run)
 	}
+	c.samePin(p.Run, c.version)
 	c.s.w.Yield(ctx)
+	if c.s.faults.Rate > 0 && !c.s.plan.calm && c.s.w.Happens("model", 0.04) {
+		return core.Turn{}, errors.New("the model is out of order")
+	}
 	if c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.tryAgain) {
 		return core.Turn{}, engine.ErrTryAgain
 	}

@@ -69,13 +69,15 @@ func (t *thread) meddle(ctx context.Context) {
 	p := t.seen[len(t.seen)-1-min(t.pick(len(t.seen)), t.pick(len(t.seen)))]
 	run := t.of[p.Suspension.ID]
 	d := wire.Decision{Target: p.Suspension.ID, DecisionID: "rival " + t.s.w.Text(8)}
-	switch t.pick(6) {
+	switch t.pick(7) {
 	case 0:
 		d.Target = p.CallID
 	case 1:
 		run = t.runs[t.pick(len(t.runs))]
 	case 2:
 		d.DecisionID = ""
+	case 3:
+		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)] // there may be one, now or soon
 	}
 	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`}
 	if r := results[t.pick(len(results))]; r != "" {

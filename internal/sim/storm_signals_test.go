@@ -19,7 +19,7 @@ func (t *thread) meddler(ctx context.Context) {
 		if t.id == "" || len(t.runs) == 0 || !t.s.w.Happens("act", 1) {
 			continue
 		}
-		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(11) {
+		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(13) {
 		case 0, 1:
 			for range 1 + t.pick(2) {
 				t.pause(ctx, run)
@@ -36,6 +36,8 @@ func (t *thread) meddler(ctx context.Context) {
 			t.race(ctx)
 		case 9:
 			t.retry(ctx, run)
+		case 10:
+			t.s.cast.deploy()
 		default:
 			t.tooLate(ctx)
 		}

@@ -81,9 +81,6 @@ func (p *plan) measure(rng *rand.Rand) {
 		p.rivals = 0
 	}
 	p.sweeps = []int{1, 1, 2, 0}[rng.IntN(4)]
-	if p.calm {
-		p.sweeps = max(p.sweeps, 1) // its caller waits until the run is done, and does nothing about it
-	}
 	p.period = sweepPeriod * []time.Duration{1, 1, 6}[rng.IntN(3)]
 }
 
@@ -117,6 +114,7 @@ const (
 	margin      = 7 * time.Second
 	sweepPeriod = 5 * time.Second
 	visibility  = 30 * time.Second
+	noSweep     = 4 * time.Minute
 )
 
 // stage is the whole system in one process.
@@ -223,8 +221,13 @@ func (s *stage) build(ctx context.Context) {
 			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
-	for range p.sweeps {
-		s.w.Daemon(ctx, "a sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, p.period) })
+	for range max(p.sweeps, 1) {
+		s.w.Daemon(ctx, "a sweep", func(ctx context.Context) {
+			if p.sweeps == 0 {
+				_ = s.w.Sleep(ctx, noSweep) // callers who insist would wait for ever without one
+			}
+			s.sweep(ctx, store, queue, p.period)
+		})
 	}
 	s.lastSweep = func() {
 		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })
