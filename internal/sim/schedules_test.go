@@ -29,13 +29,16 @@ var (
 // TestSchedules (I-1 to I-9) lets generated agents, callers, workers and sweeps meet every fault there is, and holds what they were told
 // and what is left against the invariants of the design. Each seed is one schedule; it stops at the first that is wrong.
 func TestSchedules(t *testing.T) {
-	b := &batch{t: t, began: time.Now(), met: map[string]int{}}
+	b := &batch{t: t, cut: cut{}, began: time.Now(), met: map[string]int{}}
 	b.template = sync.OnceValue(func() []byte { return emptyStore(t) })
 	b.first, b.end = *firstSeed, *firstSeed+*seeds
 	if *oneSeed != 0 {
 		b.first, b.end = *oneSeed, *oneSeed+1
 	}
 	b.next.Store(b.first)
+	if *traced {
+		b.cut.tell = func(line string) { t.Log(line) }
+	}
 	stop := b.report()
 	var all sync.WaitGroup
 	for range min(uint64(runtime.GOMAXPROCS(0)), b.end-b.first) {
@@ -50,6 +53,7 @@ func TestSchedules(t *testing.T) {
 type batch struct {
 	t          *testing.T
 	template   func() []byte
+	cut        cut // what is left out, or put in, of each
 	began      time.Time
 	first, end uint64
 	next       atomic.Uint64
@@ -71,7 +75,7 @@ func (b *batch) work() {
 		if seed >= b.end {
 			return
 		}
-		met, wrong := schedule(b.t, b.template, seed)
+		met, wrong := schedule(b.t, b.template, seed, b.cut)
 		b.done.Add(1)
 		b.add(met)
 		if len(wrong) > 0 {
@@ -134,7 +138,8 @@ func (b *batch) close() {
 	violations := 0
 	if b.found != nil {
 		violations = 1
-		b.t.Errorf("%s\nagain with: go test ./internal/sim -run TestSchedules -sim.seed %d", strings.Join(b.found.violations, "\n"), b.found.seed)
+		b.t.Errorf("%s\n%s\nagain with: go test ./internal/sim -run TestSchedules -sim.seed %d", strings.Join(b.found.violations, "\n"),
+			shrink(b.t, b.template, b.found.seed, b.cut), b.found.seed)
 	}
 	line := fmt.Sprintf("sim: %d schedules from %d in %s, %s, %d violations", b.done.Load(), b.first, time.Since(b.began).Round(100*time.Millisecond), b.rate(), violations)
 	b.t.Log(line)
@@ -145,16 +150,17 @@ func (b *batch) close() {
 
 // schedule plays one seed. One whose callers only decide, each in one way, is played again without faults: both must come to the same
 // conversation (I-9).
-func schedule(t *testing.T, template func() []byte, seed uint64) (met map[string]int, wrong []string) {
+func schedule(t *testing.T, template func() []byte, seed uint64, c cut) (met map[string]int, wrong []string) {
 	defer func() {
 		if p := recover(); p != nil {
 			wrong = []string{fmt.Sprintf("seed %d: %v", seed, p)}
 		}
 	}()
 	p := planOf(seed)
-	s := play(t, template, seed, p)
+	s := play(t, template, seed, p, c)
+	maps.Copy(c.happened, s.w.Happened())
 	if p.calm {
-		calm := play(t, template, seed, p.quiet())
+		calm := play(t, template, seed, c.of(p).quiet(), cut{})
 		for i := range s.threads {
 			if a, b := conversation(s, i), conversation(calm, i); !slices.Equal(a, b) {
 				s.wrong("I-9: thread %d: %s", i, firstDifference(a, b))

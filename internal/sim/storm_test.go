@@ -131,9 +131,10 @@ type stage struct {
 	cast       *cast
 	threads    []*thread
 	final      map[int][]core.Message // the model's views at the end
-	lastSweep  func()                 // begins the one that finds everything, once the faults are over
-	busy       int                    // callers that are not through
-	outside    map[string]bool        // runs that whoever runs the engine wants to end
+	flaw       func(*halved) sim.FullStore
+	lastSweep  func()          // begins the one that finds everything, once the faults are over
+	busy       int             // callers that are not through
+	outside    map[string]bool // runs that whoever runs the engine wants to end
 	violations []string
 }
 
@@ -162,9 +163,10 @@ func emptyStore(t *testing.T) []byte {
 }
 
 // play is one world from its beginning to its end.
-func play(t *testing.T, template func() []byte, seed uint64, p plan) *stage {
+func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *stage {
+	p = c.of(p)
 	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
-	s.w.Order = p.order
+	s.w.Order, s.w.Veto, s.flaw = p.order, c.veto, c.flaw
 	s.bell = &bell{w: s.w, rung: make(chan struct{})}
 	if p.sqlite {
 		db := openFile(t, template(), s.w)
@@ -175,8 +177,8 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan) *stage {
 		m.Written, m.Lag = p.written, p.lag
 		s.db, s.bell.FullQueue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
 	}
-	if *traced {
-		s.w.Trace(func(line string) { t.Log(line) })
+	if c.tell != nil {
+		s.w.Trace(c.tell)
 	}
 	s.build(t.Context())
 	if err := s.w.Run(400_000); err != nil {
@@ -208,6 +210,9 @@ func (s *stage) build(ctx context.Context) {
 	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.bell, Faults: s.faults}
 	if m, ok := s.db.(*sim.Memory); ok {
 		store.Inner = &halved{s.watched, m}
+		if s.flaw != nil {
+			store.Inner = s.flaw(&halved{s.watched, m})
+		}
 	}
 	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.w, Random: s.w,
 		Limits: frontend.Limits{Inline: 300}})

@@ -4,6 +4,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +46,6 @@ const (
 	Priorities              // the most important of those that can run, until it falls behind all others
 )
 
-// orders is how many there are.
-const orders = 3
-
 type timer struct {
 	at time.Time
 	f  func()
@@ -58,7 +56,7 @@ var ErrStuck = errors.New("sim: every task is blocked")
 
 // NewWorld starts at a fixed time with the choices of seed.
 func NewWorld(seed uint64) *World {
-	return &World{rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return &World{rng: rand.New(rand.NewPCG(seed, 0x5eed)), happened: map[string]int{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
 // Go starts a task that the world waits for.
@@ -152,15 +150,23 @@ func (w *World) pick() (*task, error) {
 // choose is the only place where the order of things is decided.
 func (w *World) choose(ready []*task) *task {
 	last := ready[len(ready)-1] // who parked last and can run at once
+	next := w.inOrder(ready, last)
+	if next != last && !w.allows("switch") {
+		return last
+	}
+	return next
+}
+
+func (w *World) inOrder(ready []*task, last *task) *task {
 	switch w.Order {
 	case LongTurns:
 		if w.rng.IntN(8) > 0 {
 			return last
 		}
 	case Priorities:
-		first := slices.MaxFunc(ready, func(a, b *task) int { return int(min(max(a.rank-b.rank, -1), 1)) })
+		first := slices.MaxFunc(ready, func(a, b *task) int { return cmp.Compare(a.rank, b.rank) })
 		if w.rng.IntN(16) == 0 {
-			first.rank = -int64(w.turns) - 1
+			first.rank = -w.turns - 1
 		}
 		return first
 	}
@@ -249,12 +255,10 @@ func (w *World) Chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
 
 // Happens is true with probability p, unless that is vetoed. Only what may be left out without harm is asked for here.
 func (w *World) Happens(kind string, p float64) bool {
-	if !w.Chance(p) {
-		return false
-	}
-	if w.happened == nil {
-		w.happened = map[string]int{}
-	}
+	return w.Chance(p) && w.allows(kind)
+}
+
+func (w *World) allows(kind string) bool {
 	w.happened[kind]++
 	return w.Veto == nil || !w.Veto(kind, w.happened[kind])
 }
