@@ -17,17 +17,18 @@ var anna = frontend.Caller{Tenant: "t", By: "anna"}
 
 // thread is a conversation and what its callers were told of it.
 type thread struct {
-	s       *stage
-	n       int
-	id      string
-	runs    []string
-	seen    []wire.Pending       // every suspension a caller ever saw
-	of      map[string]string    // their runs
-	said    map[string]*saidText // texts of inputs and messages
-	told    []toldDecision
-	cancels map[string]bool // runs whose cancel was accepted
-	sent    []func(context.Context)
-	retried map[string]string // runs that failed, and those that went on
+	s        *stage
+	n        int
+	id       string
+	runs     []string
+	seen     []wire.Pending       // every suspension a caller ever saw
+	of       map[string]string    // their runs
+	said     map[string]*saidText // texts of inputs and messages
+	told     []toldDecision
+	cancels  map[string]bool // runs whose cancel was accepted
+	unwanted map[string]bool // runs whose cancel was asked for
+	sent     []func(context.Context)
+	retried  map[string]string // runs that failed, and those that went on
 }
 
 // saidText is a user message: how often it was accepted under one key, which must come to one.
@@ -42,7 +43,7 @@ type toldDecision struct {
 
 func (s *stage) callers(ctx context.Context) {
 	for i := range s.plan.threads {
-		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, retried: map[string]string{}}
+		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, unwanted: map[string]bool{}, retried: map[string]string{}}
 		s.threads = append(s.threads, t)
 		s.caller(ctx, "the caller", t.lead)
 		for range s.plan.rivals {

@@ -64,6 +64,9 @@ func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.
 	got, err := w.FullStore.Signal(ctx, req)
 	if err == nil {
 		w.stored = append(w.stored, req)
+		if got.Head.Run != req.Run {
+			w.s.wrong("a signal for %s was stored in %s: %s", req.Run, got.Head.Run, core.Encode(req.Signal))
+		}
 		switch req.Signal.Kind {
 		case core.SignalDecision:
 			w.s.referee.stored(ctx, req.Thread, req.Suspension)
@@ -125,6 +128,20 @@ func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = w.s.inFull(s)
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
+		w.inVain(h, s)
+	}
+}
+
+// inVain: an accepted decision takes effect, unless the run ends in the same commit.
+func (w *watched) inVain(h core.Head, seg core.Segment) {
+	for _, e := range seg.Events {
+		var rec core.DecisionRecord
+		if e.Type != core.EventDecisionRecorded || json.Unmarshal(e.Data, &rec) != nil || rec.Applied || rec.Late {
+			continue
+		}
+		if e.RunID == h.Run && h.End == nil {
+			w.s.wrong("I-2: decision %q on %s was accepted and not applied, and %s goes on", rec.DecisionID, rec.CallID, h.Run)
+		}
 	}
 }
 
@@ -368,6 +385,9 @@ func (s *stage) checkCancels(ctx context.Context, t *thread) {
 	for _, r := range s.records(ctx, t) {
 		if t.cancels[r.Run] && (r.End == nil || r.End.Kind != core.Cancelled) {
 			s.wrong("I-2: the cancel of %s was accepted, and it ended %+v", r.Run, r.End)
+		}
+		if r.End != nil && r.End.Kind == core.Cancelled && !t.unwanted[r.Run] && !s.outside[r.Run] {
+			s.wrong("%s was cancelled, and nobody asked for that", r.Run)
 		}
 	}
 }

@@ -44,6 +44,7 @@ func (t *thread) act(ctx context.Context, n int) {
 }
 
 func (t *thread) cancel(ctx context.Context, run string) {
+	t.unwanted[run] = true
 	request := func(ctx context.Context) (wire.Run, error) {
 		from := t.moment()
 		got, err := t.s.front.Cancel(ctx, anna, run)

@@ -53,7 +53,7 @@ type plan struct {
 func planOf(seed uint64) plan {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
-	p := plan{calm: seed%3 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
+	p := plan{calm: seed%5 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
 		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: core.DefaultLimits}
 	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
 	p.jumps = pick(0, 0, 0.02)
@@ -73,8 +73,8 @@ func planOf(seed uint64) plan {
 
 // measure says how much there is of everything. Most schedules are small: what goes wrong goes wrong between few, and sooner.
 func (p *plan) measure(rng *rand.Rand) {
-	p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1, 1+rng.IntN(2), 1+rng.IntN(3), 1+rng.IntN(3), 1, 1+rng.IntN(4)
-	if *large || rng.IntN(50) == 0 {
+	p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1, 1+rng.IntN(2), 1+rng.IntN(3), 1+rng.IntN(3), 1, 1+rng.IntN(3)
+	if *large || rng.IntN(150) == 0 {
 		p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1+rng.IntN(2), 3, 5, 5, 2, 7
 	}
 	if p.calm {
