@@ -107,16 +107,22 @@ func (f *Faults) kind(name string) string {
 	if f.Choose != nil {
 		return f.Choose(f.Ops, name)
 	}
-	if !f.World.Happens("fault", f.Rate) {
+	if !f.World.Chance(f.Rate) {
 		return ""
 	}
-	return []string{CrashBefore, NoAnswer, LostReply, CrashAfter}[f.World.rng.IntN(4)]
+	kind := []string{CrashBefore, NoAnswer, LostReply, CrashAfter}[f.World.rng.IntN(4)]
+	if !f.World.Allows("fault") {
+		return ""
+	}
+	return kind
 }
 
 func (f *Faults) pause(ctx context.Context) {
-	if f.World.Happens("pause", f.Pause) {
+	if !f.World.Chance(f.Pause) {
+		return
+	}
+	if d := f.World.Upto(f.PauseMax); f.World.Allows("pause") {
 		f.count(Paused)
-		d := f.World.Upto(f.PauseMax)
 		f.World.Note("stands still for %s", d)
 		_ = f.World.Sleep(ctx, d)
 	}
@@ -133,14 +139,17 @@ func write[T any](ctx context.Context, s Store, name string, do func(context.Con
 const soon = 20 * time.Millisecond
 
 func (f *Faults) copyLater(ctx context.Context, name string, do func(context.Context)) {
-	if !f.World.Happens("copy", f.Late) {
+	if !f.World.Chance(f.Late) {
 		return
 	}
-	f.count(LateCopy)
 	wait := f.World.Upto(f.LateMax)
 	if f.World.Chance(0.5) {
 		wait = f.World.Upto(soon) // while the one who sent it still works: an activation takes some milliseconds of this world
 	}
+	if !f.World.Allows("copy") {
+		return
+	}
+	f.count(LateCopy)
 	f.World.Note("%s: a copy will land %s later", name, wait)
 	f.World.Daemon(context.WithoutCancel(ctx), "a late copy of "+name, func(ctx context.Context) {
 		_ = f.World.Sleep(ctx, wait)
@@ -312,22 +321,24 @@ func (q Queue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) e
 
 func (q Queue) deliver(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
 	f := q.Faults
-	if f.Choose == nil && f.World.Happens("message", f.Rate) {
-		switch f.World.rng.IntN(3) {
-		case 0:
-			f.count(Lost)
-			return nil
-		case 1:
-			f.count(Delayed)
-			delay += f.World.Upto(20 * time.Second)
-		case 2:
-			f.count(Doubled)
-			if err := q.Inner.Send(ctx, w, delay+f.World.Upto(10*time.Second)); err != nil {
-				return err
-			}
+	if f.Choose != nil || !f.World.Chance(f.Rate) {
+		return q.Inner.Send(ctx, w, delay)
+	}
+	kind, later := []string{Lost, Delayed, Doubled}[f.World.rng.IntN(3)], f.World.Upto(20*time.Second)
+	if !f.World.Allows("message") {
+		return q.Inner.Send(ctx, w, delay)
+	}
+	f.count(kind)
+	f.World.Note("%s", kind)
+	switch kind {
+	case Lost:
+		return nil
+	case Doubled:
+		if err := q.Inner.Send(ctx, w, delay); err != nil {
+			return err
 		}
 	}
-	return q.Inner.Send(ctx, w, delay)
+	return q.Inner.Send(ctx, w, delay+later)
 }
 
 func (q Queue) Receive(ctx context.Context, max int) ([]engine.Delivery, error) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// story is a script, read: who is there, what happens, and how it must end.
-type story struct {
+// script is a story, read: who is there, what happens, and how it must end.
+type script struct {
 	file, name, title string
 	setting           setting
 	steps             []step
@@ -73,12 +73,12 @@ func (v vocabulary[T]) find(said string) (meaning T, err error) {
 	return meaning, fmt.Errorf("no sentence of this vocabulary: %q", said)
 }
 
-func readStories(dir string) ([]*story, error) {
+func readStories(dir string) ([]*script, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
 	}
-	var all []*story
+	var all []*script
 	for _, file := range files {
 		s, err := readStory(file)
 		if err != nil {
@@ -89,13 +89,13 @@ func readStories(dir string) ([]*story, error) {
 	return all, nil
 }
 
-func readStory(file string) (*story, error) {
+func readStory(file string) (*script, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s := &story{file: file, name: strings.TrimSuffix(filepath.Base(file), ".txt"), setting: newSetting()}
+	s := &script{file: file, name: strings.TrimSuffix(filepath.Base(file), ".txt"), setting: newSetting()}
 	part, lines := 0, bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
@@ -117,7 +117,7 @@ func readStory(file string) (*story, error) {
 	return s, lines.Err()
 }
 
-func (s *story) readLine(part int, line string) error {
+func (s *script) readLine(part int, line string) error {
 	for _, said := range sentencesOf(line) {
 		if err := s.readSentence(part, said); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *story) readLine(part int, line string) error {
 	return nil
 }
 
-func (s *story) readSentence(part int, said string) error {
+func (s *script) readSentence(part int, said string) error {
 	switch part {
 	case 0:
 		change, err := settings.find(said)
@@ -179,25 +179,21 @@ func readClaim(said string) (claim, error) {
 }
 
 // readAlternative adds another conversation to the one before.
-func (s *story) readAlternative(said string) error {
+func (s *script) readAlternative(said string) error {
 	first := s.ends[len(s.ends)-1]
 	other, err := claims.find("the conversation is: " + said)
 	s.ends[len(s.ends)-1] = claim{first.said + "\n\tor: " + said, func(p *performance) string {
-		why := first.fails(p)
-		if why == "" {
+		if other(p) == "" {
 			return ""
 		}
-		if other := other(p); other != "" {
-			return why + "\n" + other
-		}
-		return ""
+		return first.fails(p)
 	}}
 	return err
 }
 
 // sentencesOf parts a line at full stops that are outside of quotes and braces. What is quoted word by word is one sentence.
 func sentencesOf(line string) (all []string) {
-	if strings.HasPrefix(line, "The conversation is: ") || strings.HasPrefix(line, "or: ") {
+	if strings.Contains(line, "he conversation is: ") || strings.HasPrefix(line, "or: ") {
 		return []string{line}
 	}
 	quoted, depth, from := false, 0, 0
@@ -223,8 +219,8 @@ func sentencesOf(line string) (all []string) {
 
 var units = map[string]time.Duration{"millisecond": time.Millisecond, "second": time.Second, "minute": time.Minute, "hour": time.Hour}
 
-// duration reads what {time} matches.
-func duration(said string) (d time.Duration) {
+// readDuration reads what {time} matches.
+func readDuration(said string) (d time.Duration) {
 	for _, part := range strings.Split(said, " and ") {
 		count, unit, _ := strings.Cut(part, " ")
 		n, err := strconv.Atoi(count)
@@ -236,7 +232,9 @@ func duration(said string) (d time.Duration) {
 	return d
 }
 
-func list(said string) []string { return strings.Split(strings.ReplaceAll(said, " and ", ", "), ", ") }
+func namesIn(said string) []string {
+	return strings.Split(strings.ReplaceAll(said, " and ", ", "), ", ")
+}
 
 var counting = []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
 

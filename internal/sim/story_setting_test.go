@@ -3,6 +3,7 @@ package sim_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ type storyTool struct {
 	effect   core.Effect
 	mode     core.ResumeMode
 	grants   bool
-	waits    int // how often its body asks
+	asks     bool   // its body does
+	until    string // it is told this
 	takes    time.Duration
 	fails    string
 	kills    bool // its process
@@ -88,14 +90,14 @@ var settings = speak([]sentence[change]{
 	{`the tool {tool} runs unasked`, ofTool(func(*storyTool, []string) {})},
 	{`the tool {tool} asks first`, ofTool(func(t *storyTool, _ []string) { t.effect = core.Ask })},
 	{`the tool {tool} is run by the client`, ofTool(func(t *storyTool, _ []string) { t.spec.Client = true })},
-	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.waits = 1 })},
-	{`the tool {tool} asks something itself, twice`, ofTool(func(t *storyTool, _ []string) { t.waits = 2 })},
+	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.asks = true })},
+	{`the tool {tool} asks something itself, until it is told {text}`, ofTool(func(t *storyTool, args []string) { t.asks, t.until = true, args[0] })},
 	{`it may run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtLeastOnce })},
 	{`it must not run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtMostOnce })},
 	{`the answer is its result`, ofLast(func(t *storyTool, _ []string) { t.mode = core.UseDecisionAsToolResult })},
 	{`the answer is handed to it`, ofLast(func(t *storyTool, _ []string) { t.mode = core.PassDecisionToTool })},
 	{`an approval may be for the rest of the run`, ofLast(func(t *storyTool, _ []string) { t.grants = true })},
-	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = duration(args[0]) })},
+	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = readDuration(args[0]) })},
 	{`it fails with {text}`, ofLast(func(t *storyTool, args []string) { t.fails = args[0] })},
 	{`it kills its process`, ofLast(func(t *storyTool, _ []string) { t.kills = true })},
 	{`its deadline is {time} and fails it`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineFail, "") })},
@@ -108,7 +110,7 @@ var settings = speak([]sentence[change]{
 	{`the first notice does not get through`, always(func(s *setting) { s.notify, s.deaf = true, 1 })},
 	{`answers are kept beside the head`, always(func(s *setting) { s.inline = 1 })},
 	{`the inbox takes {n} messages`, func(args []string) (change, error) {
-		return func(s *setting) error { s.messages = number(json.RawMessage(args[0])); return nil }, nil
+		return func(s *setting) error { s.messages, _ = strconv.Atoi(args[0]); return nil }, nil
 	}},
 	{`every wake-up comes twice, at once`, always(func(s *setting) { s.doubled = true })},
 	{`every wake-up is lost but those of the sweep`, always(func(s *setting) { s.lost = true })},
@@ -120,7 +122,7 @@ var settings = speak([]sentence[change]{
 })
 
 func (t *storyTool) due(within string, outcome core.DeadlineOutcome, result string) {
-	t.deadline = core.Deadline{Within: duration(within).Milliseconds(), Outcome: outcome, Result: core.Encode(result)}
+	t.deadline = core.Deadline{Within: readDuration(within).Milliseconds(), Outcome: outcome, Result: core.Encode(result)}
 }
 
 // readTurns reads what the model does, one thing after the other: `calls refund {"amount":5} and mail {}, then says "Done."`.

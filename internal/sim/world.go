@@ -151,7 +151,7 @@ func (w *World) pick() (*task, error) {
 func (w *World) choose(ready []*task) *task {
 	last := ready[len(ready)-1] // who parked last and can run at once
 	next := w.inOrder(ready, last)
-	if next != last && !w.allows("switch") {
+	if next != last && !w.Allows("switch") {
 		return last
 	}
 	return next
@@ -254,11 +254,11 @@ func (w *World) Text(n int) string {
 func (w *World) Chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
 
 // Happens is true with probability p, unless that is vetoed. Only what may be left out without harm is asked for here.
-func (w *World) Happens(kind string, p float64) bool {
-	return w.Chance(p) && w.allows(kind)
-}
+func (w *World) Happens(kind string, p float64) bool { return w.Chance(p) && w.Allows(kind) }
 
-func (w *World) allows(kind string) bool {
+// Allows counts one more event of a kind and says whether it may happen. What is drawn for it is best drawn before, so that without it all
+// others stay as they are.
+func (w *World) Allows(kind string) bool {
 	w.happened[kind]++
 	return w.Veto == nil || !w.Veto(kind, w.happened[kind])
 }

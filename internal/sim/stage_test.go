@@ -1,0 +1,138 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/sim"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+// stage is the whole system in one process.
+type stage struct {
+	seed       uint64
+	plan       plan
+	w          *sim.World
+	faults     *sim.Faults
+	db         sim.FullStore
+	bell       *bell
+	watched    *watched
+	referee    *referee
+	front      *frontend.Frontend
+	cast       *cast
+	threads    []*thread
+	final      map[int][]core.Message // the model's views at the end
+	flaw       func(*halved) sim.FullStore
+	lastSweep  func()          // begins the one that finds everything, once the faults are over
+	busy       int             // callers that are not through
+	outside    map[string]bool // runs that whoever runs the engine wants to end
+	violations []string
+}
+
+func (s *stage) wrong(format string, args ...any) {
+	if len(s.violations) < 5 {
+		s.violations = append(s.violations, fmt.Sprintf("seed %d at %s: ", s.seed, s.w.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
+	}
+}
+
+// emptyStore is a fresh store's file; copying it is faster than making one for each seed.
+func emptyStore(t *testing.T) []byte {
+	path := filepath.Join(t.TempDir(), "empty.db")
+	w := sim.NewWorld(0)
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// play is one world from its beginning to its end.
+func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *stage {
+	p = c.of(p)
+	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
+	s.w.Order, s.w.Veto, s.flaw = p.order, c.veto, c.flaw
+	s.bell = &bell{w: s.w, rung: make(chan struct{})}
+	if p.sqlite {
+		db := openFile(t, template(), s.w)
+		defer db.Close()
+		s.db, s.bell.FullQueue = db, db
+	} else {
+		m := sim.NewMemory(s.w)
+		m.Written, m.Lag = p.written, p.lag
+		s.db, s.bell.FullQueue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
+	}
+	if c.tell != nil {
+		s.w.Trace(c.tell)
+	}
+	s.build(t.Context())
+	if err := s.w.Run(400_000); err != nil {
+		s.wrong("the world does not come to an end: %v", err)
+		return s
+	}
+	s.check(t.Context())
+	return s
+}
+
+func openFile(t *testing.T, template []byte, w *sim.World) *sqlite.DB {
+	path := filepath.Join(t.TempDir(), "sim.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func (s *stage) build(ctx context.Context) {
+	p := s.plan
+	s.faults = sim.NewFaults(s.w, p.rate)
+	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
+	s.watched, s.referee = watch(s), newReferee(s)
+	s.cast = newCast(s)
+	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.bell, Faults: s.faults}
+	if m, ok := s.db.(*sim.Memory); ok {
+		store.Inner = &halved{s.watched, m}
+		if s.flaw != nil {
+			store.Inner = s.flaw(&halved{s.watched, m})
+		}
+	}
+	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.w, Random: s.w,
+		Limits: frontend.Limits{Inline: 300}})
+	for i := range p.workers {
+		clock := &skewed{World: s.w}
+		if p.skew > 0 {
+			clock.usual = s.w.Upto(2*p.skew) - p.skew
+		}
+		w := &worker{s: s, clock: clock, store: store, queue: queue}
+		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
+		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
+	}
+	for range max(p.sweeps, 1) {
+		s.w.Daemon(ctx, "a sweep", func(ctx context.Context) {
+			if p.sweeps == 0 {
+				_ = s.w.Sleep(ctx, noSweep) // callers who insist would wait for ever without one
+			}
+			s.sweep(ctx, store, queue, p.period)
+		})
+	}
+	s.lastSweep = func() {
+		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })
+	}
+	s.callers(ctx)
+}
