@@ -5,7 +5,7 @@ STATICCHECK = go tool -modfile=tools/go.mod staticcheck
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test lint ci
+.PHONY: help build demo test sim planted torture lint fuzz ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -19,10 +19,24 @@ demo: build ## one run: starts, waits for an approval, survives kill -9, finishe
 test: ## all tests, with the race detector, in random order (needs a C compiler)
 	go test -race -shuffle=on $(FLAGS) ./...
 
+torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
+	bin/dormouse torture --kills $(or $(KILLS),50)
+
+sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everything at once, under every fault
+	@go test -c -o bin/sim.test ./internal/sim
+	@cd internal/sim && GOGC=400 ../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
+		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0)
+
 lint: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
+
+fuzz: ## every fuzzer for TIME each (10s); a failing input is kept and its path printed
+	.ci/fuzz $(or $(TIME),10s)
+
+planted: ## puts deliberate faults into the code; the simulator must find each one
+	go run ./internal/sim/planted $(FLAGS)
 
 ci: ## what the runner does: lint, test, demo, recordings with faults
 	.ci/run

@@ -71,8 +71,9 @@ func FuzzIDs(f *testing.F) {
 		if seq, ok := core.SuspensionSeq(id); ok && (seq < 1 || !strings.HasPrefix(id, "sus_")) {
 			t.Fatalf("%q is of segment %d", id, seq)
 		}
-		if thread, ok := core.ThreadOf(core.RunID(core.ThreadID(random), number)); ok != (random != "") || ok && thread != core.ThreadID(random) {
-			t.Fatalf("thread %q came back as %q, %v", core.ThreadID(random), thread, ok)
+		of := core.ThreadID(random)
+		if thread, ok := core.ThreadOf(core.RunID(of, number)); ok != (random != "") || ok && thread != of {
+			t.Fatalf("thread %q came back as %q, %v", of, thread, ok)
 		}
 		if thread, ok := core.ThreadOf(id); ok && !strings.HasPrefix(id, "run_"+strings.TrimPrefix(thread, "thr_")+"_") {
 			t.Fatalf("%q is of thread %q", id, thread)

@@ -1,10 +1,12 @@
 package core_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -20,16 +22,17 @@ func FuzzTurn(f *testing.F) {
 	f.Add("\na|once_pay|{}\nb|wait_a|{}\nc|finish|{\"output\":1}", "\xff\x00<b>", int64(1<<62), uint64(0xffff_ffff), uint8(2), uint8(5))
 	f.Add("stop\na|deny_it|null\nb|block_it|{}\nc|gone|{}", `{"approved":false}`, int64(0), uint64(1), uint8(3), uint8(0))
 	f.Add("\na|set_it|{\"a\":1,\"a\":2}\nb|wait_b|1e999\nc|ask_c|\"\\ud800\"\n\u0000|\u2028|{}", "r", int64(7), uint64(0x5555_5555_5555), uint8(1), uint8(9))
+	f.Add("\n"+strings.Repeat("x", 1500)+"|lookup|{}\n\xff|lookup|{\"\xff\":1}\n\xfe|ask_\xff|{}", "it stopped", int64(-1<<63), uint64(1), uint8(1), uint8(0))
 	f.Add("\n"+strings.Repeat("same|ask_all|{}\n", 70), "r", int64(7), uint64(0xaaaa_aaaa), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, turn, result string, tokens int64, choices uint64, terms, crash uint8) {
-		s := &stage{t: t, turn: readTurn(turn, tokens), result: result, choices: choices, crash: int(crash), now: 1_000_000,
-			rules: oddRules{core.Terms{Parallel: terms&1 != 0, Continue: terms&2 != 0, StepCalls: int(terms>>2) & 7}}}
+		if len(turn)+len(result) > mostText {
+			return // it says no more, and takes long
+		}
+		s := &stage{t: t, turn: readTurn(turn, tokens), result: result, choices: choices, crash: int(crash),
+			now: 1_000_000, rules: oddRules{core.Terms{Parallel: terms&1 != 0, Continue: terms&2 != 0, StepCalls: int(terms>>2) & 7}}}
 		s.play()
 	})
 }
-
-// longestID bounds the ids of calls as a model's adapter hands them on: the head holds each of them.
-const longestID = 64
 
 func readTurn(text string, tokens int64) core.Turn {
 	said, calls, _ := strings.Cut(text, "\n")
@@ -37,11 +40,7 @@ func readTurn(text string, tokens int64) core.Turn {
 	for line := range strings.Lines(calls) {
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "|", 3)
 		part = append(part, "", "")
-		id := strings.ToValidUTF8(part[0], "?") // adapters read JSON, whose texts are UTF-8
-		turn.Calls = append(turn.Calls, core.ToolCall{ID: id[:min(len(id), longestID)], Name: strings.ToValidUTF8(part[1], "?"), Arguments: json.RawMessage(part[2])})
-	}
-	for i, c := range turn.Calls {
-		turn.Calls[i].ID = strings.ToValidUTF8(c.ID, "")
+		turn.Calls = append(turn.Calls, core.ToolCall{ID: part[0], Name: part[1], Arguments: json.RawMessage(part[2])})
 	}
 	return turn
 }
@@ -82,7 +81,8 @@ func (oddRules) Gate(call core.ToolCall, state core.State) core.Verdict {
 }
 
 func (oddRules) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
-	return core.Deadline{Within: int64(len(call.Name)%2) * 1000, Outcome: core.DeadlineOutcome(len(call.Name) % 3), Result: json.RawMessage(`"late"`)}
+	n := len(call.Name)
+	return core.Deadline{Within: int64(n%2) * 1000, Outcome: core.DeadlineOutcome(n % 3), Result: json.RawMessage(`"late"`)}
 }
 
 func (r oddRules) Terms() core.Terms { return r.terms }
@@ -99,6 +99,7 @@ type stage struct {
 	plans   int
 	bodies  int
 	fresh   int
+	sent    int // signals that nobody asked for
 	now     int64
 	head    core.Head
 	journal []core.Segment
@@ -114,17 +115,21 @@ const (
 	mostActivations = 400
 	mostPlans       = 4000
 	mostHead        = 60 << 10
+	mostText        = 1600
+	longestID       = 64 // with its suffix
 )
 
 func (s *stage) play() {
-	s.head = core.Head{Tenant: "t", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion, Born: s.now, At: s.now, Sigs: 1,
-		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts("go")), At: s.now}}}
+	s.head = core.Head{Tenant: "t", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion,
+		Born: s.now, At: s.now}
+	s.signal(core.KeyStart, core.Signal{Kind: core.SignalStart, Value: core.Encode(core.TextParts("go")), At: s.now})
 	for range mostActivations {
 		if s.head.Status == core.RunDone {
 			s.ended()
 			return
 		}
 		s.answer()
+		s.interfere()
 		s.now += 100_000 // whatever was waited for, and every deadline unless it was answered, is over
 		s.head.Epoch++
 		s.head.Rev++
@@ -153,10 +158,39 @@ func (s *stage) answer() {
 		default:
 			d.Arguments, d.Grant = json.RawMessage(`{"edited":true}`), core.GrantRun
 		}
-		if c.Kind == core.KindClient || c.Kind == core.KindInput {
+		switch c.Kind {
+		case core.KindClient, core.KindInput:
 			d.Arguments, d.Grant = nil, ""
+		case core.KindInterrupt:
+			d = core.Resume{DecisionID: "d", Action: core.ActionResume, UpdatedAt: s.now}
 		}
 		s.signal(c.Sus, core.Signal{Kind: core.SignalDecision, Call: id, ID: "d", Digest: "dig", Value: core.Encode(d), At: s.now})
+	}
+}
+
+// interfere sends a few signals that nobody asked for, as far as a store would take them.
+func (s *stage) interfere() {
+	text := core.Encode(core.TextParts(s.result))
+	switch key := core.MessageKey(fmt.Sprint(s.fresh)); s.choose(16) {
+	case 1:
+		s.uncalled(key, core.Signal{Kind: core.SignalMessage, Value: text, At: s.now, On: core.PendingAbandon})
+	case 2:
+		s.uncalled(key, core.Signal{Kind: core.SignalMessage, Value: text, At: s.now, On: core.PendingQueue})
+	case 3:
+		if s.head.Pending == 0 {
+			s.uncalled(key, core.Signal{Kind: core.SignalMessage, Value: text, At: s.now})
+		}
+	case 4:
+		s.uncalled(core.KeyPause, core.Signal{Kind: core.SignalPause, ID: key, At: s.now})
+	case 5:
+		s.uncalled(core.KeyCancel, core.Signal{Kind: core.SignalCancel, At: s.now})
+	}
+}
+
+// uncalled keeps signals few, or the run would never end.
+func (s *stage) uncalled(key string, signal core.Signal) {
+	if s.sent++; s.sent <= 6 && s.head.End == nil {
+		s.signal(key, signal)
 	}
 }
 
@@ -193,63 +227,77 @@ func (s *stage) activation() {
 		case plan.Ask != nil:
 			log := s.log()
 			v.Asked, v.Used = true, core.UsedCallIDs(log)
-			v.Turn = s.ask(log)
+			if v.Turn = s.ask(log); v.Turn == nil {
+				long := strings.Repeat(s.result+" ", 100_000/(len(s.result)+1))
+				v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
+			}
 		case plan.Run != nil:
 			for _, run := range plan.Run {
 				v.Outcomes = append(v.Outcomes, s.body(run, batch))
 			}
+		case plan.Follow != nil:
+			s.follow(v.Head, *plan.Follow)
+			return
 		default:
 			s.t.Fatalf("a plan that nothing here asks for: %+v", plan)
 		}
 	}
 }
 
+// follow puts the run that a held message begins into the head.
+func (s *stage) follow(h core.Head, held core.Held) {
+	s.t.Helper()
+	input, ok := core.FindHeld(s.journal[held.Seq-1], held.Key)
+	if !ok {
+		s.t.Fatalf("the message %s is not in segment %d", held.Key, held.Seq)
+	}
+	s.head = h.Succeed("v", input, s.now)
+	s.head.Held = h.Held[1:]
+}
+
 // commit keeps the write as a store does, and goes on from what it holds then.
 func (s *stage) commit(v core.View, c *core.Commit) core.View {
 	s.t.Helper()
 	if c.Segment != nil {
-		s.journal = append(s.journal, decoded[core.Segment](s.t, stable[core.Segment](s.t, core.Encode(c.Segment))))
+		s.journal = append(s.journal, kept(s.t, *c.Segment))
 	}
-	raw := stable[core.Head](s.t, core.Encode(c.Head))
-	if len(raw) > mostHead {
+	before := s.head
+	s.head = kept(s.t, c.Head)
+	if s.head.Run == before.Run && s.head.InputTokens < before.InputTokens {
+		s.t.Fatalf("%d tokens became %d", before.InputTokens, s.head.InputTokens)
+	}
+	if raw := core.Encode(s.head); len(raw) > mostHead {
 		s.t.Fatalf("a head of %d bytes: %.2000s", len(raw), raw)
 	}
-	s.head = decoded[core.Head](s.t, raw)
 	if err := core.CheckChain(s.head, 1, s.journal); err != nil {
 		s.t.Fatal(err)
 	}
 	return v.After(s.head.Clone(), c)
 }
 
-func decoded[T any](t *testing.T, raw json.RawMessage) (v T) {
+// kept is v as a store gives it back; it must be written in the same way again. That nothing is lost on the way is [FuzzStoredSegments]'s.
+func kept[T any](t *testing.T, v T) (back T) {
 	t.Helper()
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("what was encoded cannot be read: %v\n%s", err, raw)
+	raw := core.Encode(v)
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatalf("what was written cannot be read: %v\n%s", err, raw)
 	}
-	return v
+	if again := core.Encode(back); !bytes.Equal(again, raw) && !sameJSON(raw, again) {
+		t.Fatalf("written %s\nread as %s", raw, again)
+	}
+	return back
 }
 
-// stable is raw, once it is sure that what is read from it is written in the same way again.
-func stable[T any](t *testing.T, raw json.RawMessage) json.RawMessage {
-	t.Helper()
-	if again := core.Encode(decoded[T](t, raw)); canonical(t, again) != canonical(t, raw) {
-		t.Fatalf("stored  %s\nread as %s", raw, again)
-	}
-	return raw
-}
-
-func canonical(t *testing.T, raw json.RawMessage) string {
-	t.Helper()
-	c, err := core.Canonical(raw)
-	if err != nil {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	return string(c)
+// sameJSON says whether two texts are one JSON value, however they are written; none is null.
+func sameJSON(a, b json.RawMessage) bool {
+	one, err1 := core.Canonical(a)
+	two, err2 := core.Canonical(b)
+	return bytes.Equal(one, two) && (err1 == nil) == (err2 == nil) || core.IsNull(a) && core.IsNull(b)
 }
 
 func (s *stage) log() []core.Message { return core.Messages(s.journal) }
 
-// ask gives the turn a few times, then an empty one.
+// ask gives the turn a few times, then an empty one, or none at all.
 func (s *stage) ask(log []core.Message) *core.Turn {
 	checkTranscript(s.t, core.Transcript(log), s.rules.Terms().Continue)
 	turns := 0
@@ -258,7 +306,14 @@ func (s *stage) ask(log []core.Message) *core.Turn {
 			turns++
 		}
 	}
-	if turns > 2 {
+	most := 3
+	if len(s.turn.Calls) > 16 {
+		most = 1 // one such round is long enough
+	}
+	switch {
+	case turns >= most && s.choices&1 != 0:
+		return nil
+	case turns >= most:
 		return &core.Turn{}
 	}
 	turn := s.turn
@@ -293,13 +348,27 @@ func (s *stage) ended() {
 	}
 	log := s.log()
 	checkTranscript(s.t, core.Transcript(log), false)
-	seen := map[string]bool{}
+	asked, results, placeholders := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, m := range log {
 		for _, c := range m.Calls {
-			if seen[c.ID] || c.ID == "" {
-				s.t.Fatalf("the call id %q is there twice, or empty", c.ID)
+			asked[c.ID]++
+			if !utf8.Valid(c.Arguments) || !utf8.ValidString(c.Name) {
+				s.t.Fatalf("call %+v is kept in what is no UTF-8", c)
 			}
-			seen[c.ID] = true
+		}
+		switch {
+		case m.Role == core.RoleTool && m.Pending:
+			placeholders[m.CallID]++
+		case m.Role == core.RoleTool:
+			results[m.CallID]++
+		}
+	}
+	for id, n := range asked {
+		if len(id) > longestID || !utf8.ValidString(id) {
+			s.t.Fatalf("the call id %q", id)
+		}
+		if id == "" || n != 1 || results[id] != 1 || placeholders[id] > 1 {
+			s.t.Fatalf("call %q was asked for %d times, and has %d results and %d placeholders", id, n, results[id], placeholders[id])
 		}
 	}
 	number := int64(0)

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -131,7 +133,7 @@ func decodeStrict(raw json.RawMessage, to any) error {
 		return malformed("an object is expected")
 	}
 	known := membersOf(reflect.TypeOf(to).Elem())
-	for name := range members {
+	for _, name := range slices.Sorted(maps.Keys(members)) { // the same body, the same answer
 		if !known[name] {
 			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the field %q is not known here", clipped(name))}
 		}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,11 +19,11 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 	if err != nil {
 		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
 	}
-	for name, all := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
 		if !slices.Contains(known, name) {
 			return nil, &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
 		}
-		if len(all) > 1 {
+		if len(values[name]) > 1 {
 			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}
 		}
 	}

@@ -103,10 +103,19 @@ func read(messages []core.Message) situation {
 }
 
 func (s situation) String() string {
-	text := fmt.Sprintf("step %d after the user said %q", s.step, s.user)
+	text := fmt.Sprintf("step %d after the user said %q", s.step, clipped(s.user))
 	if len(s.results) > 0 {
 		last := s.results[len(s.results)-1]
-		text += fmt.Sprintf(" and %s answered %q", last.Tool, last.Text())
+		text += fmt.Sprintf(" and %s answered %q", clipped(last.Tool), clipped(last.Text()))
+	}
+	return text
+}
+
+// clipped is the beginning of a text. What ends a run is kept with it, in every write and in every list.
+func clipped(text string) string {
+	const most = 120
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
 	}
 	return text
 }

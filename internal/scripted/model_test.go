@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -102,6 +103,13 @@ func TestNoTurnFits(t *testing.T) {
 	_, err := model(t).Ask(t.Context(), engine.Prompt{Messages: []core.Message{user("hello"), assistant(), user("hello again")}})
 	if err == nil || !strings.Contains(err.Error(), "script of desk") || !strings.Contains(err.Error(), `"hello again"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhatNoTurnFitsIsSaidInFewWords(t *testing.T) {
+	_, err := model(t).Ask(t.Context(), engine.Prompt{Messages: []core.Message{user("so long " + strings.Repeat("Zürich ", 100_000))}})
+	if err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "so long Zürich") {
+		t.Errorf("an error of %d bytes: %.200v", len(fmt.Sprint(err)), err)
 	}
 }
 
