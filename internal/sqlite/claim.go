@@ -60,13 +60,21 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 	})
 }
 
-// FreeLeases ends every lease and makes its run due now; it returns how many. Only for a process that knows that no other
-// one lives: an owner that does is not told, and stopped by its epoch only once somebody has claimed the run. A lease is
-// found by its due time, which every claim sets.
+// FreeLeases ends every lease and makes its run due now; it returns how many. What others had received of the queue is visible again.
+// Only for a process that knows that no other one lives: an owner that does is not told, and stopped by its epoch only once
+// somebody has claimed the run. A lease is found by its due time, which every claim sets.
 func (db *DB) FreeLeases(ctx context.Context) (int, error) {
-	const query = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
+	const free = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
+	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	return write(ctx, db, func(t *tx) (int, error) {
-		n, err := t.exec(query, db.now())
-		return int(n), err
+		n, err := t.exec(free, db.now())
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(show, db.now()); err != nil {
+			return 0, err
+		}
+		t.arrived = true
+		return int(n), nil
 	})
 }

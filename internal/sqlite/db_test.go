@@ -256,6 +256,33 @@ func TestFreeLeasesMakesClaimedRunsDue(t *testing.T) {
 	}
 }
 
+func TestFreeLeasesShowsAgainWhatTheDeadHadReceived(t *testing.T) {
+	clock := enginetest.AtMilli(1000)
+	db := open(t, newFile(t), options(t, clock))
+	for range 2 {
+		if err := db.Send(t.Context(), engine.Wakeup{Tenant: tenant, Thread: thread}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Send(t.Context(), engine.Wakeup{Tenant: tenant, Thread: "thr_later"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := db.Receive(t.Context(), 1)
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("received %v, %v", taken, err)
+	}
+	if _, err := db.FreeLeases(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ack(t.Context(), taken[0]); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("the dead one's ack: %v", err)
+	}
+	again, err := db.Receive(t.Context(), 10)
+	if err != nil || len(again) != 2 || again[0].Attempts+again[1].Attempts != 3 {
+		t.Errorf("received %+v, %v", again, err)
+	}
+}
+
 func TestExpiredKeysMakeRoom(t *testing.T) {
 	clock := enginetest.AtMilli(1000)
 	db := open(t, newFile(t), options(t, clock))
