@@ -109,6 +109,9 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if h.Epoch < old.Epoch || h.Rev < old.Rev || h.Seq < old.Seq || h.Ev < old.Ev || h.Sigs < old.Sigs {
 		w.s.wrong("the head of %s went back: %s\n after %s", thread, core.Encode(h), core.Encode(old))
 	}
+	if old.Thread != "" && (h.Rev > old.Rev+1 || h.Rev == old.Rev && (h.CID != old.CID || h.Seq != old.Seq || h.Epoch != old.Epoch)) {
+		w.s.wrong("I-1: two writes have one predecessor: %s\n after %s", core.Encode(h), core.Encode(old))
+	}
 	w.count(old, h)
 	if why := idle(h); why != "" {
 		w.s.wrong("I-5: %s: %s", why, core.Encode(h))
