@@ -32,7 +32,7 @@ type Options struct {
 }
 
 // Main runs the command that args name (without the program's name) until it is finished or ctx ends, and returns
-// the exit code: one of [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable]. Answers go to stdout, and what went wrong,
+// the exit code: one of [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable], [ExitBroken]. Answers go to stdout, and what went wrong,
 // as one line or as one JSON value, to stderr.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts Options) int {
 	if opts.Getenv == nil {
@@ -85,7 +85,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
-		a.agentsCommand(), a.replayCommand(), a.versionCommand(), exitCodesTopic(),
+		a.agentsCommand(), a.replayCommand(), a.tortureCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	return root

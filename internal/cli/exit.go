@@ -19,6 +19,7 @@ const (
 	ExitFailed      = 1 // the thing itself failed
 	ExitUsage       = 2 // the command, a value in it or a file it names was not understood; nothing was changed
 	ExitUnreachable = 3 // no server answered
+	ExitBroken      = 4 // torture: something that was acknowledged is not there, or there twice
 )
 
 func exitCodesTopic() *cobra.Command {
@@ -34,6 +35,8 @@ func exitCodesTopic() *cobra.Command {
   2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
      a recording to replay that is none; nothing was changed
   3  no server answers at the address
+  4  torture found a promise broken: something that was acknowledged is not there,
+     is there twice, or was done without leave
 
 With --json the reason is on stderr as {"error":{"code":"...","detail":"..."}}; a warning is a line
 {"warning":{...}} before it.`,

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	tortureKills = flag.Int("torture.kills", 12, "how often the store's torture kills a process")
+	tortureKills = flag.Int("torture.kills", 14, "how often the store's torture kills a process")
 	tortureSeed  = flag.Uint64("torture.seed", 0, "seed of the store's torture; 0 for another one each time")
 )
 

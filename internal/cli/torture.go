@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/torture"
+)
+
+func (a *app) tortureCommand() *cobra.Command {
+	var o torture.Options
+	cmd := &cobra.Command{
+		Use:   "torture",
+		Short: "Kill a server again and again, and see whether it keeps its word",
+		Long: `Start a server of one's own on a temporary directory and kill it (SIGKILL) at random moments while callers start runs, decide, send
+messages and cancel. Whatever was acknowledged is written down and, once the faults have stopped, looked for: that all of it is there, and
+none of it twice, and that no tool ran without leave, with other arguments, or more than once.
+
+With --url the server is one that runs already, and whoever wants it killed kills it; say with --agent what to run. Callers approve and
+refuse whatever waits, so do not point it at a server whose tools do something that matters.
+
+Exits with 4 if a promise was broken; the directory is kept then.`,
+		Example: `  dormouse torture --kills 300
+  dormouse torture --kills 20 --callers 4 --seed 7 --dir kept
+  dormouse torture --url http://127.0.0.1:8420 --agent refund-desk --input "Refund order A-17" --for 1m`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.torture(cmd, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.Kills, "kills", 50, "how often the server is killed")
+	flags.DurationVar(&o.Every, "every", 400*time.Millisecond, "how long a server lives at most until it is killed")
+	flags.StringVar(&o.Dir, "dir", "",
+		"directory to work in, which must be empty or not there, and is kept (default: a temporary one, removed if all is well)")
+	flags.IntVar(&o.Callers, "callers", 24, "how many callers there are at once")
+	flags.Uint64Var(&o.Seed, "seed", 0,
+		"of what is done and when; what the operating system makes of it is not repeatable (default: another one each time)")
+	flags.DurationVar(&o.Patience, "patience", time.Minute, "how long runs may take to come to their end once the faults have stopped")
+	flags.StringSliceVar(&o.Agents, "agent", nil, "with --url: agents to run, with commas between them")
+	flags.StringVar(&o.Input, "input", "torture", "with --url: what is said to them; a mark is put behind it")
+	flags.DurationVar(&o.For, "for", 30*time.Second, "with --url: how long new runs are started")
+	flags.StringVar(&o.Ledger, "ledger", "", "with --url: file that says what became of calls whose process was lost, one JSON object with a key a line")
+	return cmd
+}
+
+// torture runs one and shows what came out.
+func (a *app) torture(cmd *cobra.Command, o torture.Options) error {
+	if err := a.checkTorture(cmd, o); err != nil {
+		return err
+	}
+	if o.Seed == 0 {
+		o.Seed = uint64(time.Now().UnixNano())
+	}
+	o.Session = "torture-" + strings.ToLower(rand.Text()[:10])
+	o.Progress = a.tortureProgress(o)
+	if a.url != "" {
+		var err error
+		if o.Client, err = a.connect(); err != nil {
+			return err
+		}
+		return a.tortured(cmd.Context(), o)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o.Command = func(data, agents string) *exec.Cmd {
+		return exec.Command(self, "dev", "--json", "--addr", "127.0.0.1:0", "--data", data, "--agents", agents)
+	}
+	if o.Dir != "" {
+		return a.tortured(cmd.Context(), o)
+	}
+	if o.Dir, err = os.MkdirTemp("", "dormouse-torture"); err != nil {
+		return err
+	}
+	err = a.tortured(cmd.Context(), o)
+	if f, broken := errors.AsType[*failure](err); !broken || f.exit != ExitBroken {
+		err = errors.Join(err, os.RemoveAll(o.Dir))
+	}
+	return err
+}
+
+func (a *app) checkTorture(cmd *cobra.Command, o torture.Options) error {
+	own := []string{"kills", "every", "dir"}
+	foreign := []string{"agent", "input", "for", "ledger"}
+	others, which := foreign, "goes with --url"
+	if a.url != "" {
+		others, which = own, "is about a server that this command starts; leave it out with --url"
+	}
+	for _, name := range others {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s %s", name, which)
+		}
+	}
+	switch {
+	case a.url != "" && len(o.Agents) == 0:
+		return usagef("say with --agent what to run; dormouse agents lists them")
+	case o.Every <= 0 || o.Patience <= 0 || o.For <= 0:
+		return usagef("--every, --patience and --for are times above 0")
+	}
+	if err := cmp.Or(atLeastOne("--kills", o.Kills), atLeastOne("--callers", o.Callers)); err != nil {
+		return err
+	}
+	return emptyDir(o.Dir)
+}
+
+// emptyDir sees to it that the directory is there, with nothing in it. No name is none.
+func emptyDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		return usagef("%s is not empty", dir)
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+func (a *app) tortured(ctx context.Context, o torture.Options) error {
+	report, err := torture.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		err = report.Print(a.stdout)
+	}
+	if err != nil || report.Held {
+		return err
+	}
+	detail := fmt.Sprintf("%d promises were broken (seed %d)", len(report.Violations), o.Seed)
+	if o.Dir != "" {
+		detail += "; everything is kept in " + o.Dir
+	}
+	return &failure{ExitBroken, "broken", detail}
+}
+
+// tortureProgress tells people how far it is.
+func (a *app) tortureProgress(o torture.Options) func(torture.Progress) {
+	if a.json {
+		return nil
+	}
+	return func(p torture.Progress) {
+		how := fmt.Sprintf("%s of %s", p.Took.Round(time.Second), o.For)
+		if p.Of > 0 {
+			how = fmt.Sprintf("%d of %d kills", p.Kills, p.Of)
+		}
+		fmt.Fprintf(a.stderr, "%s, %d runs, %d decisions (%.0f a second), %d messages\n", how, p.Runs, p.Decisions,
+			float64(p.Decisions)/p.Took.Seconds(), p.Messages)
+	}
+}

@@ -1,0 +1,56 @@
+package torture
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+)
+
+// shown is how many violations are told one by one.
+const shown = 20
+
+// Print says what came out: the violations, the first of them in full, and a line that sums up.
+func (r Report) Print(w io.Writer) error {
+	for i, v := range r.Violations {
+		if i == shown {
+			fmt.Fprintf(w, "... and %d more\n", len(r.Violations)-shown)
+			break
+		}
+		fmt.Fprintln(w, v)
+	}
+	_, err := fmt.Fprintln(w, r.Line())
+	return err
+}
+
+// Line sums up.
+func (r Report) Line() string {
+	verdict := "all there, none twice"
+	if !r.Held {
+		verdict = thousands(len(r.Violations)) + " violations"
+	}
+	kills := ""
+	if r.Kills > 0 {
+		kills = thousands(r.Kills) + " kills, "
+	}
+	return fmt.Sprintf("%s%s runs, %s decisions, %s messages, %s cancels acknowledged: %s (%.0f s)", kills,
+		thousands(r.Runs), thousands(r.Decisions), thousands(r.Messages), thousands(r.Cancels), verdict, r.Seconds)
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func writeJSON(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
