@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -99,6 +100,7 @@ func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {
 // allowed is invariant I-4, at the moment a body starts.
 func (c *cast) allowed(req engine.ToolRequest, r role) {
 	what, w := req.Run+"/"+req.Call.ID, c.s.watched
+	gate := c.Gate(req.Call, core.State{Thread: map[string]json.RawMessage{"kept": req.State.Get(core.ThreadScope, "kept")}})
 	shown := w.asked[what]
 	if arguments, edited := w.edited[what]; edited {
 		shown.Arguments = arguments
@@ -108,6 +110,10 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
 	case r.effect == core.Ask && !w.approved[what] && !w.granted[req.Run+"/"+req.Call.Name]:
 		c.s.wrong("I-4: %s ran without approval", what)
+	case gate.Effect != core.Allow && gate.Effect != core.Ask:
+		c.s.wrong("I-4: %s (%s) ran although its gate forbids it now", what, req.Call.Name)
+	case r.words && !w.granted[req.Run+"/"+req.Call.Name] && w.edited[what] == nil && w.answered[what] != gate.Reason:
+		c.s.wrong("I-4: %s (%s) ran; somebody approved %q, and its gate asks %q now", what, req.Call.Name, w.answered[what], gate.Reason)
 	case c.deniedBefore(req.Call.Name, w.claims[claimOf(req.Run, req.Epoch)]):
 		c.s.wrong("I-4: %s (%s) ran although what was deployed before its claim denies it", what, req.Call.Name)
 	case w.closed[what] != "":

@@ -1,9 +1,11 @@
 package sim_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -22,9 +24,13 @@ type role struct {
 	invalid bool
 	gone    bool // the definition names it, and nobody has its body
 	grants  bool // an approval may cover the later calls of the run
-	limited bool // its gate looks at the state
+	limited bool // its gate looks at the state,
+	words   bool // or asks in words that hang on it
 	tears   bool // it writes a key that only one may write at a time
 }
+
+// fickle: what becomes of a call hangs on who came before it.
+func (r role) fickle() bool { return r.tears || r.words || r.limited && r.effect == core.Ask }
 
 var roles = map[string]role{
 	"read":     {effect: core.Allow},
@@ -49,6 +55,8 @@ var roles = map[string]role{
 	"gone":     {effect: core.Allow, gone: true},
 	"askgrant": {effect: core.Ask, grants: true},
 	"limited":  {effect: core.Allow, limited: true},
+	"askif":    {effect: core.Ask, limited: true},
+	"askhow":   {effect: core.Ask, words: true},
 	"look":     {effect: core.Allow, spec: core.ToolSpec{ReadOnly: true}},
 	"tear":     {effect: core.Allow, tears: true},
 
@@ -138,11 +146,21 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	if r.grants {
 		v.Grant = call.Name
 	}
-	if r.limited && number(state.Get(core.ThreadScope, "kept"))%3 == 2 {
+	kept := number(state.Get(core.ThreadScope, "kept")) % 3
+	if r.limited && kept == 2 {
 		v.Effect = core.Deny
+	}
+	if r.words {
+		v.Reason = fmt.Sprintf("kept %d", kept)
+	}
+	if r.effect == core.Ask && wellEdited(call.Arguments) && hash(string(call.Arguments))%3 == 0 {
+		v.Effect, v.Reason = core.Deny, "not with these arguments"
 	}
 	return v
 }
+
+// wellEdited: a person wrote the arguments.
+func wellEdited(arguments json.RawMessage) bool { return bytes.Contains(arguments, []byte(`"edited"`)) }
 
 // Deadline implements [core.Rules].
 func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {

@@ -61,7 +61,7 @@ func (c model) turn(n, since int) (core.Turn, error) {
 		switch {
 		case name == core.FinishTool:
 			arguments = fmt.Sprintf(`{"output":"%d.%d","response_state":%q}`, n, i, []string{"done", "no_op", "awaiting_input"}[rng.IntN(3)])
-		case roles[name].tears && c.s.plan.calm: // who meets whom there depends on when decisions come
+		case roles[name].fickle() && c.s.plan.calm: // who comes before whom depends on when decisions come
 			name = "look"
 		}
 		turn.Calls = append(turn.Calls, core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)})

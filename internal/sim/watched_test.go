@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -18,6 +19,9 @@ type watched struct {
 	named map[string]string // segments that a head has named, by thread and number
 
 	kinds    map[string]core.Kind       // of suspensions
+	messages map[string]string          // and what they say
+	turns    map[string][]core.ToolCall // the last turn of each run
+	answered map[string]string          // by run and call: what somebody said yes to
 	asked    map[string]core.ToolCall   // by run and call: as the model asked for it
 	approved map[string]bool            // and whether somebody said yes to the gate's question,
 	edited   map[string]json.RawMessage // with which arguments it runs instead of those,
@@ -32,6 +36,7 @@ type watched struct {
 
 func watch(s *stage) *watched {
 	return &watched{FullStore: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
+		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
 		granted: map[string]bool{}, claims: map[string]int64{}, waited: map[string]int64{}, waiting: map[string]int64{}}
 }
@@ -132,6 +137,7 @@ func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
 		w.inVain(h, s)
+		w.inTurn(h, s)
 	}
 }
 
@@ -148,6 +154,31 @@ func (w *watched) inVain(h core.Head, seg core.Segment) {
 	}
 }
 
+// inTurn: what the gate says of a call, if that is more than yes, is used only when all calls before it have run: they may change what it says.
+func (w *watched) inTurn(h core.Head, seg core.Segment) {
+	judged := map[string]bool{}
+	for _, e := range seg.Events {
+		var call core.SuspendedCall
+		if e.Type == core.EventCallSuspended && e.RunID == h.Run && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindApproval {
+			judged[call.CallID] = true
+		}
+	}
+	for _, m := range seg.Messages {
+		if m.Role == core.RoleTool && m.RunID == h.Run && strings.HasPrefix(m.Text(), "Not allowed:") {
+			judged[m.CallID] = true
+		}
+	}
+	before := ""
+	for _, call := range w.turns[h.Run] {
+		if judged[call.ID] && before != "" {
+			w.s.wrong("I-4: the gate of %s was used before %s ran: %s", call.ID, before, core.Encode(h))
+		}
+		if c, tracked := h.Calls[call.ID]; tracked && c.Status == core.CallNew && c.Hold == "" && !roles[call.Name].spec.Finish {
+			before = call.ID
+		}
+	}
+}
+
 // inFull is a segment as it must stay. The simulated store replaces segments, but never writes into one: its stamp will do.
 func (s *stage) inFull(seg core.Segment) string {
 	if s.plan.sqlite || s.plan.written {
@@ -158,6 +189,9 @@ func (s *stage) inFull(seg core.Segment) string {
 
 func (w *watched) index(s core.Segment) {
 	for _, m := range s.Messages {
+		if m.Role == core.RoleAssistant {
+			w.turns[m.RunID] = m.Calls
+		}
 		for _, c := range m.Calls {
 			w.asked[m.RunID+"/"+c.ID] = c
 		}
@@ -167,7 +201,7 @@ func (w *watched) index(s core.Segment) {
 		var rec core.DecisionRecord
 		switch {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
-			w.kinds[call.Suspension.ID] = call.Kind
+			w.kinds[call.Suspension.ID], w.messages[call.Suspension.ID] = call.Kind, call.Suspension.Message
 		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:
 			w.decided(e.RunID, rec)
 		}
@@ -192,7 +226,7 @@ func (w *watched) decided(run string, rec core.DecisionRecord) {
 	case w.kinds[rec.Suspension] != core.KindApproval:
 		return
 	}
-	w.approved[what] = true
+	w.approved[what], w.answered[what] = true, w.messages[rec.Suspension]
 	if !core.IsNull(rec.Arguments) {
 		w.edited[what] = rec.Arguments
 	}
