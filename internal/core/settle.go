@@ -283,7 +283,7 @@ func (d *draft) settleCrashing() (took bool, err error) {
 		}
 		return true, d.askOutcome(call)
 	}
-	return true, d.refuse(call, "The outcome of this call is unknown: the process was lost each time it ran.")
+	return true, d.refuse(call, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
 }
 
 func orElse(s, other string) string {

@@ -95,14 +95,15 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	return errMoved
 }
 
-// Cancel asks for the end of a run. Asking again while that is under way changes nothing. [CodeRunDone] if it ended before.
+// Cancel asks for the end of a run. Asking again, while that is under way or after it, changes nothing and is answered alike: the reply to the
+// first may have been lost. [CodeRunDone] if the run ended otherwise.
 func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, error) {
 	p, err := f.find(ctx, c, run)
 	if err != nil {
 		return wire.Run{}, err
 	}
 	if !p.accepts() {
-		return wire.Run{}, runDone()
+		return f.cancelled(ctx, p)
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyCancel,
 		Signal: core.Signal{Kind: core.SignalCancel, By: c.By, At: f.now()}, Due: f.due(), Wake: &engine.Delay{}})
@@ -110,10 +111,21 @@ func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, 
 		return wire.Run{}, err
 	}
 	if _, there := w.Head.Inbox[core.KeyCancel]; w.Head.Run != run || err != nil && !there {
-		return wire.Run{}, runDone()
+		if p, err = f.moved(ctx, c, p, w.Head); err != nil {
+			return wire.Run{}, err
+		}
+		return f.cancelled(ctx, p)
 	}
 	f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
 	return f.show(ctx, place{head: w.Head, record: w.Head.Record(), current: true})
+}
+
+// cancelled is the answer to a cancel of a run that takes nothing any more.
+func (f *Frontend) cancelled(ctx context.Context, p place) (wire.Run, error) {
+	if end := p.record.End; end == nil || end.Kind != core.Cancelled {
+		return wire.Run{}, runDone()
+	}
+	return f.show(ctx, p)
 }
 
 func runDone() *Error { return refuse(CodeRunDone, "the run is done") }

@@ -291,17 +291,22 @@ func TestCancel(t *testing.T) {
 		t.Errorf("inbox %v, sigs %d", h.Inbox, h.Sigs)
 	}
 	x.worker.End(run.ID, core.Reason{Kind: core.Cancelled}, "")
-	_, err := x.Cancel(t.Context(), anna, run.ID)
-	x.wantCode(err, frontend.CodeRunDone)
+	if got, err := x.Cancel(t.Context(), anna, run.ID); err != nil || got.Status != "done" {
+		t.Errorf("the end that was asked for is there, and the repeat got %v, %v", got.Status, err)
+	}
 
 	s, err := x.Message(t.Context(), anna, run.ThreadID, "", wire.MessageRequest{Input: core.Encode("again")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.unchanged(s.Run.ThreadID, func() {
-		_, err = x.Cancel(t.Context(), anna, run.ID)
-		x.wantCode(err, frontend.CodeRunDone)
+		if got, err := x.Cancel(t.Context(), anna, run.ID); err != nil || got.ID != run.ID {
+			t.Errorf("the repeat got %v, %v once the next run was there", got.ID, err)
+		}
 	})
+	x.worker.End(s.Run.ID, core.Reason{Kind: core.NaturalEnd}, "")
+	_, err = x.Cancel(t.Context(), anna, s.Run.ID)
+	x.wantCode(err, frontend.CodeRunDone)
 	_, err = x.Cancel(t.Context(), anna, "run_nobody_0")
 	x.wantCode(err, frontend.CodeRunNotFound)
 }

@@ -22,6 +22,12 @@ func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, e
 func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	r := roles[req.Call.Name]
 	c.allowed(req, r)
+	if r.kills {
+		c.s.w.Yield(ctx)
+		c.running--
+		c.killed++
+		c.s.w.Lose("in a body")
+	}
 	out := c.outcome(req, r)
 	c.note(req, out, c.onceOnly(req.Run, req.Call))
 	c.s.w.Yield(ctx)

@@ -239,6 +239,8 @@ func (t *thread) truth(run string, p wire.Pending) wire.Decision {
 			d.Error, d.Action = out.Text, ""
 		} else if ok {
 			d.Result = core.Encode(out.Text)
+		} else if roles[p.Tool].kills {
+			d.Action, d.Reason = "cancel", "not once more"
 		}
 	case "approval":
 		if what%4 == 0 {

@@ -21,6 +21,7 @@ type role struct {
 	self    core.ResumeMode
 	fails   bool
 	panics  bool
+	kills   bool // its process, each time
 	invalid bool
 	gone    bool // the definition names it, and nobody has its body
 	grants  bool // an approval may cover the later calls of the run
@@ -29,8 +30,10 @@ type role struct {
 	tears   bool // it writes a key that only one may write at a time
 }
 
-// fickle: what becomes of a call hangs on who came before it.
-func (r role) fickle() bool { return r.tears || r.words || r.limited && r.effect == core.Ask }
+// fickle: what becomes of a call hangs on who came before it, or on how often somebody tried.
+func (r role) fickle() bool {
+	return r.kills || r.tears || r.words || r.limited && r.effect == core.Ask
+}
 
 var roles = map[string]role{
 	"read":     {effect: core.Allow},
@@ -55,6 +58,8 @@ var roles = map[string]role{
 	"gone":     {effect: core.Allow, gone: true},
 	"askgrant": {effect: core.Ask, grants: true},
 	"limited":  {effect: core.Allow, limited: true},
+	"kill":     {effect: core.Allow, kills: true},
+	"killonce": {effect: core.Allow, kills: true, spec: core.ToolSpec{Delivery: core.AtMostOnce}},
 	"askif":    {effect: core.Ask, limited: true},
 	"askhow":   {effect: core.Ask, words: true},
 	"look":     {effect: core.Allow, spec: core.ToolSpec{ReadOnly: true}},
@@ -91,15 +96,17 @@ type cast struct {
 	executions []execution
 	happened   map[string]core.Outcome // by run and call: what it came to, unless that was to wait
 	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
+	killed     int                     // processes, by their bodies
 	running    int                     // bodies
 	together   int                     // bodies that ran beside others
 	remembered map[string]int          // runs that were given to the agents' memory
 	denied     []string                // the tool that each deployed version denies beyond the one before
 	pins       map[string]string       // by run
+	notified   map[string]bool         // suspensions that somebody was told of
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}}
+	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, notified: map[string]bool{}}
 }
 
 // Load implements [engine.Agents].
@@ -175,10 +182,11 @@ func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 func (c *cast) Terms() core.Terms { return c.s.plan.terms }
 
 // Notify fails now and then.
-func (c *cast) Notify(context.Context, engine.Notice) error {
+func (c *cast) Notify(_ context.Context, n engine.Notice) error {
 	if c.s.w.Chance(c.s.faults.Rate) {
 		return errors.New("nobody home")
 	}
+	c.notified[n.Call.Suspension.ID] = true
 	return nil
 }
 

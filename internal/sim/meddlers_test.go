@@ -67,7 +67,7 @@ func (t *thread) pause(ctx context.Context, run string) {
 		from := t.moment()
 		_, err := t.s.front.Interrupt(ctx, anna, run, key)
 		t.s.w.Note("pauses %s: %v", run, err)
-		t.s.referee.closing(t.id, "the interrupt", run, from, err)
+		t.s.referee.closing(t.id, pausing, run, from, err)
 		return err
 	})
 	if refused != "" && refused != frontend.CodeRunDone {

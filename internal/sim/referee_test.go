@@ -27,6 +27,7 @@ type ledger struct {
 	recorded    map[string]record
 	stored      map[string]*question // the decision that was first, by suspension
 	texts       map[string]bool      // messages that were stored
+	cancelled   map[string]bool      // runs that ended so
 }
 
 // moment is what is true of a thread between two writes.
@@ -67,7 +68,7 @@ func newReferee(s *stage) *referee { return &referee{s, map[string]*ledger{}} }
 
 func (r *referee) thread(id string) *ledger {
 	if r.threads[id] == nil {
-		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}}
+		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}}
 	}
 	return r.threads[id]
 }
@@ -88,6 +89,9 @@ func (r *referee) saw(h core.Head) {
 		m.inbox[key] = true
 	}
 	l := r.thread(h.Thread)
+	if h.End != nil && h.End.Kind == core.Cancelled {
+		l.cancelled[h.Run] = true
+	}
 	l.moments = append(l.moments, m)
 }
 
@@ -228,13 +232,22 @@ func heard(answer wire.DecisionAnswer, err error) (was told, refused bool) {
 	return was, false
 }
 
-// closing is the rule for a cancel or an interrupt: taken as long as the run takes anything.
+// closing is the rule for a cancel or an interrupt: taken as long as the run takes anything. The end that a cancel asks for is there once
+// the run has it.
 func (r *referee) closing(thread, what, run string, from int, err error) {
-	taken, refused := code(err) == "" && err == nil, code(err) == frontend.CodeRunDone
+	taken, refused := err == nil, code(err) == frontend.CodeRunDone
+	if temporary(err) || taken && what == cancelling && r.thread(thread).cancelled[run] {
+		return
+	}
 	r.holds(thread, from, taken || refused, fmt.Sprintf("%s of %s was answered %v", what, run, err), func(m moment) bool {
 		return taken == (m.run == run && !m.over)
 	})
 }
+
+const (
+	cancelling = "the cancel"
+	pausing    = "the interrupt"
+)
 
 // message is the rule for one that says nothing about what waits. One that was stored is known by its key from then on.
 func (r *referee) message(thread string, q *question, err error) {

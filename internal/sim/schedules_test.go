@@ -136,6 +136,9 @@ func (b *batch) close() {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, b.met[kind]))
 	}
 	b.t.Logf("met: %s", strings.Join(kinds, ", "))
+	if n := b.done.Load(); b.found == nil && *howLong == 0 && n != b.end-b.first {
+		b.t.Errorf("%d of %d schedules were played", n, b.end-b.first)
+	}
 	violations := 0
 	if b.found != nil {
 		violations = 1

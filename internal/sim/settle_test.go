@@ -37,7 +37,11 @@ func (t *thread) rest(ctx context.Context) (open bool) {
 			return false
 		}
 		if h.Status == core.RunWaiting && len(h.Inbox) == 0 {
-			t.decideAll(ctx, h)
+			if h.Deadline != 0 && t.s.seed%2 == 0 {
+				t.letPass(ctx, h)
+			} else {
+				t.decideAll(ctx, h)
+			}
 			return true
 		}
 		_ = t.s.w.Sleep(ctx, 4*time.Second)
@@ -45,6 +49,15 @@ func (t *thread) rest(ctx context.Context) (open bool) {
 	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
 	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
 	return false
+}
+
+// letPass waits for a deadline, which must be used then.
+func (t *thread) letPass(ctx context.Context, h core.Head) {
+	_ = t.s.w.Sleep(ctx, time.UnixMilli(h.Deadline).Sub(t.s.w.Now())+2*lease+sweepPeriod)
+	now, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+	if err == nil && now.Run == h.Run && now.Status == core.RunWaiting && now.Deadline == h.Deadline && len(now.Inbox) == 0 {
+		t.s.wrong("I-5: the deadline of %s has passed, and nothing happens: %s", h.Run, core.Encode(now))
+	}
 }
 
 func (t *thread) decideAll(ctx context.Context, h core.Head) {

@@ -14,6 +14,9 @@ type task struct {
 	name   string
 	daemon bool
 	rank   int64
+	parent *task
+	lost   string // where its process was lost, while it stood here
+	gone   bool   // with its process
 
 	next  func() (struct{}, bool)
 	stop  func()
@@ -38,12 +41,20 @@ func newTask(w *World, name string, daemon bool, f func()) *task {
 	return t
 }
 
-// passOn lets a task end that its process was lost under, and gives everything else to the world with the place where it came from.
+// passOn lets a task end whose process was lost, and gives everything else to the world with the place where it came from.
 func passOn(name string) {
 	p := recover()
 	if _, lost := p.(Crash); p != nil && !lost {
 		panic(fmt.Sprintf("%s panicked: %v\n%s", name, p, debug.Stack()))
 	}
+}
+
+// whole is the task that t is a part of, or t.
+func (t *task) whole() *task {
+	for t.parent != nil {
+		t = t.parent
+	}
+	return t
 }
 
 // resume lets the task run; parked says whether it will go on.
@@ -58,6 +69,10 @@ func (t *task) park(p parking) {
 	t.parking = p
 	if !t.yield(struct{}{}) {
 		runtime.Goexit()
+	}
+	if where := t.lost; where != "" {
+		t.lost = ""
+		panic(Crash{where})
 	}
 }
 
@@ -74,6 +89,9 @@ func (t *task) end() {
 func (t *task) awaits() bool { return t.until[0] != nil || t.until[1] != nil }
 
 func (t *task) canRun(now time.Time) bool {
+	if t.gone || t.lost != "" {
+		return !t.gone
+	}
 	if t.awaits() {
 		return closed(t.until[0]) || closed(t.until[1])
 	}

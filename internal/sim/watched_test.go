@@ -42,12 +42,27 @@ func watch(s *stage) *watched {
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
+	old := w.last[req.Thread]
 	h, err := w.FullStore.Claim(ctx, req)
 	if err == nil {
 		w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
+		w.claimed(old, h, req)
 	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return h, err
+}
+
+// claimed: a claim counts, and nobody claims a run that is to be left alone.
+func (w *watched) claimed(old, h core.Head, req engine.ClaimRequest) {
+	if h.Epoch == old.Epoch {
+		return // the answer to a repeat
+	}
+	if h.Tries != old.Tries+1 {
+		w.s.wrong("a claim of %s was not counted: %d tries after %d", h.Run, h.Tries, old.Tries)
+	}
+	if old.Status == core.RunRunning && old.NotBefore > req.Now && len(old.Inbox) == 0 {
+		w.s.wrong("%s was claimed %d ms before its time", h.Run, old.NotBefore-req.Now)
+	}
 }
 
 func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
@@ -117,6 +132,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if old.Thread != "" && (h.Rev > old.Rev+1 || h.Rev == old.Rev && (h.CID != old.CID || h.Seq != old.Seq || h.Epoch != old.Epoch)) {
 		w.s.wrong("I-1: two writes have one predecessor: %s\n after %s", core.Encode(h), core.Encode(old))
 	}
+	w.untold(old, h)
 	w.count(old, h)
 	if why := idle(h); why != "" {
 		w.s.wrong("I-5: %s: %s", why, core.Encode(h))
@@ -125,6 +141,18 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 		w.remember(ctx, h, old.Seq)
 	}
 	w.s.referee.saw(h)
+}
+
+// untold: what must be sent stays in the head until it was, or until nobody needs it any more.
+func (w *watched) untold(old, h core.Head) {
+	for key, out := range old.Out {
+		if _, still := h.Out[key]; still || out.Kind != core.OutNotify || h.Run != old.Run || h.End != nil {
+			continue
+		}
+		if c := h.Calls[out.Call]; c.Status == core.CallSuspended && c.Sus == out.Sus && !w.s.cast.notified[out.Sus] {
+			w.s.wrong("nobody was told of %s, and nobody will be: %s", out.Sus, core.Encode(h))
+		}
+	}
 }
 
 func (w *watched) remember(ctx context.Context, h core.Head, from int64) {

@@ -71,7 +71,28 @@ func (w *World) Daemon(ctx context.Context, name string, f func(context.Context)
 }
 
 // Spawn starts a part of the task that runs: a daemon with its name. It implements the engine's Scheduler, with Await.
-func (w *World) Spawn(f func()) { w.start(newTask(w, w.name(), true, f)) }
+func (w *World) Spawn(f func()) {
+	t := newTask(w, w.name(), true, f)
+	t.parent = w.turn
+	w.start(t)
+}
+
+// Lose ends the process that the running task is a part of: its parts stop where they stand, for good, and the task that spawned them
+// panics with a [Crash].
+func (w *World) Lose(where string) {
+	whole := w.turn.whole()
+	if whole == w.turn {
+		panic(Crash{where})
+	}
+	w.Note("its process is lost %s", where)
+	whole.lost = where
+	for _, t := range append(w.tasks, w.turn) {
+		if t != whole && t.whole() == whole {
+			t.gone = true
+		}
+	}
+	w.Yield(context.Background())
+}
 
 func (w *World) start(t *task) {
 	t.wake, t.rank = w.now, w.rng.Int64()
@@ -180,7 +201,7 @@ func (w *World) nextWake() (next time.Time, some bool) {
 		}
 	}
 	for _, t := range w.tasks {
-		if !t.awaits() {
+		if !t.awaits() && !t.gone {
 			take(t.wake)
 		}
 	}

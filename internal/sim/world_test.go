@@ -111,6 +111,26 @@ func TestATaskThatIsLostEndsAloneAndOneThatPanicsEndsTheWorld(t *testing.T) {
 	_ = w.Run(10)
 }
 
+func TestAPartThatLosesItsProcessEndsTheWhole(t *testing.T) {
+	w := sim.NewWorld(1)
+	after := false
+	var where any
+	w.Go(t.Context(), "whole", func(context.Context) {
+		defer func() { where = recover() }()
+		w.Spawn(func() {
+			w.Spawn(func() {
+				w.Lose("in a part of a part")
+				after = true
+			})
+		})
+		w.Await(make(chan struct{}), nil)
+		after = true
+	})
+	if err := w.Run(100); err != nil || after || where != (sim.Crash{Where: "in a part of a part"}) {
+		t.Errorf("lost %v, %v; somebody went on: %v", where, err, after)
+	}
+}
+
 func TestAWorldInWhichNobodyCanRunIsStuck(t *testing.T) {
 	w := sim.NewWorld(1)
 	w.Go(t.Context(), "waiting", func(context.Context) { w.Await(make(chan struct{}), nil) })
