@@ -32,7 +32,7 @@ type role struct {
 
 // fickle: what becomes of a call hangs on who came before it, or on how often somebody tried.
 func (r role) fickle() bool {
-	return r.kills || r.tears || r.words || r.limited && r.effect == core.Ask
+	return r.kills || r.tears || r.words || r.limited
 }
 
 var roles = map[string]role{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/sim"
@@ -58,6 +59,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkResults(t, core.Messages(segments))
 		s.checkDecisions(t, s.decisions(ctx, t.id))
 		s.checkTexts(t, core.Messages(segments), s.decisions(ctx, t.id))
+		s.checkAnswered(ctx, t, core.Messages(segments))
 		s.checkCancels(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))
 		s.checkQueue(t, segments)
@@ -110,8 +112,8 @@ func (s *stage) checkResults(t *thread, log []core.Message) {
 // checkDecisions: what callers were told is what the journal says (I-2, I-3).
 func (s *stage) checkDecisions(t *thread, journaled []decided) {
 	for _, told := range t.told {
-		if told.id == "deadline" && told.sus == "" {
-			continue // many are called so
+		if told.sus == "" && (told.id == "deadline" || strings.HasPrefix(told.id, "m:")) {
+			continue // many are called so, and one message may answer several calls
 		}
 		times, first := 0, ""
 		for _, d := range journaled {
@@ -169,6 +171,24 @@ func (s *stage) records(ctx context.Context, t *thread) []core.Record {
 		s.wrong("listing runs: %v", err)
 	}
 	return records
+}
+
+// checkAnswered: a run does not come to its natural end with something that its user said and the model has not seen.
+func (s *stage) checkAnswered(ctx context.Context, t *thread, log []core.Message) {
+	open := map[string]string{}
+	for _, m := range log {
+		switch m.Role {
+		case core.RoleUser:
+			open[m.RunID] = m.Text()
+		case core.RoleAssistant:
+			delete(open, m.RunID)
+		}
+	}
+	for _, r := range s.records(ctx, t) {
+		if text, unheard := open[r.Run]; unheard && r.End != nil && r.End.Kind == core.NaturalEnd {
+			s.wrong("I-2: %s ended by itself, without an answer to %q", r.Run, text)
+		}
+	}
 }
 
 func (s *stage) checkCancels(ctx context.Context, t *thread) {

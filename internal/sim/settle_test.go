@@ -31,7 +31,7 @@ func (s *stage) settle(ctx context.Context) {
 
 // rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
 func (t *thread) rest(ctx context.Context) (open bool) {
-	for range 80 {
+	for range 400 { // bodies that kill their process take their time
 		h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
 		if err != nil || !h.Open() {
 			return false

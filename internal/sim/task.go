@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -33,7 +32,7 @@ type parking struct {
 
 func newTask(w *World, name string, daemon bool, f func()) *task {
 	t := &task{name: name, daemon: daemon}
-	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+	t.next, t.stop = pull(func(yield func(struct{}) bool) {
 		defer passOn(name)
 		t.yield = yield
 		f()

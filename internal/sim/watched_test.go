@@ -81,8 +81,12 @@ func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 }
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	before := w.last[req.Thread]
 	got, err := w.FullStore.Signal(ctx, req)
 	if err == nil {
+		if req.Signal.Kind == core.SignalPause && before.Run == req.Run && before.Interrupt == req.Signal.ID {
+			w.s.wrong("the interrupt %s of %s was stored again after it had been taken up", req.Signal.ID, req.Run)
+		}
 		w.stored = append(w.stored, req)
 		if got.Head.Run != req.Run {
 			w.s.wrong("a signal for %s was stored in %s: %s", req.Run, got.Head.Run, core.Encode(req.Signal))
@@ -111,7 +115,14 @@ func (w *halved) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 }
 
 func (w *halved) DueBefore(now int64, limit int) []sim.Entry { return w.m.DueBefore(now, limit) }
-func (w *halved) Move(e sim.Entry, next int64) bool          { return w.m.Move(e, next) }
+
+func (w *halved) Move(e sim.Entry, next int64) bool {
+	won := w.m.Move(e, next)
+	if h, err := w.m.Load(context.Background(), e.Tenant, e.Thread); won && (err != nil || h.Due != next) {
+		w.s.wrong("the sweep took %s and left it due at %d", e.Thread, h.Due)
+	}
+	return won
+}
 
 // halved is what is watched of a store whose commits are two writes.
 type halved struct {
@@ -138,7 +149,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 		w.s.wrong("I-5: %s: %s", why, core.Encode(h))
 	}
 	if h.Seq > old.Seq {
-		w.remember(ctx, h, old.Seq)
+		w.remember(ctx, old, h)
 	}
 	w.s.referee.saw(h)
 }
@@ -155,28 +166,34 @@ func (w *watched) untold(old, h core.Head) {
 	}
 }
 
-func (w *watched) remember(ctx context.Context, h core.Head, from int64) {
-	segments, err := w.FullStore.Segments(ctx, h.Tenant, h.Thread, from+1, h.Seq)
-	if err != nil || int64(len(segments)) != h.Seq-from {
-		w.s.wrong("I-8: %d segments of %s behind %d: %v", len(segments), h.Thread, from, err)
+func (w *watched) remember(ctx context.Context, old, h core.Head) {
+	segments, err := w.FullStore.Segments(ctx, h.Tenant, h.Thread, old.Seq+1, h.Seq)
+	if err != nil || int64(len(segments)) != h.Seq-old.Seq {
+		w.s.wrong("I-8: %d segments of %s behind %d: %v", len(segments), h.Thread, old.Seq, err)
 	}
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = w.s.inFull(s)
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
-		w.inVain(h, s)
+		w.inVain(old, h, s)
 		w.inTurn(h, s)
 	}
 }
 
-// inVain: an accepted decision takes effect, unless the run ends in the same commit.
-func (w *watched) inVain(h core.Head, seg core.Segment) {
+// inVain: an accepted decision takes effect, unless the run ends in the same commit; beside a cancel none does.
+func (w *watched) inVain(old, h core.Head, seg core.Segment) {
+	_, cancel := old.Inbox[core.KeyCancel]
+	_, still := h.Inbox[core.KeyCancel]
+	cancelled := cancel && !still && old.Run == h.Run
 	for _, e := range seg.Events {
 		var rec core.DecisionRecord
-		if e.Type != core.EventDecisionRecorded || json.Unmarshal(e.Data, &rec) != nil || rec.Applied || rec.Late {
+		if e.Type != core.EventDecisionRecorded || json.Unmarshal(e.Data, &rec) != nil || rec.Late {
 			continue
 		}
-		if e.RunID == h.Run && h.End == nil {
+		if rec.Applied && !rec.TimedOut && cancelled {
+			w.s.wrong("I-2: a cancel was taken up with decision %q on %s, and that was applied", rec.DecisionID, rec.CallID)
+		}
+		if !rec.Applied && e.RunID == h.Run && h.End == nil {
 			w.s.wrong("I-2: decision %q on %s was accepted and not applied, and %s goes on", rec.DecisionID, rec.CallID, h.Run)
 		}
 	}
