@@ -187,11 +187,8 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 		why += ": " + r.Code
 	}
 	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
-	switch ready := c.Status == CallNew && c.Hold == "" || c.Status == CallResuming; {
-	case c.Status == CallRunning || c.Kind == KindUnknownOutcome && c.Status == CallSuspended:
+	if c.Status == CallRunning || c.Kind == KindUnknownOutcome && c.Status == CallSuspended {
 		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
-	case ready && d.h.Tries > 1: // a body that may run twice begins without a commit
-		text = fmt.Sprintf("Cancelled: the run ended first (%s); a process was lost before that, so this call may have been begun.", why)
 	}
 	return d.settleCall(call, CallCancelled, text)
 }

@@ -176,7 +176,7 @@ func (w *watched) remember(ctx context.Context, old, h core.Head) {
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
 		w.inVain(old, h, s)
-		w.inTurn(h, s)
+		w.inTurn(old, h, s)
 	}
 }
 
@@ -199,8 +199,8 @@ func (w *watched) inVain(old, h core.Head, seg core.Segment) {
 	}
 }
 
-// inTurn: what the gate says of a call, if that is more than yes, is used only when all calls before it have run: they may change what it says.
-func (w *watched) inTurn(h core.Head, seg core.Segment) {
+// inTurn: what the gate says of a new call, if that is more than yes, is used only when all calls before it have run: they may change what it says.
+func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 	judged := map[string]bool{}
 	for _, e := range seg.Events {
 		var call core.SuspendedCall
@@ -215,7 +215,9 @@ func (w *watched) inTurn(h core.Head, seg core.Segment) {
 	}
 	before := ""
 	for _, call := range w.turns[h.Run] {
-		if judged[call.ID] && before != "" {
+		was, tracked := old.Calls[call.ID]
+		isNew := old.Run != h.Run || !tracked || was.Status == core.CallNew
+		if judged[call.ID] && isNew && before != "" {
 			w.s.wrong("I-4: the gate of %s was used before %s ran: %s", call.ID, before, core.Encode(h))
 		}
 		if c, tracked := h.Calls[call.ID]; tracked && c.Status == core.CallNew && c.Hold == "" && !roles[call.Name].spec.Finish {
