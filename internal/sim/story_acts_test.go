@@ -119,7 +119,7 @@ func (p *performance) play(ctx context.Context, s step) bool {
 		if !d.at.IsZero() {
 			wait = 0
 		}
-		p.w.Go(ctx, s.who(i), func(ctx context.Context) {
+		p.w.Go(ctx, s.clauses[i], func(ctx context.Context) {
 			defer func() { left--; p.change() }()
 			_ = p.w.Sleep(ctx, wait)
 			good = d.do(ctx) && good
@@ -128,8 +128,6 @@ func (p *performance) play(ctx context.Context, s step) bool {
 	p.until(2*patience, func() bool { return left == 0 })
 	return good && left == 0
 }
-
-func (s step) who(int) string { return s.said }
 
 func (p *performance) waitsFor(tools []string) bool {
 	h := p.head()

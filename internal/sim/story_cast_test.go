@@ -217,7 +217,8 @@ func (c *storyCast) outcome(req engine.ToolRequest, t *storyTool) core.Outcome {
 	if !asks {
 		return core.Outcome{Text: text}
 	}
-	return core.Outcome{Ticket: &core.SuspendTicket{ResumeMode: core.PassDecisionToTool, Suspension: core.Suspension{Action: "answer", Message: "which?"}}}
+	return core.Outcome{Ticket: &core.SuspendTicket{ResumeMode: core.PassDecisionToTool,
+		Suspension: core.Suspension{Action: "answer", Message: "which?"}}}
 }
 
 // once says whether a call's body carries the promise to happen once.

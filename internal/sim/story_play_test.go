@@ -156,7 +156,7 @@ func (p *performance) work(ctx context.Context) {
 		of := &process{}
 		store, queue := p.connect(of)
 		e := engine.New(engine.Options{Store: store, Waker: queue, Agents: storyAgents{p.cast, of}, Clock: p.w, Random: p.w,
-			Lease: lease, Margin: margin, Grain: sweepPeriod, Notifier: p.notifier(), Scheduler: p.w})
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Notifier: p.notifier(), Scheduler: p.w, Limits: p.limits()})
 		survive(func() {
 			for {
 				p.await(ctx, queue)
@@ -168,6 +168,13 @@ func (p *performance) work(ctx context.Context) {
 		p.w.Note("its process is lost")
 		_ = p.w.Sleep(ctx, 200*time.Millisecond+p.w.Upto(time.Second))
 	}
+}
+
+// limits are the usual ones. Whoever loses a second process asks for a life more: what happens at the limit is a story of its own.
+func (p *performance) limits() core.Limits {
+	limits := core.DefaultLimits
+	limits.BodyTries += max(0, len(p.points)-1)
+	return limits
 }
 
 // await waits for the bell if there is nothing to receive at all; a message that is not visible yet rings when it is.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +23,9 @@ type script struct {
 
 // step is one sentence of what happens. Its acts are at once.
 type step struct {
-	said string
-	acts []act
+	said    string
+	clauses []string
+	acts    []act
 }
 
 // claim is one sentence of the end: it says what is wrong, "" if it holds.
@@ -75,8 +77,8 @@ func (v vocabulary[T]) find(said string) (meaning T, err error) {
 
 func readStories(dir string) ([]*script, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if err != nil {
-		return nil, err
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no stories in %s: %w", dir, cmp.Or(err, os.ErrNotExist))
 	}
 	var all []*script
 	for _, file := range files {
@@ -154,7 +156,7 @@ func readStep(said string) (step, error) {
 		if err != nil {
 			return s, err
 		}
-		s.acts = append(s.acts, a)
+		s.acts, s.clauses = append(s.acts, a), append(s.clauses, clause)
 	}
 	return s, nil
 }

@@ -27,15 +27,13 @@ type witness struct {
 	edited   map[string]json.RawMessage
 	closed   map[string]string // why a call may not run
 	granted  map[string]bool   // by run and tool
-	begun    map[string]bool   // by run and tool: a body's intent or result was committed
-	signals  int
-	writes   int
+	writes   int               // that callers tried
 }
 
 func newWitness(p *performance) *witness {
 	return &witness{Memory: p.db, p: p, last: map[string]core.Head{}, named: map[string]core.Stamp{}, asked: map[string]core.ToolCall{},
 		tools: map[string]string{}, waiting: map[string]core.SuspendedCall{}, kinds: map[string]core.Kind{}, approved: map[string]bool{},
-		edited: map[string]json.RawMessage{}, closed: map[string]string{}, granted: map[string]bool{}, begun: map[string]bool{}}
+		edited: map[string]json.RawMessage{}, closed: map[string]string{}, granted: map[string]bool{}}
 }
 
 func (w *witness) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -63,9 +61,6 @@ func (w *witness) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 func (w *witness) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	w.writes++
 	got, err := w.Memory.Signal(ctx, req)
-	if err == nil {
-		w.signals++
-	}
 	w.look(req.Tenant, req.Thread)
 	return got, err
 }
@@ -101,12 +96,12 @@ func (w *witness) read(h core.Head, from int64) {
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = s.W
 		if h.Thread == w.thread {
-			w.index(h, s)
+			w.index(s)
 		}
 	}
 }
 
-func (w *witness) index(h core.Head, s core.Segment) {
+func (w *witness) index(s core.Segment) {
 	for _, m := range s.Messages {
 		for _, c := range m.Calls {
 			w.asked[m.RunID+"/"+c.ID] = c
@@ -123,13 +118,8 @@ func (w *witness) index(h core.Head, s core.Segment) {
 			var rec core.DecisionRecord
 			_ = json.Unmarshal(e.Data, &rec)
 			w.decided(e.RunID, rec)
-		case core.EventCallStarted:
-			var c core.CallState
-			_ = json.Unmarshal(e.Data, &c)
-			w.begun[e.RunID+"/"+c.ToolName] = true
 		}
 	}
-	_ = h
 }
 
 func (w *witness) suspended(call core.SuspendedCall) {

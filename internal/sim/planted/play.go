@@ -95,7 +95,7 @@ func (f *field) search(ctx context.Context, name, bin string, limit uint64) (res
 	if err := cmd.Start(); err != nil {
 		return result{}, err
 	}
-	played := f.follow(name, heard, &said)
+	played, rest := f.follow(name, heard)
 	err = cmd.Wait()
 	r := result{name: name, schedules: played, took: time.Since(began)}
 	var exit *exec.ExitError
@@ -112,7 +112,7 @@ func (f *field) search(ctx context.Context, name, bin string, limit uint64) (res
 		return r, err
 	}
 	r.found = true
-	seed, violation := readViolation(said.String())
+	seed, violation := readViolation(said.String() + rest)
 	if r.violation = violation; seed >= f.o.first {
 		r.schedules = seed - f.o.first + 1
 	}
@@ -121,23 +121,21 @@ func (f *field) search(ctx context.Context, name, bin string, limit uint64) (res
 
 var progressLine = regexp.MustCompile(`^sim: (\d+)( of \d+)? schedules`)
 
-// follow passes the progress on and returns how many schedules were played, as far as that was said. Everything else is kept.
-func (f *field) follow(name string, heard io.Reader, kept *bytes.Buffer) (played uint64) {
-	var rest bytes.Buffer
+// follow passes the progress on. It returns how many schedules were played, as far as that was said, and everything else.
+func (f *field) follow(name string, heard io.Reader) (played uint64, rest string) {
+	var other strings.Builder
 	lines := bufio.NewScanner(heard)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		m := progressLine.FindStringSubmatch(lines.Text())
 		if m == nil {
-			rest.Write(lines.Bytes())
-			rest.WriteByte('\n')
+			other.WriteString(lines.Text() + "\n")
 			continue
 		}
 		played, _ = strconv.ParseUint(m[1], 10, 64)
 		fmt.Fprintf(f.progress, "%s: %s\n", name, strings.TrimPrefix(lines.Text(), "sim: "))
 	}
-	kept.Write(rest.Bytes())
-	return played
+	return played, other.String()
 }
 
 var (
