@@ -11,7 +11,8 @@ import (
 )
 
 // Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets a message. Asking again with the same
-// key, or while the interrupt is under way, changes nothing. [CodeRunDone] if the run has ended.
+// key changes nothing, whatever has happened since, and is answered alike; nor does asking while an interrupt is under way, which is then
+// answered by that one. [CodeRunDone] if the run has ended.
 func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wire.Run, error) {
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
@@ -20,13 +21,19 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if err != nil {
 		return wire.Run{}, err
 	}
-	if !p.accepts() {
-		return wire.Run{}, runDone()
-	}
 	id := cmp.Or(key, f.random.Text(24))
+	record := "interrupt:" + run + ":" + id
+	if !p.accepts() {
+		return f.interrupted(ctx, c, p, record)
+	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyPause, NotInterrupt: id,
-		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, At: f.now()}, Due: f.due(), Wake: &engine.Delay{}})
-	if err != nil && !errors.Is(err, engine.ErrRefused) {
+		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, At: f.now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
+		Due: f.due(), Wake: &engine.Delay{}})
+	var taken *engine.KeyTakenError
+	switch {
+	case errors.As(err, &taken):
+		return f.Run(ctx, c, run)
+	case err != nil && !errors.Is(err, engine.ErrRefused):
 		return wire.Run{}, err
 	}
 	_, underWay := w.Head.Inbox[core.KeyPause]
@@ -37,8 +44,21 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	return f.show(ctx, place{head: w.Head, record: w.Head.Record(), current: true})
 }
 
-// Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as by [Frontend.Decide].
-// [CodeNotWaiting] if the run is not interrupted; a repeat that carries the decision's id is known then too. [CodeRunDone] if it has ended.
+// interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the repeat of one that was taken.
+func (f *Frontend) interrupted(ctx context.Context, c Caller, p place, record string) (wire.Run, error) {
+	_, err := try(ctx, f, func() (engine.Key, error) { return f.store.Used(ctx, c.Tenant, record) })
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return wire.Run{}, runDone()
+	case err != nil:
+		return wire.Run{}, err
+	}
+	return f.show(ctx, p)
+}
+
+// Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as by [Frontend.Decide]. A repeat that carries
+// the decision's id is known, also if the run was interrupted anew since: it was not about that. [CodeNotWaiting] if the run is not
+// interrupted. [CodeRunDone] if it has ended.
 func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
 	if err := readDecisionID(req.DecisionID); err != nil {
 		return wire.DecisionAnswer{}, err
@@ -48,9 +68,15 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 		return wire.DecisionAnswer{}, err
 	}
 	in := core.DecisionInput{ID: req.DecisionID, Action: core.ActionResume.String(), Reason: req.Reason, At: f.now()}
+	if answer, before, err := f.resumedBefore(ctx, p, in); before || err != nil {
+		return answer, err
+	}
 	sus, ok := interruptedOn(p)
-	if !ok {
-		return f.resumedBefore(ctx, p, in)
+	switch {
+	case !p.accepts():
+		return wire.DecisionAnswer{}, runDone()
+	case !ok:
+		return wire.DecisionAnswer{}, refuse(CodeNotWaiting, "the run is not interrupted")
 	}
 	call, err := f.suspension(ctx, p, sus)
 	if err != nil {
@@ -76,24 +102,21 @@ func interruptedOn(p place) (sus string, ok bool) {
 	return "", false
 }
 
-// resumedBefore answers for a run that is not interrupted: a decision with an id may be the repeat of one that made it go on.
-func (f *Frontend) resumedBefore(ctx context.Context, p place, in core.DecisionInput) (wire.DecisionAnswer, error) {
-	if in.ID != "" {
-		rec, found, err := f.findDecision(ctx, p, p.record.Seq0+1, func(r core.DecisionRecord) bool {
-			in.Suspension = r.Suspension
-			return !r.Late && r.DecisionID == in.ID && r.Digest == in.Digest()
-		})
-		if err != nil {
-			return wire.DecisionAnswer{}, err
-		}
-		if found {
-			answer := same(&rec.Applied)
-			answer.Target, answer.CallID, answer.DecisionID = rec.Suspension, rec.CallID, rec.DecisionID
-			return answer, nil
-		}
+// resumedBefore looks for a decision that let the run go on once: the journal up to the head that says on what it waits now.
+//
+//	interrupted on s1 ── r1 taken ── interrupted on s2 ── r1 again: not about s2
+func (f *Frontend) resumedBefore(ctx context.Context, p place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
+	if in.ID == "" {
+		return wire.DecisionAnswer{}, false, nil
 	}
-	if !p.accepts() {
-		return wire.DecisionAnswer{}, runDone()
+	rec, found, err := f.findDecision(ctx, p, p.record.Seq0+1, func(r core.DecisionRecord) bool {
+		in.Suspension = r.Suspension
+		return !r.Late && r.DecisionID == in.ID && r.Digest == in.Digest()
+	})
+	if !found || err != nil {
+		return wire.DecisionAnswer{}, false, err
 	}
-	return wire.DecisionAnswer{}, refuse(CodeNotWaiting, "the run is not interrupted")
+	answer = same(&rec.Applied)
+	answer.Target, answer.CallID, answer.DecisionID = rec.Suspension, rec.CallID, rec.DecisionID
+	return answer, true, nil
 }

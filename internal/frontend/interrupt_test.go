@@ -184,3 +184,44 @@ func TestAnInterruptWhoseAnswerIsLost(t *testing.T) {
 	_, err := x.Interrupt(t.Context(), anna, x.start().ID, "")
 	x.wantCode(err, frontend.CodeUnavailable)
 }
+
+// A resume whose reply was lost is sent again after somebody else has interrupted the run anew.
+func TestAResumeIsAboutTheInterruptThatItEnded(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.interrupted()
+	first, err := x.resume(run.ID, wire.ResumeRequest{DecisionID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.worker.Drain(run.ID)
+	if _, err := x.Interrupt(t.Context(), anna, run.ID, "i2"); err != nil {
+		t.Fatal(err)
+	}
+	x.worker.Drain(run.ID)
+	again, err := x.resume(run.ID, wire.ResumeRequest{DecisionID: "r1"})
+	if err != nil || again.Code == "accepted" {
+		t.Errorf("the same resume, sent again: %s on %s; the first was %s on %s (%v)", again.Code, again.Target, first.Code, first.Target, err)
+	}
+}
+
+// An interrupt with a key, repeated after another one.
+func TestAnInterruptIsTakenUpOnce(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.interrupted()
+	for _, step := range []string{"", "i2", ""} {
+		if step == "" {
+			if _, err := x.resume(run.ID, wire.ResumeRequest{}); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := x.Interrupt(t.Context(), anna, run.ID, step); err != nil {
+			t.Fatal(err)
+		}
+		x.worker.Drain(run.ID)
+	}
+	if _, err := x.Interrupt(t.Context(), anna, run.ID, "i1"); err != nil {
+		t.Fatal(err)
+	}
+	if s, there := x.head(run.ThreadID).Inbox[core.KeyPause]; there {
+		t.Errorf("i1 was taken up and resumed before; sent again it is stored again: %+v", s)
+	}
+}
