@@ -34,6 +34,7 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	if !c.s.plan.calm && c.s.w.Happens("slow", c.s.faults.Pause) {
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
 	}
+	c.lost("in a body")
 	req.State.Add(core.ThreadScope, "bodies", 1)
 	if !c.onceOnly(req.Run, req.Call) { // what a lost body wrote that is not run again is lost
 		req.State.Add(core.ThreadScope, "kept", 1)
@@ -49,6 +50,14 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 		return core.Outcome{}, errors.New(out.Text)
 	}
 	return out, nil
+}
+
+// lost loses the process now and then.
+func (c *cast) lost(where string) {
+	if c.s.w.Happens("lost", c.s.faults.Rate/4) {
+		c.s.faults.Counts["lost "+where]++
+		c.s.w.Lose(where)
+	}
 }
 
 func (c *cast) outcome(req engine.ToolRequest, r role) core.Outcome {

@@ -25,6 +25,7 @@ func number(raw json.RawMessage) (n int64) {
 // count writes half through the pad and half through the effects: both are one write of this phase.
 func (h hook) count(ctx context.Context, req engine.HookRequest, p core.Phase) (core.Effects, error) {
 	h.s.w.Yield(ctx)
+	h.lost("in a hook")
 	req.State.Add(core.ThreadScope, counted(p), 1)
 	return core.Effects{State: []core.StateOp{{Scope: core.ThreadScope, Key: counted(p), Op: core.StateAdd, Value: json.RawMessage("1")}}}, nil
 }

@@ -67,7 +67,7 @@ func (t *thread) pause(ctx context.Context, run string) {
 		from := t.moment()
 		_, err := t.s.front.Interrupt(ctx, anna, run, key)
 		t.s.w.Note("pauses %s: %v", run, err)
-		t.s.referee.closing(t.id, pausing, run, from, err)
+		t.s.referee.closing(t.id, pausing, run, key, from, err)
 		return err
 	})
 	if refused != "" && refused != frontend.CodeRunDone {
@@ -81,6 +81,10 @@ func (t *thread) goOn(ctx context.Context, run string) {
 		q := &question{run: run, decision: wire.Decision{DecisionID: req.DecisionID, Action: "resume"}, from: t.moment()}
 		answer, err := t.s.front.Resume(context.WithValue(ctx, questionKey{}, q), anna, run, req)
 		t.s.w.Note("lets %s go on: is told %s", run, toldOf(answer, err))
+		if err == nil {
+			q.decision.Target = answer.Target
+			t.s.referee.decided(t.id, q, answer, nil)
+		}
 		if err == nil {
 			t.learn(run, wire.Decision{Target: answer.Target}, answer, nil)
 		}

@@ -65,7 +65,7 @@ func planOf(seed uint64) plan {
 // measure says how much there is of everything. Most schedules are small: what goes wrong goes wrong between few, and sooner.
 func (p *plan) measure(rng *rand.Rand) {
 	p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1, 1+rng.IntN(2), 1+rng.IntN(3), 1+rng.IntN(3), 1, 1+rng.IntN(3)
-	if *large || rng.IntN(150) == 0 {
+	if rare := rng.IntN(150) == 0; rare || *large {
 		p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1+rng.IntN(2), 3, 5, 5, 2, 7
 	}
 	if p.calm {

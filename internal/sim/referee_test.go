@@ -28,6 +28,8 @@ type ledger struct {
 	stored      map[string]*question // the decision that was first, by suspension
 	texts       map[string]bool      // messages that were stored
 	cancelled   map[string]bool      // runs that ended so
+	pauses      map[string]bool      // interrupts that were stored, by run and key
+	bodies      map[string]string    // by suspension and id: what was decided under it
 }
 
 // moment is what is true of a thread between two writes.
@@ -68,7 +70,7 @@ func newReferee(s *stage) *referee { return &referee{s, map[string]*ledger{}} }
 
 func (r *referee) thread(id string) *ledger {
 	if r.threads[id] == nil {
-		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}}
+		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}, pauses: map[string]bool{}, bodies: map[string]string{}}
 	}
 	return r.threads[id]
 }
@@ -110,11 +112,30 @@ func (r *referee) read(thread string, seg core.Segment) {
 	}
 }
 
-// stored learns whose decision was first: that of the request in whose name the store was written.
-func (r *referee) stored(ctx context.Context, thread, sus string) {
-	if q, ok := ctx.Value(questionKey{}).(*question); ok {
-		r.thread(thread).stored[sus] = q
+// stored learns whose decision was first: that of the request in whose name the store was written. A request is stored once, wherever it
+// might fit.
+func (r *referee) stored(ctx context.Context, thread, run, sus string) {
+	q, ok := ctx.Value(questionKey{}).(*question)
+	if !ok {
+		return
 	}
+	l := r.thread(thread)
+	l.stored[sus] = q
+	if id := q.decision.DecisionID; id != "" {
+		if on := l.bodies[run+"/"+id]; on != "" && on != sus {
+			r.s.wrong("H9: decision %q of %s was stored for %s, and for %s before", id, run, sus, on)
+		}
+		l.bodies[run+"/"+id] = sus
+	}
+}
+
+// paused learns of an interrupt.
+func (r *referee) paused(thread, run, key string) {
+	l := r.thread(thread)
+	if l.pauses[run+"/"+key] {
+		r.s.wrong("the interrupt %s of %s was stored twice", key, run)
+	}
+	l.pauses[run+"/"+key] = true
 }
 
 // begun learns the same of a message.
@@ -136,7 +157,29 @@ func (t told) String() string {
 	return fmt.Sprintf("%s (same %v, applied %v, winner %q)", t.code, t.same, t.applied, t.winner)
 }
 
-// decide is the rule for decisions.
+// named is the rule for decisions that name a suspension or a call. A call means the suspension it had, if that was one.
+func (l *ledger) named(at int, q *question) (is []told) {
+	if _, byID := core.SuspensionSeq(q.decision.Target); byID {
+		return []told{l.decide(at, q)}
+	}
+	var had []string
+	for sus, s := range l.suspensions {
+		if s.call == q.decision.Target && s.run == q.run && s.from <= at {
+			had = append(had, sus)
+		}
+	}
+	switch len(had) {
+	case 0:
+		return []told{{code: frontend.CodeNotSuspended}, {code: frontend.CodeCallNotFound}}
+	case 1:
+		meant := *q
+		meant.decision.Target = had[0]
+		return []told{l.decide(at, &meant)}
+	}
+	return []told{{code: frontend.CodeSuspensionIDRequired}}
+}
+
+// decide is the rule for a suspension.
 func (l *ledger) decide(at int, q *question) told {
 	m, sus := l.moments[at], q.decision.Target
 	s, known := l.suspensions[sus]
@@ -192,8 +235,8 @@ var aboutContent = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction,
 func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer, err error) {
 	l := r.thread(thread)
 	sus := q.decision.Target
-	if _, byID := core.SuspensionSeq(sus); !byID || l.now() < 0 {
-		return // a call's id may mean another suspension by now
+	if l.now() < 0 {
+		return
 	}
 	was, refused := heard(answer, err)
 	if refused {
@@ -207,11 +250,12 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 	}
 	var should []string
 	for at := max(q.from, 0); at <= l.now(); at++ {
-		is := l.decide(at, q)
-		if is == was || is.winner == "?" && is.code == was.code {
-			return
+		for _, is := range l.named(at, q) {
+			if is == was || is.winner == "?" && is.code == was.code {
+				return
+			}
+			should = append(should, is.String())
 		}
-		should = append(should, is.String())
 	}
 	r.s.wrong("decision %q on %s of %s was answered %s; the rules say %s", q.decision.DecisionID, sus, q.run, was, slices.Compact(should))
 }
@@ -234,9 +278,9 @@ func heard(answer wire.DecisionAnswer, err error) (was told, refused bool) {
 
 // closing is the rule for a cancel or an interrupt: taken as long as the run takes anything. The end that a cancel asks for is there once
 // the run has it.
-func (r *referee) closing(thread, what, run string, from int, err error) {
+func (r *referee) closing(thread, what, run, key string, from int, err error) {
 	taken, refused := err == nil, code(err) == frontend.CodeRunDone
-	if temporary(err) || taken && what == cancelling && r.thread(thread).cancelled[run] {
+	if l := r.thread(thread); temporary(err) || taken && (what == cancelling && l.cancelled[run] || what == pausing && l.pauses[run+"/"+key]) {
 		return
 	}
 	r.holds(thread, from, taken || refused, fmt.Sprintf("%s of %s was answered %v", what, run, err), func(m moment) bool {
@@ -265,6 +309,7 @@ func (r *referee) shown(thread string, from int, run wire.Run) {
 	pending := map[string]bool{}
 	for _, p := range run.Pending {
 		pending[p.Suspension.ID] = true
+		r.pending(run.ID, p)
 	}
 	r.holds(thread, from, true, fmt.Sprintf("%s was shown as %s, waiting on %v", run.ID, run.Status, slices.Sorted(maps.Keys(pending))), func(m moment) bool {
 		if m.run != run.ID || m.done {
@@ -274,6 +319,20 @@ func (r *referee) shown(thread string, from int, run wire.Run) {
 		maps.DeleteFunc(open, func(sus string, _ bool) bool { return m.inbox[sus] })
 		return run.Status != core.RunDone.String() && (run.Status == core.RunWaiting.String()) == m.waiting && maps.Equal(open, pending)
 	})
+}
+
+// pending is the rule for what a person is shown: the call as the model asked for it, or with the arguments that somebody gave it, and the
+// question as it was asked.
+func (r *referee) pending(run string, p wire.Pending) {
+	w, what := r.s.watched, run+"/"+p.CallID
+	asked := w.asked[what]
+	fits := p.Tool == asked.Name && (string(p.Arguments) == string(asked.Arguments) || string(p.Arguments) == string(w.edited[what]))
+	if p.Kind != core.KindInterrupt.String() && !fits {
+		r.s.wrong("somebody was shown %s as %s %s, and the model asked for %s %s", what, p.Tool, p.Arguments, asked.Name, asked.Arguments)
+	}
+	if sus := p.Suspension.ID; p.Kind != w.kinds[sus].String() || p.Suspension.Message != w.messages[sus] {
+		r.s.wrong("%s was shown as %s: %q, and is %s: %q", sus, p.Kind, p.Suspension.Message, w.kinds[sus], w.messages[sus])
+	}
 }
 
 // holds demands that a rule holds at some moment since from.

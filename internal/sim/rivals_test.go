@@ -49,7 +49,7 @@ func (t *thread) cancel(ctx context.Context, run string) {
 		from := t.moment()
 		got, err := t.s.front.Cancel(ctx, anna, run)
 		t.s.w.Note("cancels %s: %v", run, err)
-		t.s.referee.closing(t.id, cancelling, run, from, err)
+		t.s.referee.closing(t.id, cancelling, run, "", from, err)
 		return got, err
 	}
 	if _, err := persist(ctx, t.s, request); err == nil {

@@ -142,14 +142,25 @@ func (b *batch) close() {
 	violations := 0
 	if b.found != nil {
 		violations = 1
-		b.t.Errorf("%s\n%s\nagain with: go test ./internal/sim -run TestSchedules -sim.seed %d", strings.Join(b.found.violations, "\n"),
-			shrink(b.t, b.template, b.found.seed, b.cut), b.found.seed)
+		b.t.Errorf("%s\n%s\nagain with: go test ./internal/sim -run TestSchedules -sim.seed %d%s", strings.Join(b.found.violations, "\n"),
+			shrink(b.t, b.template, b.found.seed, b.cut), b.found.seed, chosen())
 	}
 	line := fmt.Sprintf("sim: %d schedules from %d in %s, %s, %d violations", b.done.Load(), b.first, time.Since(b.began).Round(100*time.Millisecond), b.rate(), violations)
 	b.t.Log(line)
 	if *progress {
 		fmt.Fprintln(os.Stderr, line)
 	}
+}
+
+// chosen are the flags that make another schedule of a seed.
+func chosen() (flags string) {
+	if *large {
+		flags += " -sim.large"
+	}
+	if *onSQLite {
+		flags += " -sim.sqlite"
+	}
+	return flags
 }
 
 // schedule plays one seed. One whose callers only decide, each in one way, is played again without faults: both must come to the same

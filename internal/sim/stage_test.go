@@ -104,20 +104,17 @@ func (s *stage) build(ctx context.Context) {
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
 	s.watched, s.referee = watch(s), newReferee(s)
 	s.cast = newCast(s)
-	store, queue := sim.Store{Inner: s.watched, Faults: s.faults}, sim.Queue{Inner: s.bell, Faults: s.faults}
+	store, queue := sim.Store{Inner: s.watched, Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	if m, ok := s.db.(*sim.Memory); ok {
 		store.Inner = &halved{s.watched, m}
 		if s.flaw != nil {
 			store.Inner = s.flaw(&halved{s.watched, m})
 		}
 	}
-	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.w, Random: s.w,
+	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.wrongClock(), Random: s.w,
 		Limits: frontend.Limits{Inline: 300}})
 	for i := range p.workers {
-		clock := &skewed{World: s.w}
-		if p.skew > 0 {
-			clock.usual = s.w.Upto(2*p.skew) - p.skew
-		}
+		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
 			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
@@ -135,4 +132,13 @@ func (s *stage) build(ctx context.Context) {
 		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })
 	}
 	s.callers(ctx)
+}
+
+// wrongClock is off by as much as the plan has it.
+func (s *stage) wrongClock() *skewed {
+	clock := &skewed{World: s.w}
+	if s.plan.skew > 0 {
+		clock.usual = s.w.Upto(2*s.plan.skew) - s.plan.skew
+	}
+	return clock
 }

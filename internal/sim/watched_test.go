@@ -81,19 +81,17 @@ func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 }
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
-	before := w.last[req.Thread]
 	got, err := w.FullStore.Signal(ctx, req)
 	if err == nil {
-		if req.Signal.Kind == core.SignalPause && before.Run == req.Run && before.Interrupt == req.Signal.ID {
-			w.s.wrong("the interrupt %s of %s was stored again after it had been taken up", req.Signal.ID, req.Run)
-		}
 		w.stored = append(w.stored, req)
 		if got.Head.Run != req.Run {
 			w.s.wrong("a signal for %s was stored in %s: %s", req.Run, got.Head.Run, core.Encode(req.Signal))
 		}
 		switch req.Signal.Kind {
 		case core.SignalDecision:
-			w.s.referee.stored(ctx, req.Thread, req.Suspension)
+			w.s.referee.stored(ctx, req.Thread, req.Run, req.Suspension)
+		case core.SignalPause:
+			w.s.referee.paused(req.Thread, req.Run, req.Signal.ID)
 		case core.SignalMessage:
 			w.s.referee.begun(ctx, req.Thread)
 		}

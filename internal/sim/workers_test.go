@@ -27,8 +27,11 @@ type bell struct {
 func (b *bell) next() <-chan struct{} { return b.rung }
 
 func (b *bell) ringIn(d time.Duration) {
-	if d > 0 {
-		b.w.AfterFunc(d, func() { b.ringIn(0) })
+	if d > 0 { // whoever sent it may be gone by then
+		b.w.Daemon(context.Background(), "the bell", func(ctx context.Context) {
+			_ = b.w.Sleep(ctx, d)
+			b.ringIn(0)
+		})
 		return
 	}
 	close(b.rung)

@@ -47,8 +47,9 @@ const (
 )
 
 type timer struct {
-	at time.Time
-	f  func()
+	at    time.Time
+	f     func()
+	whole *task // whose it is
 }
 
 // ErrStuck: nobody can run and nobody sleeps, yet not all are done.
@@ -223,9 +224,13 @@ func (w *World) fire() {
 		if i < 0 {
 			return
 		}
-		f := w.timers[i].f
+		due := w.timers[i]
 		w.timers = slices.Delete(w.timers, i, i+1)
-		w.start(newTask(w, "a timer", true, f))
+		t := newTask(w, "a timer", true, due.f)
+		if t.parent = due.whole; t.parent != nil {
+			t.name = "a timer of " + t.parent.name
+		}
+		w.start(t)
 	}
 }
 
@@ -254,9 +259,12 @@ func (w *World) Await(a, b <-chan struct{}) {
 // Now is the virtual time.
 func (w *World) Now() time.Time { return w.now }
 
-// AfterFunc calls f, as a task of its own, when time has moved by d.
+// AfterFunc calls f, as a part of the running task, when time has moved by d.
 func (w *World) AfterFunc(d time.Duration, f func()) (stop func()) {
-	t := &timer{w.now.Add(d), f}
+	t := &timer{at: w.now.Add(d), f: f}
+	if w.turn != nil {
+		t.whole = w.turn.whole()
+	}
 	w.timers = append(w.timers, t)
 	return func() { w.timers = slices.DeleteFunc(w.timers, func(o *timer) bool { return o == t }) }
 }
