@@ -25,7 +25,7 @@ torture: build ## kill a server KILLS times under load, and look for everything 
 sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everything at once, under every fault
 	@go test -c -o bin/sim.test ./internal/sim
 	@cd internal/sim && GOGC=400 ../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
-		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0)
+		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0) $(FLAGS)
 
 lint: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }

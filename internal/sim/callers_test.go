@@ -28,6 +28,7 @@ type thread struct {
 	cancels  map[string]bool // runs whose cancel was accepted
 	unwanted map[string]bool // runs whose cancel was asked for
 	sent     []func(context.Context)
+	resumed  map[string]string // the id of the last resume of each run
 	retried  map[string]string // runs that failed, and those that went on
 }
 
@@ -43,7 +44,7 @@ type toldDecision struct {
 
 func (s *stage) callers(ctx context.Context) {
 	for i := range s.plan.threads {
-		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, unwanted: map[string]bool{}, retried: map[string]string{}}
+		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, unwanted: map[string]bool{}, retried: map[string]string{}, resumed: map[string]string{}}
 		s.threads = append(s.threads, t)
 		s.caller(ctx, "the caller", t.lead)
 		for range s.plan.rivals {
@@ -125,6 +126,9 @@ func (t *thread) lead(ctx context.Context) {
 func (t *thread) begin(ctx context.Context) bool {
 	text := fmt.Sprintf("begin %d", t.n)
 	req := wire.StartRequest{Agent: fmt.Sprintf("agent-%d", t.n), Input: core.Encode(text)}
+	if own := t.s.seed % 3; own == 0 {
+		req.Permissions = core.Encode(map[string][]string{"deny": {toolNames[int(t.s.seed)%len(toolNames)]}})
+	}
 	start := func(ctx context.Context) (frontend.Started, error) {
 		return t.s.front.Start(ctx, anna, fmt.Sprintf("start-%d", t.n), req)
 	}

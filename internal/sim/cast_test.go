@@ -117,7 +117,7 @@ func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 			tools[name] = c
 		}
 	}
-	agent := engine.Agent{Rules: c.narrowed(), Model: model{c, pin.Name, pin.Version}, Tools: tools}
+	agent := engine.Agent{Rules: c.narrowed(pin.Narrow), Model: model{c, pin.Name, pin.Version}, Tools: tools}
 	if c.s.plan.hooks {
 		agent.Hooks = []engine.Hook{hook{c}}
 	}

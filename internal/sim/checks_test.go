@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -60,6 +61,8 @@ func (s *stage) check(ctx context.Context) {
 		s.checkDecisions(t, s.decisions(ctx, t.id))
 		s.checkTexts(t, core.Messages(segments), s.decisions(ctx, t.id))
 		s.checkAnswered(ctx, t, core.Messages(segments))
+		s.checkPauses(t, segments)
+		s.checkNarrow(ctx, t)
 		s.checkCancels(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))
 		s.checkQueue(t, segments)
@@ -171,6 +174,24 @@ func (s *stage) records(ctx context.Context, t *thread) []core.Record {
 		s.wrong("listing runs: %v", err)
 	}
 	return records
+}
+
+// checkNarrow: what a start was narrowed by holds for it, and for its retry.
+func (s *stage) checkNarrow(ctx context.Context, t *thread) {
+	narrow := map[string]string{}
+	for _, r := range s.records(ctx, t) {
+		narrow[r.Run] = string(r.Narrow)
+	}
+	for _, r := range s.records(ctx, t) {
+		if r.RetryOf != "" && narrow[r.RetryOf] != narrow[r.Run] {
+			s.wrong("%s may not do %s, and its retry %s", r.RetryOf, narrow[r.RetryOf], narrow[r.Run])
+		}
+	}
+	for _, e := range s.cast.executions {
+		if slices.Contains(denies(json.RawMessage(narrow[e.run])), e.call.Name) {
+			s.wrong("I-4: %s ran in %s, which may not do %s", e.call.Name, e.run, narrow[e.run])
+		}
+	}
 }
 
 // checkAnswered: a run does not come to its natural end with something that its user said and the model has not seen.

@@ -57,7 +57,31 @@ func (s *stage) checkAwake(ctx context.Context, t *thread) {
 	}
 }
 
-// checkSignals: what was stored is journaled, once (I-2, I-3). Of an interrupt nothing is journaled if the run waits already, or ends.
+// checkPauses: every interrupt that was stored made its run wait, or is said to have come when it was waiting already, or ended.
+func (s *stage) checkPauses(t *thread, segments []core.Segment) {
+	came := map[string]int{}
+	for _, seg := range segments {
+		for _, e := range seg.Events {
+			var call core.SuspendedCall
+			if e.Type == core.EventInterruptRecorded ||
+				e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindInterrupt {
+				came[e.RunID]++
+			}
+		}
+	}
+	for _, req := range s.watched.stored {
+		if req.Thread == t.id && req.Signal.Kind == core.SignalPause {
+			came[req.Run]--
+		}
+	}
+	for run, n := range came {
+		if n != 0 {
+			s.wrong("I-2, I-3: %s was interrupted %d times more often than it was asked to", run, n)
+		}
+	}
+}
+
+// checkSignals: what was stored is journaled, once (I-2, I-3).
 func (s *stage) checkSignals(t *thread, journaled []decided) {
 	times := map[string]int{}
 	for _, d := range journaled {

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -16,8 +17,17 @@ func (c *cast) deploy() {
 
 func (c *cast) version() string { return fmt.Sprintf("v%d", len(c.denied)+1) }
 
-// narrowed are the rules of any version under what is deployed now.
-func (c *cast) narrowed() core.Rules { return underDeployed{c, slices.Clone(c.denied)} }
+// narrowed are the rules of any version under what is deployed now, and under the run's own permissions.
+func (c *cast) narrowed(own json.RawMessage) core.Rules {
+	return underDeployed{c, append(slices.Clone(c.denied), denies(own)...)}
+}
+
+// denies are the tools that a run's own permissions take away.
+func denies(narrow json.RawMessage) []string {
+	var own struct{ Deny []string }
+	_ = json.Unmarshal(narrow, &own)
+	return own.Deny
+}
 
 type underDeployed struct {
 	*cast

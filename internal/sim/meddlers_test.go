@@ -24,7 +24,7 @@ func (t *thread) meddler(ctx context.Context) {
 			for range 1 + t.pick(2) {
 				t.pause(ctx, run)
 			}
-		case 2:
+		case 2, 12:
 			t.goOn(ctx, run)
 		case 3:
 			t.sayOn(ctx, fmt.Sprintf("abandoning %d %s", n, t.s.w.Text(4)), "abandon")
@@ -77,6 +77,10 @@ func (t *thread) pause(ctx context.Context, run string) {
 
 func (t *thread) goOn(ctx context.Context, run string) {
 	req := wire.ResumeRequest{DecisionID: "on " + t.s.w.Text(6)}
+	if old := t.resumed[run]; old != "" && t.pick(2) == 0 {
+		req.DecisionID = old // it does not know that it was answered
+	}
+	t.resumed[run] = req.DecisionID
 	t.ask(ctx, func(ctx context.Context) error {
 		q := &question{run: run, decision: wire.Decision{DecisionID: req.DecisionID, Action: "resume"}, from: t.moment()}
 		answer, err := t.s.front.Resume(context.WithValue(ctx, questionKey{}, q), anna, run, req)

@@ -139,6 +139,11 @@ func (b *batch) close() {
 	if n := b.done.Load(); b.found == nil && *howLong == 0 && n != b.end-b.first {
 		b.t.Errorf("%d of %d schedules were played", n, b.end-b.first)
 	}
+	for _, kind := range mustMeet {
+		if b.found == nil && b.done.Load() >= enoughToMeet && b.met[kind] == 0 {
+			b.t.Errorf("in %d schedules there was never: %s", b.done.Load(), kind)
+		}
+	}
 	violations := 0
 	if b.found != nil {
 		violations = 1
@@ -151,6 +156,15 @@ func (b *batch) close() {
 		fmt.Fprintln(os.Stderr, line)
 	}
 }
+
+// mustMeet is what any large number of schedules must contain; a simulation in which it never happens proves nothing about it.
+var mustMeet = []string{"crash before", "crash after", "not done, no answer", "done, reply lost", "message doubled", "message delayed", "message lost", "paused",
+	"request landed again later", "lost in a body", "lost in a model call", "lost in a hook", "bodies side by side", "abandoned", "message.queued", "answered late", "timed out",
+	"decided with edited arguments", "decided for the whole run", "decided by message", "decided in vain", "suspended as approval", "suspended as client",
+	"suspended as input", "suspended as interrupt", "suspended as unknown_outcome", "ended cancelled", "ended error model_error", "retried", "finished", "over budget",
+	"step.reset", "memory.failed"}
+
+const enoughToMeet = 10_000
 
 // chosen are the flags that make another schedule of a seed.
 func chosen() (flags string) {

@@ -79,6 +79,7 @@ func shrink(t *testing.T, template func() []byte, seed uint64, c cut) string {
 		_, wrong := schedule(t, template, seed, c)
 		return wrong
 	}
+	s.about = about(s.wrong(c))
 	s.plan()
 	s.events()
 	var lines []string
@@ -99,7 +100,17 @@ func story(lines []string) string {
 type shrinker struct {
 	c     cut
 	wrong func(cut) []string
+	about string // what is wrong: another mistake is another story
 	left  int
+}
+
+// about are the first words of what is wrong, without the seed and the time.
+func about(wrong []string) string {
+	if len(wrong) == 0 {
+		return ""
+	}
+	_, what, _ := strings.Cut(wrong[0], ": ")
+	return strings.Join(strings.Fields(what)[:min(2, len(strings.Fields(what)))], " ")
 }
 
 // try takes c if it is still wrong.
@@ -109,7 +120,7 @@ func (s *shrinker) try(c cut) bool {
 	}
 	s.left--
 	c.happened = map[string]int{}
-	if len(s.wrong(c)) == 0 {
+	if wrong := s.wrong(c); len(wrong) == 0 || about(wrong) != s.about {
 		return false
 	}
 	s.c = c

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -66,6 +67,9 @@ func TestCrashPoints(t *testing.T) {
 
 func allStories(t *testing.T) []*script {
 	all, err := readStories("testdata/stories")
+	if err == nil && len(all) == 0 {
+		err = errors.New("there is no story in testdata/stories")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

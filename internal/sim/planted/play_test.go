@@ -14,8 +14,10 @@ func TestTheSeedAndTheFirstViolationAreReadFromWhatATestSaid(t *testing.T) {
 		seed      uint64
 		violation string
 	}{
-		"a violation": {"--- FAIL: TestSchedules (0.10s)\n    schedules_test.go:132: met: bodies 3\n    schedules_test.go:136: seed 27 at 00:00:04.101: I-5: stuck\n" +
-			"        seed 27 at 00:00:05.000: I-2: lost\n        again with: go test ./internal/sim -run TestSchedules -sim.seed 27\nFAIL\n", 27, "I-5: stuck"},
+		"a violation": {"--- FAIL: TestSchedules (0.10s)\n    schedules_test.go:132: met: bodies 3\n" +
+			"    schedules_test.go:136: seed 27 at 00:00:04.101: I-5: stuck\n" +
+			"        seed 27 at 00:00:05.000: I-2: lost\n" +
+			"        again with: go test ./internal/sim -run TestSchedules -sim.seed 27\nFAIL\n", 27, "I-5: stuck"},
 		"a panic":      {"panic: the world: index out of range\n\ngoroutine 1 [running]:\n", 0, "panic: the world: index out of range"},
 		"another test": {"--- FAIL: TestOther (0.10s)\n    other_test.go:7: two and two are five\nFAIL\n", 0, "two and two are five"},
 		"nothing":      {"FAIL\n", 0, "it failed without a word"},
@@ -31,7 +33,8 @@ func TestTheSeedAndTheFirstViolationAreReadFromWhatATestSaid(t *testing.T) {
 func TestProgressIsPassedOnAndCounted(t *testing.T) {
 	var progress bytes.Buffer
 	f := &field{progress: &progress}
-	played, rest := f.follow("01-x", strings.NewReader("sim: 500 of 1000 schedules, 100 a second\npanic: stuck\nsim: 812 schedules from 1 in 8s, 1 violations\n"))
+	played, rest := f.follow("01-x", strings.NewReader(
+		"sim: 500 of 1000 schedules, 100 a second\npanic: stuck\nsim: 812 schedules from 1 in 8s, 1 violations\n"))
 	if played != 812 || rest != "panic: stuck\n" {
 		t.Errorf("it said that %d were played, and %q", played, rest)
 	}
@@ -44,7 +47,10 @@ func TestWhatIsMissedIsNamedAndIsNotGood(t *testing.T) {
 	var out bytes.Buffer
 	told := reporter(&out, false)
 	s := sum{planted: 2, unchanged: result{name: asItIs, schedules: 8112, took: time.Minute}}
-	for _, r := range []result{{name: "01-a", found: true, schedules: 8112, took: time.Second, violation: "I-5"}, {name: "02-b", schedules: 100_000, took: time.Hour}} {
+	for _, r := range []result{
+		{name: "01-a", found: true, schedules: 8112, took: time.Second, violation: "I-5"},
+		{name: "02-b", schedules: 100_000, took: time.Hour},
+	} {
 		told.one(r)
 		s.add(r)
 	}
