@@ -15,7 +15,7 @@ func (s *stage) settle(ctx context.Context) {
 	}
 	s.faults.Stop()
 	s.lastSweep()
-	_ = s.w.Sleep(ctx, 2*lease)
+	_ = s.w.Sleep(ctx, 4*lease) // whoever stands still now does so no longer than that
 	for _, t := range s.threads {
 		for range 40 {
 			if !t.rest(ctx) {

@@ -89,6 +89,7 @@ var acts = speak([]sentence[act]{
 	{`the run is done`, comesTrue(func(p *performance, _ []string) bool { return !p.head().Open() })},
 	{`the run is at rest`, comesTrue(func(p *performance, _ []string) bool { return p.atRest() })},
 	{`the next run has begun`, comesTrue(func(p *performance, _ []string) bool { return len(p.witness.runs) > 1 })},
+	{`the worker stands still`, comesTrue(func(p *performance, _ []string) bool { return p.done["stands still"] > 0 })},
 	{`{tool} is running`, comesTrue(func(p *performance, args []string) bool { return p.cast.running[args[0]] > 0 })},
 	{`the model is asked for the {nth} time`, comesTrue(func(p *performance, args []string) bool { return len(p.cast.asks) >= ordinal(args[0]) })},
 	{`a stray wake-up comes`, func([]string) (act, error) { return strayWakeups(1), nil }},

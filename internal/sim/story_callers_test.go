@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -260,10 +259,10 @@ func (p *performance) follow(ctx context.Context, f *follower) {
 	}
 }
 
-// addStuck puts another run into the store, due since long.
+// addStuck puts another run into the store, due since long; somebody holds it who does nothing about it.
 func (p *performance) addStuck(ctx context.Context) {
-	h := core.Head{Tenant: tenant, Thread: "thr_stuck", Run: "run_stuck_0", Agent: stuckAgent, Schema: core.SchemaVersion,
-		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: json.RawMessage(`[]`)}}, Calls: map[string]core.Call{}}
+	h := core.Head{Tenant: tenant, Thread: "thr_stuck", Run: "run_stuck_0", Agent: storyAgent, Schema: core.SchemaVersion,
+		Status: core.RunRunning, Lease: p.w.Now().Add(24 * time.Hour).UnixMilli(), Inbox: map[string]core.Signal{}}
 	if _, err := p.db.Start(ctx, engine.StartRequest{Head: h, Due: 1}); err != nil {
 		p.wrong("the other run: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -12,10 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/sim"
 )
 
-const (
-	storyAgent = "agent"
-	stuckAgent = "stuck"
-)
+const storyAgent = "agent"
 
 // storyCast is the agent's other side: model, tools, rules, and a ledger of what was done. It is no process: it survives each.
 type storyCast struct {
@@ -76,10 +72,7 @@ type storyAgents struct {
 }
 
 // Load implements [engine.Agents]: what the deployed version denies is denied from then on.
-func (a storyAgents) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
-	if pin.Name == stuckAgent {
-		return engine.Agent{}, fmt.Errorf("not now: %w", engine.ErrUnavailable)
-	}
+func (a storyAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
 	for name, t := range a.p.setting.tools {
 		if !t.spec.Client {

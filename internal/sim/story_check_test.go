@@ -261,6 +261,13 @@ var claims = speak([]sentence[fails]{
 	})},
 	{`nobody was asked what happened`, claimThat(func(p *performance, _ []string) string { return countedAs("never", p.done["asked what happened"]) })},
 	{`the model was asked {rest}`, claimThat(func(p *performance, args []string) string { return countedAs(args[0], len(p.cast.asks)) })},
+	{`nothing went wrong`, claimThat(func(p *performance, _ []string) string { return countedAs("never", len(p.points)) })},
+	{`it took less than {time}`, claimThat(func(p *performance, args []string) string {
+		if took := p.witness.ended.Sub(p.began); took >= readDuration(args[0]) {
+			return "it took " + took.String()
+		}
+		return ""
+	})},
 	{`the model was not asked again at once`, claimThat(func(p *performance, _ []string) string {
 		if p.cast.hasty {
 			return "it was"

@@ -34,8 +34,8 @@ const (
 )
 
 var (
-	numbered = regexp.MustCompile(`^the (\w+) (commit|claim|segment|message|decision)$`)
-	holding  = regexp.MustCompile(`^the commit that (begins|asks about|has the result of|ends the run)(?: ([a-z]+))?$`)
+	numbered = regexp.MustCompile(`^the (\w+) (commit|claim|segment|message|decision|cancel|start)$`)
+	holding  = regexp.MustCompile(`^the commit that (begins|asks about|has the result of|uses the deadline of|ends the run)(?: ([a-z]+))?$`)
 )
 
 func readMischief(what, how string, sort mischiefSort) (change, error) {
@@ -64,7 +64,8 @@ func holdsEvent(req engine.CommitRequest, what, tool string) bool {
 		return false
 	}
 	types := map[string][]core.EventType{"begins": {core.EventCallStarted}, "asks about": {core.EventCallSuspended},
-		"has the result of": {core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled}}[what]
+		"has the result of":    {core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled},
+		"uses the deadline of": {core.EventCallFailed, core.EventCallCancelled}}[what]
 	return slices.ContainsFunc(req.Segment.Events, func(e core.Event) bool {
 		var of struct {
 			Tool string `json:"tool_name"`
@@ -85,6 +86,7 @@ var landings = speak([]sentence[func(*performance) func() bool]{
 	{`after a decision is stored`, landing(func(was, is core.Head) bool { return is.Sigs > was.Sigs })},
 	{`after the run waits`, landing(func(_, is core.Head) bool { return is.Status == core.RunWaiting })},
 	{`after the run waits again`, landing(func(was, is core.Head) bool { return is.Status == core.RunWaiting && is.Epoch > was.Epoch })},
+	{`after the run is given up`, landing(func(_, is core.Head) bool { return is.Status == core.RunRunning && is.Lease == 0 })},
 	{`after the run is claimed again`, landing(func(was, is core.Head) bool { return is.Epoch > was.Epoch })},
 	{`after the run is done`, landing(func(_, is core.Head) bool { return is.Status == core.RunDone })},
 	{`after the next run has begun`, landing(func(was, is core.Head) bool { return is.Run != was.Run && is.Seq > was.Seq })},
@@ -135,6 +137,8 @@ func around[T any](ctx context.Context, t *tampered, of string, req any, again f
 
 func (t *tampered) stand(ctx context.Context, m mischief) {
 	t.p.w.Note("stands still for %s", m.stands)
+	t.p.done["stands still"]++
+	t.p.change()
 	_ = t.p.w.Sleep(ctx, m.stands)
 }
 

@@ -32,6 +32,7 @@ type performance struct {
 	queue   *storyQueue
 	front   *frontend.Frontend
 	cast    *storyCast
+	began   time.Time
 	changed chan struct{} // closed, and replaced, with each change of a head
 	done    map[string]int
 	wrongs  []string
@@ -43,7 +44,7 @@ type performance struct {
 func perform(ctx context.Context, s *script, seed uint64, points map[int64]string, trace func(string)) *performance {
 	p := &performance{script: s, seed: seed, points: points, w: sim.NewWorld(seed), changed: make(chan struct{}), done: map[string]int{},
 		callers: newCallers()}
-	p.w.Order = sim.Order(seed % 3)
+	p.w.Order, p.began = sim.Order(seed%3), p.w.Now()
 	p.w.Trace(trace)
 	p.build(ctx)
 	p.w.Go(ctx, "the story", p.tell)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -15,6 +16,7 @@ type witness struct {
 	*sim.Memory
 	p      *performance
 	thread string // of the story
+	ended  time.Time
 	runs   []string
 	last   map[string]core.Head
 	named  map[string]core.Stamp // segments that a head has named
@@ -81,6 +83,9 @@ func (w *witness) look(tenant, thread string) {
 	}
 	if thread == w.thread && (len(w.runs) == 0 || w.runs[len(w.runs)-1] != h.Run) {
 		w.runs = append(w.runs, h.Run)
+	}
+	if thread == w.thread && !h.Open() && old.Open() {
+		w.ended = w.p.w.Now()
 	}
 	if h.Seq > old.Seq {
 		w.read(h, old.Seq)

@@ -81,10 +81,16 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	case report.Runs == 0:
 		return report, errNothing
 	default:
-		if found, err = t.look(ctx, o.Callers, o.Patience); err != nil {
+		found, err = t.look(ctx, o.Callers, o.Patience)
+		switch {
+		case err == nil:
+			report.Violations = append(t.panics(), Check(t.kept, found)...)
+		case t.lives == nil || ctx.Err() != nil:
 			return report, fmt.Errorf("looking at what is there: %w", err)
+		default: // it runs, and nobody kills it any more
+			report.Violations = append(t.panics(), Violation{Rule: "a server that is left alone answers", Promised: "what was acknowledged can be read",
+				Found: fmt.Sprintf("no answer within %s: %v", o.Patience, err)})
 		}
-		report.Violations = append(t.panics(), Check(t.kept, found)...)
 	}
 	report.Held = len(report.Violations) == 0
 	report.Effects, report.GivenUp = len(found.Effects), found.givenUp()

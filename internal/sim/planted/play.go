@@ -111,8 +111,11 @@ func (f *field) search(ctx context.Context, name, bin string, limit uint64) (res
 	case !errors.As(err, &exit):
 		return r, err
 	}
-	r.found = true
 	seed, violation := readViolation(said.String() + rest)
+	if violation == "" {
+		return r, fmt.Errorf("the simulator ended without a word on what is wrong: %w", err)
+	}
+	r.found = true
 	if r.violation = violation; seed >= f.o.first {
 		r.schedules = seed - f.o.first + 1
 	}
@@ -155,5 +158,5 @@ func readViolation(said string) (seed uint64, violation string) {
 			return seed, m[len(m)-1]
 		}
 	}
-	return seed, "it failed without a word"
+	return seed, ""
 }
