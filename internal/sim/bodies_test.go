@@ -124,7 +124,7 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 	case r.effect == core.Deny || r.invalid || r.gone || r.spec.Client || r.spec.Finish:
 		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
 	case r.effect == core.Ask && !w.approved[what] && !w.granted[req.Run+"/"+req.Call.Name]:
-		c.s.wrong("I-4: %s ran without approval", what)
+		c.s.wrong("I-4: %s (%s %s) ran; nobody approved it, and nothing was granted for the run", what, req.Call.Name, req.Call.Arguments)
 	case gate.Effect != core.Allow && gate.Effect != core.Ask:
 		c.s.wrong("I-4: %s (%s) ran although its gate forbids it now", what, req.Call.Name)
 	case r.words && !w.granted[req.Run+"/"+req.Call.Name] && w.edited[what] == nil && w.answered[what] != gate.Reason:

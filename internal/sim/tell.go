@@ -92,7 +92,22 @@ func toldRecord(data json.RawMessage) string {
 	case r.Applied:
 		what = "applied"
 	}
-	return fmt.Sprintf("decision %q on %s %s", r.DecisionID, r.CallID, what)
+	return fmt.Sprintf("decision %q on %s (%s) %s", r.DecisionID, r.CallID, toldResume(r.Resume), what)
+}
+
+// toldResume is what a decision says.
+func toldResume(r core.Resume) string {
+	said := r.Action.String()
+	if r.Error != "" {
+		said = "error " + cutText(r.Error)
+	}
+	for _, part := range []struct{ words, value string }{{", result ", string(r.Result)}, {", with the arguments ", string(r.Arguments)}, {", for ", string(r.Grant)},
+		{", because ", r.Reason}} {
+		if part.value != "" && part.value != "null" {
+			said += part.words + cutText(part.value)
+		}
+	}
+	return said
 }
 
 func toldMessage(m core.Message) string {
