@@ -190,7 +190,7 @@ func inVain(n int) act {
 		return doing{do: func(ctx context.Context) bool {
 			before := p.head().Epoch
 			strayWakeups(n)(p).do(ctx)
-			_ = p.w.Sleep(ctx, 5*time.Second)
+			_ = p.w.Sleep(ctx, 500*time.Millisecond)
 			return p.head().Epoch == before
 		}}
 	}
