@@ -225,3 +225,19 @@ func TestAnInterruptIsTakenUpOnce(t *testing.T) {
 		t.Errorf("i1 was taken up and resumed before; sent again it is stored again: %+v", s)
 	}
 }
+
+func TestTheRepeatOfAnInterruptIsKnownAfterTheEnd(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.interrupted()
+	if _, err := x.resume(run.ID, wire.ResumeRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	x.worker.End(run.ID, core.Reason{Kind: core.NaturalEnd}, "")
+	x.unchanged(run.ThreadID, func() {
+		if got, err := x.Interrupt(t.Context(), anna, run.ID, "i1"); err != nil || got.Status != "done" {
+			t.Errorf("the repeat got %v, %v", got.Status, err)
+		}
+		_, err := x.Interrupt(t.Context(), anna, run.ID, "i2")
+		x.wantCode(err, frontend.CodeRunDone)
+	})
+}

@@ -1,6 +1,6 @@
 // Package sim runs workers and callers of one system one at a time on a virtual clock, in an order that a seed decides, and
-// injects faults where they touch a store or a queue. The same seed, the same run. It knows the ports of package engine
-// and nothing of what is simulated.
+// injects faults where they touch a store or a queue. The same seed, the same run. It brings a store and a queue of its own, harder than
+// real ones, for what is to be played often. It knows the ports of package engine and nothing of what is simulated.
 package sim
 
 import (
