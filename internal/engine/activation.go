@@ -51,7 +51,7 @@ func (a *activation) work(ctx context.Context) error {
 		case plan.Ask != nil:
 			err = a.askModel(ctx, *plan.Ask)
 		case plan.Send != nil:
-			a.send(ctx, plan.Send)
+			err = a.send(ctx, plan.Send)
 		case plan.Follow != nil:
 			return a.follow(ctx, *plan.Follow)
 		}

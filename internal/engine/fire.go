@@ -44,7 +44,11 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	}
 	joined := core.Join(all)
 	if f.Phase == core.RunStart && a.remembers() {
-		joined.Recall, joined.RecallFailed = a.recall(ctx)
+		text, failure, err := a.recall(ctx)
+		if err != nil {
+			return err
+		}
+		joined.Recall, joined.RecallFailed = text, failure
 	}
 	a.view.Fired = append(a.view.Fired, f.Answer(joined))
 	return nil

@@ -13,36 +13,48 @@ const memoryTime = 10 * time.Second
 
 func (a *activation) remembers() bool { return a.agent.Memory != nil && !a.view.Head.NoMemory }
 
-// recall asks the agent's memory, best effort.
-func (a *activation) recall(ctx context.Context) (text, failure string) {
-	text, err := withMemory(ctx, a, a.agent.Memory.Recall)
+// recall asks the agent's memory, best effort. An error is the journal's, which is not for the memory to bear.
+func (a *activation) recall(ctx context.Context) (text, failure string, err error) {
+	req, err := a.conversation(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	text, err = withMemory(ctx, a, req, a.agent.Memory.Recall)
 	if err != nil {
 		a.e.o.Logger.Warn("nothing recalled", "run", a.view.Head.Run, "error", err)
-		return "", "recall_failed"
+		return "", "recall_failed", nil
 	}
-	return text, ""
+	return text, "", nil
 }
 
-// commitMemory gives the conversation to the agent's memory, best effort.
-func (a *activation) commitMemory(ctx context.Context) (failure string) {
+// commitMemory gives the conversation to the agent's memory, best effort. An error is the journal's: nothing was given yet.
+func (a *activation) commitMemory(ctx context.Context) (failure string, err error) {
 	if !a.remembers() {
-		return ""
+		return "", nil
 	}
-	_, err := withMemory(ctx, a, func(ctx context.Context, req MemoryRequest) (struct{}, error) {
+	req, err := a.conversation(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, err = withMemory(ctx, a, req, func(ctx context.Context, req MemoryRequest) (struct{}, error) {
 		return struct{}{}, a.agent.Memory.Commit(ctx, req)
 	})
 	if err != nil {
 		a.e.o.Logger.Warn("not remembered", "run", a.view.Head.Run, "error", err)
-		return "commit_failed"
+		return "commit_failed", nil
 	}
-	return ""
+	return "", nil
 }
 
-func withMemory[T any](ctx context.Context, a *activation, do func(context.Context, MemoryRequest) (T, error)) (T, error) {
+func withMemory[T any](ctx context.Context, a *activation, req MemoryRequest, do func(context.Context, MemoryRequest) (T, error)) (T, error) {
+	return within(ctx, a, min(memoryTime, (a.e.o.Lease-a.e.o.Margin)/8), func(ctx context.Context) (T, error) { return do(ctx, req) })
+}
+
+// conversation is what was said so far, with a start that is not committed yet.
+func (a *activation) conversation(ctx context.Context) (MemoryRequest, error) {
 	segments, err := a.journal(ctx, 1)
 	if err != nil {
-		var zero T
-		return zero, err
+		return MemoryRequest{}, err
 	}
 	h := a.view.Head
 	messages := core.Transcript(core.Messages(segments))
@@ -51,8 +63,7 @@ func withMemory[T any](ctx context.Context, a *activation, do func(context.Conte
 			messages = append(messages, a.input(s)...)
 		}
 	}
-	req := MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}
-	return within(ctx, a, min(memoryTime, (a.e.o.Lease-a.e.o.Margin)/8), func(ctx context.Context) (T, error) { return do(ctx, req) })
+	return MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}, nil
 }
 
 // input is the message of a start that is not committed yet.

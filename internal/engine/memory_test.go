@@ -184,6 +184,49 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+// A store that answers badly for longer than a read is tried is no memory that fails: the next activation offers the conversation again.
+func TestAJournalThatCannotBeReadIsNoFailureOfTheMemory(t *testing.T) {
+	for name, at := range map[string]func(h core.Head) bool{
+		"at the start": func(h core.Head) bool { return h.End == nil },
+		"at the end":   func(h core.Head) bool { return h.End != nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{}
+			r := newRig(t, says("done"))
+			r.memory = m
+			store := &unreadable{Store: r.db, at: at, head: r.head}
+			r.store = store
+			r.build(engine.Options{})
+			r.start("hi")
+			if _, err := r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread}); !errors.Is(err, errUnreadable) {
+				t.Fatalf("the step ended with %v", err)
+			}
+			store.at = nil
+			r.recover()
+			r.wantEnd(core.NaturalEnd, "")
+			if m.recalls != 1 || len(m.given) != 1 || len(r.failures()) != 0 {
+				t.Errorf("recalled %d times, given %d times, journaled %v", m.recalls, len(m.given), r.failures())
+			}
+		})
+	}
+}
+
+var errUnreadable = errors.New("the store does not answer")
+
+// unreadable is a store whose journal cannot be read while the head is at a certain point.
+type unreadable struct {
+	engine.Store
+	at   func(core.Head) bool
+	head func() core.Head
+}
+
+func (s *unreadable) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
+	if s.at != nil && s.at(s.head()) {
+		return nil, errUnreadable
+	}
+	return s.Store.Segments(ctx, tenant, thread, from, to)
+}
+
 // losing is a memory behind which the process is lost, once.
 type losing struct {
 	*memory

@@ -6,20 +6,26 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// send works the outbox off. What cannot be sent now stays; the agent's memory is asked once and never keeps a run from being done.
-func (a *activation) send(ctx context.Context, keys []string) {
+// send works the outbox off. What cannot be sent now stays; the agent's memory is asked once and never keeps a run from being done. An error
+// is the journal's, from which the memory is told: the next activation sends.
+func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		sent := core.Sent{Key: key}
 		out := a.view.Head.Out[key]
 		if out.Kind == core.OutMemory {
-			sent.Failed = a.commitMemory(ctx)
+			failure, err := a.commitMemory(ctx)
+			if err != nil {
+				return err
+			}
+			sent.Failed = failure
 		} else if err := a.sendOne(ctx, out); err != nil {
 			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
 			a.view.NotSent = true
-			return
+			return nil
 		}
 		a.view.Sent = append(a.view.Sent, sent)
 	}
+	return nil
 }
 
 func (a *activation) sendOne(ctx context.Context, out core.Out) error {
