@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,13 @@ func (r *rig) blocking(name string, started chan<- struct{}, stop func(ctx conte
 // whileRunning does a step in the background, calls f once started is closed, and moves the clock until the step ends.
 func (r *rig) whileRunning(started <-chan struct{}, f func()) {
 	r.t.Helper()
+	r.whileRunningUntil(started, f, func() bool { return false })
+}
+
+// whileRunningUntil is whileRunning with a clock that stands still from told on: what ends by itself then is not left behind because the
+// machine is busy.
+func (r *rig) whileRunningUntil(started <-chan struct{}, f func(), told func() bool) {
+	r.t.Helper()
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
@@ -40,6 +48,10 @@ func (r *rig) whileRunning(started <-chan struct{}, f func()) {
 			wg.Wait()
 			return
 		default:
+			if told() {
+				<-done
+				continue
+			}
 			r.clock.Advance(500 * time.Millisecond)
 		}
 	}
@@ -83,12 +95,15 @@ func TestCancel(t *testing.T) {
 	t.Run("C169 cancelled during a body that ends: its result is in the journal", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{}`), call("c2", "echo", `{}`)), says("done"))
 		started := make(chan struct{})
-		r.blocking("slow", started, func(ctx context.Context) (core.Outcome, error) {
+		var body atomic.Pointer[context.Context]
+		r.tool("slow", toolRule{effect: core.Allow, body: func(ctx context.Context, _ engine.ToolRequest) (core.Outcome, error) {
+			body.Store(&ctx)
+			close(started)
 			<-ctx.Done()
 			return core.Outcome{Text: "finished anyway"}, nil
-		})
+		}})
 		r.start("hi")
-		r.whileRunning(started, func() { r.must(r.cancel()) })
+		r.whileRunningUntil(started, func() { r.must(r.cancel()) }, func() bool { return (*body.Load()).Err() != nil })
 		r.wantRun(core.RunDone, core.Cancelled)
 		r.wantConversation("user: hi", "assistant[c1][c2]", "tool(c1): finished anyway", "tool(c2): Not run: the run ended first (cancelled).")
 		done := 0
