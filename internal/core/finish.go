@@ -155,6 +155,16 @@ func (d *draft) closeRun() error {
 	return nil
 }
 
+const outMemory = "memory" // the key of its entry in the outbox
+
+// giveUpMemory takes the agent's memory out of the way if it seems to kill the process that gives it the run: nothing keeps a run from
+// being done. Claims that were lost before the hooks were given up do not count against it.
+func (d *draft) giveUpMemory() {
+	if _, waits := d.h.Out[outMemory]; waits && d.h.Tries >= d.v.Limits.BodyTries && !d.dirty() {
+		d.takeOut(Sent{Key: outMemory, Failed: "given_up"})
+	}
+}
+
 // seal is what nothing follows any more but sending.
 func (d *draft) seal(r Reason) {
 	for key, out := range d.h.Out {
@@ -172,7 +182,7 @@ func (d *draft) seal(r Reason) {
 	}
 	byItself := r.Kind == NaturalEnd || r.Kind == BehaviorRequested || r.Kind == Stopped
 	if d.v.Rules.Terms().Memory && !d.h.NoMemory && byItself {
-		d.h.Out["memory"] = Out{Kind: OutMemory}
+		d.h.Out[outMemory] = Out{Kind: OutMemory}
 	}
 }
 
@@ -198,6 +208,7 @@ func (d *draft) afterEnd() (Plan, error) {
 	if err := d.closeRun(); err != nil {
 		return Plan{}, err
 	}
+	d.giveUpMemory()
 	switch {
 	case len(d.h.Out) > 0:
 		return d.empty()

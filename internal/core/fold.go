@@ -5,12 +5,16 @@ import "fmt"
 // foldSent takes out of the outbox what was sent.
 func (d *draft) foldSent() {
 	for _, sent := range d.v.Sent {
-		if sent.Failed != "" {
-			d.event(EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
-		}
-		delete(d.h.Out, sent.Key)
-		d.must = true
+		d.takeOut(sent)
 	}
+}
+
+func (d *draft) takeOut(sent Sent) {
+	if sent.Failed != "" {
+		d.event(EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
+	}
+	delete(d.h.Out, sent.Key)
+	d.must = true
 }
 
 // startRun calls the hooks of a run's start, once.

@@ -63,5 +63,5 @@ type OutKind string
 
 const (
 	OutNotify OutKind = "notify" // tells people that a call waits for them
-	OutMemory OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not
+	OutMemory OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not; given up if that seems to kill the process
 )

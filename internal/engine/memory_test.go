@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -182,6 +183,47 @@ func TestMemory(t *testing.T) {
 			t.Errorf("given %d times, hooks %v", len(m.given), p.order())
 		}
 	})
+}
+
+func TestAMemoryThatKillsItsProcessIsGivenUp(t *testing.T) {
+	for _, hooks := range []bool{false, true} {
+		t.Run(map[bool]string{false: "without hooks", true: "behind hooks of the end that killed it before"}[hooks], func(t *testing.T) {
+			m := &memory{}
+			r := newRig(t, says("done"))
+			store := &failing{Store: r.db}
+			r.store = store
+			r.memory = &deadly{memory: m, lose: func() { store.next = true }}
+			r.build(engine.Options{})
+			lives := 0
+			if hooks {
+				r.watching("p").does(core.RunEnd, func(visit) { lives++; store.next = true })
+			}
+			r.start("hi")
+			for range 20 {
+				r.workOrDie()
+				r.clock.Advance(3 * time.Minute)
+				r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+			}
+			r.wantEnd(core.NaturalEnd, "")
+			if got := r.failures(); len(got) != 1 || !strings.Contains(got[0], "given_up") || len(m.given) != 3 {
+				t.Errorf("given %d times, journaled %v", len(m.given), got)
+			}
+			if want := map[bool]int{true: 3}[hooks]; lives != want || r.count(core.EventHookFailed) != want/3 {
+				t.Errorf("hooks called %d times, %d failures", lives, r.count(core.EventHookFailed))
+			}
+		})
+	}
+}
+
+// deadly is a memory behind which the process is lost each time.
+type deadly struct {
+	*memory
+	lose func()
+}
+
+func (d *deadly) Commit(ctx context.Context, req engine.MemoryRequest) error {
+	d.lose()
+	return d.memory.Commit(ctx, req)
 }
 
 // A store that answers badly for longer than a read is tried is no memory that fails: the next activation offers the conversation again.

@@ -69,7 +69,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkState(ctx, t, segments)
 		s.checkHooks(ctx, t, segments)
 		s.checkAwake(ctx, t)
-		s.checkMemory(ctx, t)
+		s.checkMemory(ctx, t, segments)
 		s.tally(ctx, t, segments)
 	}
 }

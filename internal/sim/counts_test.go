@@ -225,14 +225,23 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 	}
 }
 
-// checkMemory: every run that ended by itself was offered to the agent's memory, and no other.
-func (s *stage) checkMemory(ctx context.Context, t *thread) {
+// checkMemory: every run that ended by itself was offered to the agent's memory, and no other. Where claims are counted it may be given up
+// instead, which the journal says.
+func (s *stage) checkMemory(ctx context.Context, t *thread, segments []core.Segment) {
+	givenUp := map[string]bool{}
+	for _, seg := range segments {
+		for _, e := range seg.Events {
+			if e.Type == core.EventMemoryFailed && strings.Contains(string(e.Data), "given_up") {
+				givenUp[e.RunID] = s.plan.limits != unlimited
+			}
+		}
+	}
 	for _, r := range s.records(ctx, t) {
 		if !s.plan.memory || r.End == nil {
 			continue
 		}
 		byItself := r.End.Kind == core.NaturalEnd || r.End.Kind == core.Stopped || r.End.Kind == core.BehaviorRequested
-		if offered := s.cast.remembered[r.Run] > 0; offered != byItself {
+		if offered := s.cast.remembered[r.Run] > 0; offered != byItself && !(byItself && givenUp[r.Run]) {
 			s.wrong("%s ended %s, and was given to the memory: %v", r.Run, r.End.Kind, offered)
 		}
 	}
