@@ -1,0 +1,125 @@
+// Package access says who a caller is and what that caller may do: bearer tokens, of which only hashes are kept, each for one
+// tenant and with roles. It neither reads requests nor stores anything.
+package access
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Tenant is whose things a caller without a token sees, where callers without one are let in.
+const Tenant = "default"
+
+// Role is one of the things that a token may be good for.
+type Role string
+
+// The roles. Admin may everything that the others may.
+const (
+	Start  Role = "start"  // start runs, send messages, interrupt, cancel, retry
+	Read   Role = "read"   // read everything of the tenant
+	Decide Role = "decide" // see what waits, answer it, interrupt, resume, cancel
+	Admin  Role = "admin"
+)
+
+// Roles are all of them, in the order they are shown.
+func Roles() []Role { return []Role{Start, Read, Decide, Admin} }
+
+// Principal is who sends a request.
+type Principal struct {
+	Tenant string
+	Name   string // of the token, as it is kept with what the caller does; empty where no token is needed
+	Roles  []Role
+}
+
+// Anyone is the caller where no token is needed.
+func Anyone() Principal { return Principal{Tenant: Tenant, Roles: []Role{Admin}} }
+
+// By is the caller's name as it is stored with what was done; empty if there is none.
+func (p Principal) By() string {
+	if p.Name == "" {
+		return ""
+	}
+	return "token:" + p.Name
+}
+
+// May says whether the caller has one of the roles.
+func (p Principal) May(roles ...Role) bool {
+	return slices.ContainsFunc(p.Roles, func(r Role) bool { return r == Admin || slices.Contains(roles, r) })
+}
+
+// Hash is what is kept of a token. Tokens are long and random, so that a plain hash is enough.
+type Hash [sha256.Size]byte
+
+// HashOf is the hash of a token.
+func HashOf(token string) Hash { return sha256.Sum256([]byte(token)) }
+
+func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
+
+const hashPrefix = "sha256:"
+
+func parseHash(text string) (h Hash, ok bool) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(text, hashPrefix))
+	ok = strings.HasPrefix(text, hashPrefix) && err == nil && len(raw) == len(h)
+	copy(h[:], raw)
+	return h, ok
+}
+
+// TokenBytes is how many random bytes [NewToken] takes.
+const TokenBytes = 32
+
+// NewToken makes a token of [TokenBytes] random bytes. The prefix lets a scanner of leaked secrets know it.
+func NewToken(random [TokenBytes]byte) string {
+	return "dmt_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random[:]))
+}
+
+var (
+	tenantName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	tokenName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]{0,62}$`)
+)
+
+// Check says what is wrong with a principal that a token is to be made for, and what to write instead.
+func (p Principal) Check() error {
+	var wrong []error
+	if !tokenName.MatchString(p.Name) {
+		wrong = append(wrong, fmt.Errorf("%q is no name of a token; use up to 63 letters, digits and . _ @ -", p.Name))
+	}
+	if !tenantName.MatchString(p.Tenant) {
+		wrong = append(wrong, fmt.Errorf("%q is no tenant; use up to 63 small letters, digits, _ and -", p.Tenant))
+	}
+	if len(p.Roles) == 0 {
+		wrong = append(wrong, fmt.Errorf("a role is missing; give one or more of %s", roleNames()))
+	}
+	for _, r := range p.Roles {
+		if !slices.Contains(Roles(), r) {
+			wrong = append(wrong, fmt.Errorf("%q is no role; the roles are %s", r, roleNames()))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func roleNames() string { return joinRoles(Roles()) }
+
+func joinRoles(roles []Role) string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseRoles reads roles as they are written, with commas. [Principal.Check] says whether there are such roles.
+func ParseRoles(text string) []Role {
+	var roles []Role
+	for name := range strings.SplitSeq(text, ",") {
+		if name != "" && !slices.Contains(roles, Role(name)) {
+			roles = append(roles, Role(name))
+		}
+	}
+	return roles
+}

@@ -1,0 +1,96 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Grant is a line of a file of tokens.
+type Grant struct {
+	Principal
+	Hash Hash
+}
+
+// Line is the grant as it is written in a file.
+func (g Grant) Line() string {
+	return fmt.Sprintf("%s %s %s %s", g.Name, g.Tenant, joinRoles(g.Roles), g.Hash)
+}
+
+// Keys are the grants of a file, found by token. The zero value knows nobody.
+type Keys struct {
+	grants []Grant
+	byHash map[Hash]int
+}
+
+// NewKeys makes keys of grants.
+func NewKeys(grants ...Grant) Keys {
+	k := Keys{grants: grants, byHash: make(map[Hash]int, len(grants))}
+	for i, g := range grants {
+		k.byHash[g.Hash] = i
+	}
+	return k
+}
+
+// Parse reads a file of tokens: a line holds name, tenant, roles and the token's hash; what follows # and blank lines are left out. The
+// error names every wrong line, and what to do about it.
+func Parse(file string, text []byte) (Keys, error) {
+	var grants []Grant
+	var wrong []error
+	names := map[string]int{}
+	for n, line := range slices.Collect(strings.Lines(string(text))) {
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		g, err := parseLine(fields)
+		if first, twice := names[g.Name]; err == nil && twice {
+			err = fmt.Errorf("the name %q is on line %d already; give each token its own", g.Name, first)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s:%d: %w", file, n+1, err))
+			continue
+		}
+		names[g.Name] = n + 1
+		grants = append(grants, g)
+	}
+	return NewKeys(grants...), errors.Join(wrong...)
+}
+
+// parseLine never repeats the line: it may hold a token.
+func parseLine(fields []string) (Grant, error) {
+	if len(fields) != 4 {
+		return Grant{}, errors.New("a line is NAME TENANT ROLES sha256:HASH; make one with: dormouse tokens add NAME (a token itself must not stand here)")
+	}
+	hash, ok := parseHash(fields[3])
+	if !ok {
+		return Grant{}, errors.New("the last word must be sha256: and 64 hexadecimal digits, as dormouse tokens add writes it")
+	}
+	g := Grant{Principal{Name: fields[0], Tenant: fields[1], Roles: ParseRoles(fields[2])}, hash}
+	return g, g.Check()
+}
+
+// Find is who holds the token; ok is false if nobody does. A token is looked up by its hash, so that the time this takes
+// says nothing of the tokens there are.
+func (k Keys) Find(token string) (p Principal, ok bool) {
+	i, ok := k.byHash[HashOf(token)]
+	if !ok {
+		return Principal{}, false
+	}
+	return k.grants[i].Principal, true
+}
+
+// Grants are all of them, in the order of the file.
+func (k Keys) Grants() []Grant { return slices.Clone(k.grants) }
+
+// Tenants are those that a token is for, sorted.
+func (k Keys) Tenants() []string {
+	var tenants []string
+	for _, g := range k.grants {
+		tenants = append(tenants, g.Tenant)
+	}
+	slices.Sort(tenants)
+	return slices.Compact(tenants)
+}
