@@ -18,12 +18,14 @@ var floors = map[string]int{
 	"internal/sqlite": 3, "internal/scripted": 3, "internal/recording": 3, "internal/tool": 3, "internal/hook": 3, "internal/httpapi": 3, "internal/sim": 3,
 	"internal/local": 4, "internal/replay": 4, "internal/torture": 4,
 	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6, "examples/night-shift": 4, "internal/sim/planted": 6,
+	"internal/strictjson": 1, "internal/intake": 2,
 	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, // for tests
 }
 
 var sideways = map[string][]string{
 	"internal/client":   {"internal/wire"},
 	"internal/frontend": {"internal/engine"}, // the words of the ports
+	"internal/intake":   {"internal/engine", "internal/frontend"},
 }
 
 const module = "github.com/dormouse-dev/dormouse/"

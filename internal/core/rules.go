@@ -27,6 +27,7 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
+	Result      json.RawMessage `json:"result,omitempty"`     // JSON Schema of what a client answers
 	Delivery    Delivery        `json:"delivery,omitempty"`
 	Client      bool            `json:"client,omitempty"`    // whoever calls the API runs it
 	ReadOnly    bool            `json:"read_only,omitempty"` // it changes nothing in the world

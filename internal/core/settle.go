@@ -149,7 +149,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	d.letThrough(call)
 	if spec.Client {
 		return true, d.suspend(call, KindClient, SuspendTicket{ResumeMode: UseDecisionAsToolResult,
-			Suspension: Suspension{Action: "execute", Message: "Run " + call.Name + " and send its result."}})
+			Suspension: Suspension{Action: "execute", Message: "Run " + call.Name + " and send its result.", ResponseSchema: spec.Result}})
 	}
 	d.change(call.ID, func(c *Call) { c.Granted = granted })
 	d.cleared[call.ID] = true

@@ -187,6 +187,7 @@ type ToolRequest struct {
 	Epoch               int64        // fencing token: a larger one is newer
 	Resume              *core.Resume // the decision, in the mode that passes it on
 	State               *Pad         // shared with the other tools and the hooks of the run
+	AtMostOnce          bool         // what may have taken effect must not be done again, within this execution neither
 }
 
 // Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.

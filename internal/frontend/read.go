@@ -235,7 +235,13 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	return wire.EventPage{Items: items, Next: at.String(), Done: p.record.Status == core.RunDone && at.seq > p.record.Seq}, nil
+	all := at.seq > p.record.Seq
+	return wire.EventPage{Items: items, Next: at.String(), Done: all && p.record.Status == core.RunDone, Waiting: all && rests(p)}, nil
+}
+
+// rests says whether the run waits and has not got an answer that it has yet to take up.
+func rests(p place) bool {
+	return p.current && p.record.Status == core.RunWaiting && len(p.head.Inbox) == 0
 }
 
 func eventsOf(s core.Segment) []wire.Event {
@@ -243,7 +249,7 @@ func eventsOf(s core.Segment) []wire.Event {
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
 		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data}
+			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{s.Seq, i + 1}.String()}
 	}
 	return shown
 }

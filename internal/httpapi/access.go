@@ -2,27 +2,20 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// access says who is let in.
-type access struct {
-	tokens [][sha256.Size]byte
-	answer func(http.ResponseWriter, *http.Request, error)
-}
-
 // loopback demands, where no token does, that the request names a loopback host: a page elsewhere whose name was made to point
 // at this machine sends its own name.
-func (a access) loopback(next http.Handler) http.Handler {
-	if len(a.tokens) > 0 {
+func (a *api) loopback(next http.Handler) http.Handler {
+	if a.keys != nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,48 +39,50 @@ func isLoopback(hostport string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// sameOrigin refuses what a browser sends here from another site's page, except reads.
-func (a access) sameOrigin(next http.Handler) http.Handler {
-	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
-	}))
-	return protection.Handler(next)
+type principalKey struct{}
+
+func principal(r *http.Request) access.Principal {
+	p, _ := r.Context().Value(principalKey{}).(access.Principal)
+	return p
 }
 
-type byKey struct{}
-
-// token demands a bearer token where there are any; health needs none.
-func (a access) token(next http.Handler) http.Handler {
-	if len(a.tokens) == 0 {
-		return next
+// authenticate returns the request with the principal whose token it carries.
+func (a *api) authenticate(r *http.Request) (*http.Request, error) {
+	p, err := a.who(r)
+	if err != nil {
+		return r, err
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		by, ok := a.known(r.Header.Get("Authorization"))
-		if !ok && r.URL.Path != "/healthz" {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			a.answer(w, r, &frontend.Error{Code: codeUnauthorized, Detail: "a bearer token is needed"})
-			return
-		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), byKey{}, by)))
-	})
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), nil
 }
 
-// known compares with every token, in a time that does not tell which one was nearest. The name it returns is safe to keep.
-func (a access) known(authorization string) (by string, ok bool) {
-	scheme, token, _ := strings.Cut(authorization, " ")
+func (a *api) who(r *http.Request) (access.Principal, error) {
+	if a.keys == nil {
+		return access.Anyone(), nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", false
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "a bearer token is needed"}
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	found := 0
-	for _, t := range a.tokens {
-		found |= subtle.ConstantTimeCompare(sum[:], t[:])
+	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
+	if err == nil && !ok {
+		err = &frontend.Error{Code: codeUnauthorized, Detail: "the bearer token is not one of ours"}
 	}
-	return "token:" + hex.EncodeToString(sum[:4]), found == 1
+	return p, err
+}
+
+func authorize(p access.Principal, roles []access.Role) error {
+	if p.May(roles...) {
+		return nil
+	}
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return &frontend.Error{Code: codeRoleRequired,
+		Detail: fmt.Sprintf("the token %s may not do this; it needs the role %s or admin", p.Name, strings.Join(names, " or "))}
 }
 
 func caller(r *http.Request) frontend.Caller {
-	by, _ := r.Context().Value(byKey{}).(string)
-	return frontend.Caller{Tenant: Tenant, By: by}
+	p := principal(r)
+	return frontend.Caller{Tenant: p.Tenant, By: p.By()}
 }

@@ -4,78 +4,120 @@
 package httpapi
 
 import (
-	"crypto/sha256"
+	"context"
 	"log/slog"
 	"net/http"
 	"path"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// Tenant is whose things are served. There is one for now.
-const Tenant = "default"
+// Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken away is so at once.
+type Keys interface {
+	// Find says who holds the token; ok is false if nobody does. An error means that it cannot be told now.
+	Find(ctx context.Context, token string) (p access.Principal, ok bool, err error)
+}
 
-// Options configure [New]. Frontend is required.
+// Options configure [New]. Frontend and Clock are required.
 type Options struct {
 	Frontend *frontend.Frontend
+	Clock    engine.Clock
 
-	// Tokens are the SHA-256 hashes of the bearer tokens that are let in. None lets everybody in, so that whoever listens must
-	// do so on a loopback address only; requests must then name one as their host.
-	Tokens [][sha256.Size]byte
+	// Keys decides who is let in. Nil lets everybody in as [access.Anyone], so that whoever listens must do so on a loopback
+	// address only; requests must then name one as their host.
+	Keys Keys
+
+	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]". None: no site may.
+	Origins []string
+
+	Limits Limits
+
+	// Stopping, once closed, ends the open streams. Nil never does.
+	Stopping <-chan struct{}
 
 	Version string       // shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
 }
 
 type api struct {
-	front   *frontend.Frontend
-	version string
-	log     *slog.Logger
-	mux     *http.ServeMux
+	front    *frontend.Frontend
+	clock    engine.Clock
+	keys     Keys
+	limits   Limits
+	streams  *streams
+	paces    *paces
+	stopping <-chan struct{}
+	version  string
+	log      *slog.Logger
+	mux      *http.ServeMux
 }
 
-// New returns the whole API as one handler.
-func New(opts Options) http.Handler {
-	a := &api{front: opts.Frontend, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
+// New returns the whole API as one handler. It fails on an origin that is none.
+func New(opts Options) (http.Handler, error) {
+	limits := opts.Limits.orDefaults()
+	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, limits: limits, streams: newStreams(limits), paces: newPaces(limits),
+		stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.routes()
-	guard := access{tokens: opts.Tokens, answer: a.answer}
-	return a.recovered(guard.loopback(guard.sameOrigin(guard.token(http.HandlerFunc(a.serve)))))
-}
-
-func (a *api) routes() {
-	for pattern, h := range map[string]handler{
-		"GET /healthz":                   a.health,
-		"POST /v1/runs":                  a.startRun,
-		"GET /v1/runs":                   a.listRuns,
-		"GET /v1/runs/{id}":              a.readRun,
-		"POST /v1/runs/{id}/decisions":   a.decide,
-		"POST /v1/runs/{id}/cancel":      a.cancelRun,
-		"POST /v1/runs/{id}/interrupt":   a.interruptRun,
-		"POST /v1/runs/{id}/resume":      a.resumeRun,
-		"POST /v1/runs/{id}/retry":       a.retryRun,
-		"GET /v1/runs/{id}/events":       a.readEvents,
-		"GET /v1/threads/{id}":           a.readThread,
-		"GET /v1/threads/{id}/messages":  a.readMessages,
-		"POST /v1/threads/{id}/messages": a.sendMessage,
-		"GET /v1/threads/{id}/runs":      a.listThreadRuns,
-		"GET /v1/approvals":              a.listApprovals,
-		"GET /v1/agents":                 a.listAgents,
-		"GET /v1/agents/{name}":          a.readAgent,
-	} {
-		a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
-				a.answer(w, r, err)
-			}
-		})
+	for _, rt := range a.table() {
+		a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
 	}
+	sites, err := newSites(opts.Origins, a.answer)
+	if err != nil {
+		return nil, err
+	}
+	return a.recovered(a.loopback(sites.guard(http.HandlerFunc(a.serve)))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
+
+// handle lets in who may, holds the query against the table, and then serves.
+func (a *api) handle(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r, err := a.enter(r, rt)
+		if err == nil {
+			err = rt.serve(w, r)
+		}
+		if err != nil {
+			a.answer(w, r, err)
+		}
+	}
+}
+
+func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
+	if len(rt.roles) > 0 {
+		known, err := a.authenticate(r)
+		if err != nil {
+			return r, err
+		}
+		r = known
+		if err := authorize(principal(r), rt.roles); err != nil {
+			return r, err
+		}
+	}
+	if _, err := query(r, rt.queryNames()...); err != nil {
+		return r, err
+	}
+	if rt.paced {
+		return r, a.paces.take(principal(r).Tenant, a.clock.Now())
+	}
+	return r, nil
+}
+
+func (rt route) queryNames() []string {
+	var names []string
+	for _, p := range rt.params {
+		if p.in == "query" {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
 
 // serve lets the mux find the handler, and words its own refusals as problems. A path with empty or dotted segments, which the
 // mux would redirect, is no path of ours: a redirected POST is one that some callers send again without its body.
@@ -84,6 +126,10 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	escaped := r.URL.EscapedPath()
 	if pattern != "" && path.Clean(escaped) == escaped {
 		a.mux.ServeHTTP(w, r)
+		return
+	}
+	if _, err := a.authenticate(r); err != nil {
+		a.answer(w, r, err)
 		return
 	}
 	refused := refusal{header: http.Header{}}

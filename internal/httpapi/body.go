@@ -1,23 +1,38 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
-	"reflect"
-	"slices"
+	"os"
 	"strings"
-	"unicode/utf8"
+	"sync/atomic"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/strictjson"
 )
 
-const maxBody = 1 << 20
+const (
+	maxBody = 1 << 20
+
+	// maxDepth is how deep lists and objects may stand in one another. What is read here is wrapped and written again further in, where
+	// encoding/json stops at 10,000.
+	maxDepth = 256
+
+	// allBodies bounds the bytes of bodies that are being read at once, of all callers; smallBody is what each may send regardless.
+	allBodies = 32 << 20
+	smallBody = 16 << 10
+)
+
+// inFlight counts the bytes of bodies that are being read. It is one for the process, as its memory is.
+var inFlight atomic.Int64
+
+// checking is held while a large body is checked: a text can be many times its size in memory for that while.
+var checking = make(chan struct{}, 2)
 
 // readBody reads one JSON object into to, strictly: what is ambiguous or not understood is refused, never guessed.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
@@ -45,14 +60,51 @@ func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
 		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return nil, &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
-	}
+	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return nil, malformed("the body ends too early")
+		return nil, err
+	}
+	if len(raw) > smallBody {
+		checking <- struct{}{}
+		defer func() { <-checking }()
 	}
 	return raw, checkJSON(raw)
+}
+
+// readAll reads a body, and refuses a large one while too many others are being read: those who send slowly, and many at once, would
+// else decide how much memory is used.
+func readAll(r io.Reader) ([]byte, error) {
+	counted := &countedReader{r: r}
+	defer func() { inFlight.Add(-int64(counted.n)) }()
+	raw, err := io.ReadAll(counted)
+	switch {
+	case err == nil:
+		return raw, nil
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	case errors.Is(err, errCrowded):
+		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
+			Detail: "too many large bodies are being sent; nothing was stored, send it again"}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, malformed("the body comes too slowly")
+	}
+	return nil, malformed("the body ends too early")
+}
+
+var errCrowded = errors.New("httpapi: too many bodies are being read")
+
+type countedReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	if inFlight.Add(int64(n)) > allBodies && c.n > smallBody {
+		return n, errCrowded
+	}
+	return n, err
 }
 
 func malformed(format string, args ...any) *frontend.Error {
@@ -60,100 +112,46 @@ func malformed(format string, args ...any) *frontend.Error {
 }
 
 // clipped is a caller's text, short enough to be shown in an answer.
-func clipped(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func clipped(text string) string { return strictjson.Clipped(text) }
 
-// checkJSON demands one JSON object in UTF-8 in which no object, however deep, has a member twice: two readers of such a
-// body could see two different things.
+// checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object, however deep, has a member twice.
 func checkJSON(raw []byte) error {
-	if !utf8.Valid(raw) {
-		return malformed("the body is not UTF-8")
+	if tooDeep(raw) {
+		return malformed("lists and objects stand in one another more than %d deep", maxDepth)
 	}
-	if !json.Valid(raw) {
-		return malformed("the body is not one JSON value")
-	}
-	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); trimmed[0] != '{' {
-		return malformed("the body must be an object")
-	}
-	return checkMembers(json.NewDecoder(bytes.NewReader(raw)))
+	return unread(strictjson.Check(raw))
 }
 
-// level is an open object, or, with no members, an open list.
-type level struct {
-	members map[string]bool
-	value   bool // the next token is a member's value
-}
-
-func checkMembers(dec *json.Decoder) error {
-	dec.UseNumber()
-	var open []level
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return nil // the end: the text is valid
-		}
-		if name, ok := token.(string); ok && len(open) > 0 {
-			if top := &open[len(open)-1]; top.members != nil && !top.value {
-				if top.members[name] {
-					return malformed("the member %q is there twice", clipped(name))
-				}
-				top.members[name], top.value = true, true
-				continue
+// tooDeep looks at nothing but brackets outside of texts. Of what is no JSON it may say anything: that is refused as well.
+func tooDeep(raw []byte) bool {
+	depth, inText, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case inText:
+			escaped, inText = c == '\\', c != '"'
+		case c == '"':
+			inText = true
+		case c == '{', c == '[':
+			if depth++; depth > maxDepth {
+				return true
 			}
+		case c == '}', c == ']':
+			depth--
 		}
-		open = follow(open, token)
 	}
-}
-
-// follow notes that a value began or ended.
-func follow(open []level, token json.Token) []level {
-	switch token {
-	case json.Delim('{'):
-		return append(open, level{members: map[string]bool{}})
-	case json.Delim('['):
-		return append(open, level{})
-	case json.Delim('}'), json.Delim(']'):
-		open = open[:len(open)-1]
-	}
-	if len(open) > 0 {
-		open[len(open)-1].value = false
-	}
-	return open
+	return false
 }
 
 // decodeStrict reads an object into the struct behind to. Members are matched exactly, case included.
-func decodeStrict(raw json.RawMessage, to any) error {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return malformed("an object is expected")
-	}
-	known := membersOf(reflect.TypeOf(to).Elem())
-	for _, name := range slices.Sorted(maps.Keys(members)) { // the same body, the same answer
-		if !known[name] {
-			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the field %q is not known here", clipped(name))}
-		}
-	}
-	var mistyped *json.UnmarshalTypeError
-	err := json.Unmarshal(raw, to)
-	if errors.As(err, &mistyped) {
-		return malformed("the field %q must not be a %s", clipped(mistyped.Field), clipped(mistyped.Value))
-	}
-	if err != nil {
-		return malformed("the body cannot be read")
-	}
-	return nil
-}
+func decodeStrict(raw json.RawMessage, to any) error { return unread(strictjson.Decode(raw, to)) }
 
-func membersOf(t reflect.Type) map[string]bool {
-	known := map[string]bool{}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		known[name] = true
+// unread words what the strict reader refuses for the caller.
+func unread(err error) error {
+	var e *strictjson.Error
+	if errors.As(err, &e) {
+		return &frontend.Error{Code: frontend.Code(e.Code), Detail: e.Detail}
 	}
-	return known
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,8 +46,8 @@ func newDesk(f *testing.F) *desk {
 	}
 	front := frontend.New(frontend.Options{Store: db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{},
 		Clock: clock, Random: random})
-	worker := frontendtest.Worker{Test: f, Store: db, Clock: clock, Random: random, Tenant: httpapi.Tenant}
-	caller := frontend.Caller{Tenant: httpapi.Tenant}
+	worker := frontendtest.Worker{Test: f, Store: db, Clock: clock, Random: random, Tenant: access.Tenant}
+	caller := frontend.Caller{Tenant: access.Tenant}
 	var pairs []string
 	runs := map[string]string{}
 	for _, name := range []string{"created", "waiting", "paused", "done", "failed"} {
@@ -129,7 +130,11 @@ func (d *desk) open(t *testing.T) opened {
 	})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{},
 		Clock: frontendtest.NewClock(), Random: &laterRandom{}, Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }})
-	return opened{desk: d, t: t, handler: httpapi.New(httpapi.Options{Frontend: front, Version: "v1"})}
+	handler, err := httpapi.New(httpapi.Options{Frontend: front, Clock: frontendtest.NewClock(), Version: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened{desk: d, t: t, handler: handler}
 }
 
 // laterRandom gives other texts than the desk was made with.
@@ -148,6 +153,7 @@ func (o opened) read(head, body string) (*http.Request, bool) {
 	}
 	r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(strings.NewReader(body)), int64(len(body)), "127.0.0.1:9"
 	r.Host = "localhost"
+	r.Header.Set("Accept", "application/json") // streams have tests of their own
 	return r.WithContext(o.t.Context()), true
 }
 

@@ -1,7 +1,7 @@
 package httpapi_test
 
 import (
-	"crypto/sha256"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -27,7 +28,9 @@ type server struct {
 }
 
 type settings struct {
-	token   string
+	token   string // admin of the tenant "default", beside those of grants
+	grants  []access.Grant
+	options func(*httpapi.Options)
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
 }
@@ -49,14 +52,36 @@ func newServer(t *testing.T, s settings) *server {
 		s.catalog = frontendtest.NewCatalog("desk")
 	}
 	front := frontend.New(frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
-	opts := httpapi.Options{Frontend: front, Version: "v1.2.3"}
+	opts := httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3"}
 	if s.token != "" {
-		opts.Tokens = [][sha256.Size]byte{sha256.Sum256([]byte("another")), sha256.Sum256([]byte(s.token))}
+		s.grants = append(s.grants, grant("test", access.Tenant, s.token, access.Admin))
 	}
-	listener := httptest.NewServer(httpapi.New(opts))
+	if len(s.grants) > 0 {
+		opts.Keys = keys{access.NewKeys(s.grants...)}
+	}
+	if s.options != nil {
+		s.options(&opts)
+	}
+	api, err := httpapi.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
 	return &server{t: t, url: listener.URL, client: client.New(listener.URL, s.token, listener.Client()),
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
+}
+
+// keys are those of a test, which do not change.
+type keys struct{ access.Keys }
+
+func (k keys) Find(_ context.Context, token string) (access.Principal, bool, error) {
+	p, ok := k.Keys.Find(token)
+	return p, ok, nil
+}
+
+func grant(name, tenant, token string, roles ...access.Role) access.Grant {
+	return access.Grant{Principal: access.Principal{Name: name, Tenant: tenant, Roles: roles}, Hash: access.HashOf(token)}
 }
 
 func (s *server) start() wire.Run {

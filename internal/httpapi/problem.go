@@ -22,6 +22,9 @@ const (
 	codeMethodNotAllowed frontend.Code = "method_not_allowed"
 	codeUnauthorized     frontend.Code = "unauthorized"
 	codeForbidden        frontend.Code = "forbidden"
+	codeRoleRequired     frontend.Code = "role_required"
+	codeRateLimited      frontend.Code = "rate_limited"
+	codeTooManyStreams   frontend.Code = "too_many_streams"
 	codeMalformed        frontend.Code = "malformed_body"
 	codeUnknownField     frontend.Code = "unknown_field"
 	codeTooLarge         frontend.Code = "too_large"
@@ -50,6 +53,7 @@ var problems = []problem{
 	{frontend.CodeInvalidPermissions, 400, "Invalid permissions", "The permissions of the run cannot be read, or are too large. Nothing was stored."},
 	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
+	{codeRoleRequired, 403, "Role required", "The token has none of the roles that this call needs; the detail names them."},
 	{codeNotFound, 404, "Not found", "There is nothing at this path."},
 	{frontend.CodeRunNotFound, 404, "Run not found", "There is no such run, or it is not yours."},
 	{frontend.CodeThreadNotFound, 404, "Thread not found", "There is no such thread, or it is not yours."},
@@ -72,6 +76,8 @@ var problems = []problem{
 	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. Nothing was stored."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},
+	{codeRateLimited, 429, "Rate limited", "The tenant starts more than it may; `Retry-After` says when to try again. Nothing was stored."},
+	{codeTooManyStreams, 429, "Too many streams", "Too many streams of events are open; `Retry-After` says when to try again."},
 	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
 	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
 }
@@ -103,6 +109,9 @@ func refused(err error) (e *frontend.Error, ok bool) {
 // answer writes err as a problem document. Nobody reads the answer to a request that was given up.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := refused(err)
+	if e.Code == codeUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	if !ok && r.Context().Err() == nil {
 		a.logFault(r, err)
 	}

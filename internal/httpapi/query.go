@@ -45,11 +45,8 @@ func number(values url.Values, name string) (int, error) {
 // seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut, before they overflow.
 func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
 
-func list(r *http.Request, known ...string) (frontend.List, error) {
-	values, err := query(r, append(known, "limit", "cursor")...)
-	if err != nil {
-		return frontend.List{}, err
-	}
+func list(r *http.Request) (frontend.List, error) {
+	values := r.URL.Query()
 	limit, err := number(values, "limit")
 	return frontend.List{Status: values.Get("status"), Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestAllowListsTheMethods(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	s := newServer(t, settings{token: "secret"})
+	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("other", "default", "another", access.Read)}})
 	for name, tt := range map[string]struct {
 		path, authorization string
 		status              int

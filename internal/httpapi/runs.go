@@ -35,9 +35,6 @@ func writeStarted(w http.ResponseWriter, s frontend.Started) error {
 }
 
 func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	wait := preferredWait(r)
 	if wait > 0 {
 		w.Header().Set("Preference-Applied", "wait")
@@ -50,7 +47,7 @@ func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r, "status", "agent")
+	q, err := list(r)
 	if err != nil {
 		return err
 	}
@@ -108,10 +105,10 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
 	return writeStarted(w, s)
 }
 
-func (a *api) readEvents(w http.ResponseWriter, r *http.Request) error {
-	values, err := query(r, "after", "wait", "limit")
-	if err != nil {
-		return err
+func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	if values.Has("follow") {
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is for a stream, not for pages; send Accept: text/event-stream, or use wait"}
 	}
 	wait, err := number(values, "wait")
 	if err != nil {

@@ -7,9 +7,6 @@ import (
 )
 
 func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	thread, err := a.front.Thread(r.Context(), caller(r), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -42,7 +39,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r, "status", "agent")
+	q, err := list(r)
 	if err != nil {
 		return err
 	}
@@ -54,7 +51,7 @@ func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r, "agent")
+	q, err := list(r)
 	if err != nil {
 		return err
 	}
@@ -66,9 +63,6 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	page, err := a.front.Agents(r.Context(), caller(r))
 	if err != nil {
 		return err
@@ -77,9 +71,6 @@ func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
-	if _, err := query(r); err != nil {
-		return err
-	}
 	agent, err := a.front.Agent(r.Context(), caller(r), r.PathValue("name"))
 	if err != nil {
 		return err

@@ -40,8 +40,10 @@ type Agents struct {
 	Program
 	stored Definitions
 
-	mu    sync.Mutex
-	known map[versions]engine.Agent
+	mu       sync.Mutex
+	known    map[versions]engine.Agent
+	deployed []agent.Definition // last
+	tenants  map[string]bool    // it was deployed to
 }
 
 // versions are what an agent is made of: the version a run is pinned to, the one deployed now, whose denies count, and the run's own
@@ -53,12 +55,12 @@ const mostKnown = 1000
 
 // NewAgents resolves definitions with what p has.
 func NewAgents(stored Definitions, p Program) *Agents {
-	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}}
+	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, tenants: map[string]bool{}}
 }
 
-// Deploy makes the agents of the directory, and no others, what new runs start with. Nothing is deployed if one of them cannot be.
-// Versions that sleeping runs are pinned to stay.
-func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition, error) {
+// Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them
+// cannot be. Versions that sleeping runs are pinned to stay.
+func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
 	loaded, err := agent.Load(a.Dir)
 	if err != nil {
 		return nil, err
@@ -66,18 +68,51 @@ func (a *Agents) Deploy(ctx context.Context, tenant string) ([]agent.Definition,
 	if err := a.check(loaded); err != nil {
 		return nil, err
 	}
+	for _, tenant := range tenants {
+		if err := a.deploy(ctx, tenant, loaded); err != nil {
+			return nil, err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.deployed = loaded
+	for _, tenant := range tenants {
+		a.tenants[tenant] = true
+	}
+	return loaded, nil
+}
+
+// Join gives what was deployed last to a tenant that it was not deployed to, and does nothing for others. The directory is not read again:
+// what is in it now may not be meant yet.
+func (a *Agents) Join(ctx context.Context, tenant string) error {
+	a.mu.Lock()
+	joined, loaded := a.tenants[tenant], a.deployed
+	a.mu.Unlock()
+	if joined {
+		return nil
+	}
+	if err := a.deploy(ctx, tenant, loaded); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tenants[tenant] = true
+	return nil
+}
+
+func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	names := map[string]bool{}
 	for _, d := range loaded {
 		names[d.Name] = true
 		stored := engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
 		if err := a.stored.PutDefinition(ctx, stored); err != nil {
-			return nil, err
+			return err
 		}
 		if err := a.stored.Deploy(ctx, tenant, d.Name, stored.Digest); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return loaded, a.undeploy(ctx, tenant, names)
+	return a.undeploy(ctx, tenant, names)
 }
 
 // check says everything that keeps definitions from being run by this program.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -127,7 +127,7 @@ func TestTheMemoryNotesIsRecalledByTheNextRun(t *testing.T) {
 	r.deploy(allowed + "memory: notes\n")
 	s := r.start()
 	s.await(t, s.begin(t).ID, "done")
-	text, err := notes.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: httpapi.Tenant, Run: "run_next"}, Agent: "desk"})
+	text, err := notes.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: access.Tenant, Run: "run_next"}, Agent: "desk"})
 	if err != nil || !strings.Contains(text, "asked: pay\n  answered: Done.") {
 		t.Errorf("recalled %q, %v", text, err)
 	}
@@ -156,11 +156,11 @@ func resolver(t *testing.T, r *rig, text string) (*Agents, engine.Pin) {
 	t.Helper()
 	r.deploy(text)
 	a := NewAgents(r.store(), Program{Tools: r.tools, Hooks: r.hooks, Dir: r.agents, Clock: Clock{}})
-	loaded, err := a.Deploy(t.Context(), httpapi.Tenant)
+	loaded, err := a.Deploy(t.Context(), access.Tenant)
 	if err != nil || len(loaded) != 1 {
 		t.Fatalf("%d agents, %v", len(loaded), err)
 	}
-	return a, engine.Pin{Tenant: httpapi.Tenant, Name: "desk", Version: loaded[0].Digest()}
+	return a, engine.Pin{Tenant: access.Tenant, Name: "desk", Version: loaded[0].Digest()}
 }
 
 func TestPermissionsOfOneRunNarrowThatRunAlone(t *testing.T) {
@@ -210,7 +210,7 @@ func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
 		{"a version that is not there", "pay", `{"amount":7}`, "sha256:gone", "cannot be used any more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := a.Check(t.Context(), httpapi.Tenant, core.Record{Agent: "desk", Version: tt.version},
+			err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: tt.version},
 				core.ToolCall{ID: "c1", Name: tt.tool, Arguments: json.RawMessage(tt.arguments)})
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)

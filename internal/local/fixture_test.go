@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -189,7 +189,7 @@ func (r *rig) store() *sqlite.DB {
 
 func head(t *testing.T, db *sqlite.DB, thread string) core.Head {
 	t.Helper()
-	h, err := db.Load(t.Context(), httpapi.Tenant, thread)
+	h, err := db.Load(t.Context(), access.Tenant, thread)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,11 +25,13 @@ import (
 
 // Options are what `dormouse dev` is started with.
 type Options struct {
-	Addr       string // host:port; port 0 picks a free one
-	Data       string // directory, made if it is not there
-	Agents     string // directory of agent files
-	Workers    int    // 4 if zero
-	TokensFile string // one bearer token a line; "" lets everybody in, on loopback only
+	Addr       string   // host:port; port 0 picks a free one
+	Data       string   // directory, made if it is not there
+	Agents     string   // directory of agent files
+	Workers    int      // 4 if zero
+	TokensFile string   // of [access.Parse]; "" lets everybody in, on loopback only
+	Origins    []string // sites whose pages may call; none may if empty
+	Limits     httpapi.Limits
 	Policy     string // file of permissions over all agents; "" for none
 	Tools      *tool.Registry
 	Hooks      *hook.Registry // nil has none
@@ -85,12 +86,15 @@ func CheckAddr(addr string, tokens bool) error {
 // Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work, finishes what is at hand and
 // closes. What it cannot finish in time is left as after a crash: nothing is lost.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	tokens, err := readTokens(o.TokensFile)
-	if err != nil {
+	if err := CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return nil, err
 	}
-	if err := CheckAddr(o.Addr, len(tokens) > 0); err != nil {
-		return nil, err
+	var known *tokens
+	if o.TokensFile != "" {
+		var err error
+		if known, err = openTokens(o.TokensFile, Clock{}, o.Logger); err != nil {
+			return nil, err
+		}
 	}
 	times, err := readTiming()
 	if err != nil {
@@ -100,7 +104,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.serve(ctx, o, times, tokens)
+	s, err := d.serve(ctx, o, times, known)
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -142,13 +146,13 @@ func (d *data) close() error {
 }
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
-func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha256.Size]byte) (*Server, error) {
+func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens) (*Server, error) {
 	program, err := o.program()
 	if err != nil {
 		return nil, err
 	}
 	agents := NewAgents(d.db, program)
-	deployed, err := agents.Deploy(ctx, httpapi.Tenant)
+	deployed, err := d.deploy(ctx, agents, known)
 	if err != nil {
 		return nil, err
 	}
@@ -168,13 +172,43 @@ func (d *data) serve(ctx context.Context, o Options, times timing, tokens [][sha
 		Stopping: ctx.Done(), Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
 	work := &pool{queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: d.db, clock: Clock{}, period: times.sweep, log: o.Logger}
-	api := httpapi.New(httpapi.Options{Frontend: front, Tokens: tokens, Version: o.Version, Logger: o.Logger})
+	api, err := o.api(ctx, front, known)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
+	go takeIn(ctx, s.done, d.db, front, o.Logger)
 	go func() {
 		defer close(s.done)
 		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue, o.Workers), d.close())
 	}()
 	return s, nil
+}
+
+// deploy gives every tenant the agents: those that have tokens, those that had some when they started runs, and each whose first token
+// comes later.
+func (d *data) deploy(ctx context.Context, agents *Agents, known *tokens) (deployed []agent.Definition, err error) {
+	before, err := d.db.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tenants := append(known.tenants(), before...)
+	slices.Sort(tenants)
+	deployed, err = agents.Deploy(ctx, slices.Compact(tenants)...)
+	if known != nil {
+		known.joined = agents.Join
+	}
+	return deployed, err
+}
+
+// api is the HTTP API, for those who are known.
+func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens) (http.Handler, error) {
+	opts := httpapi.Options{Frontend: front, Clock: Clock{}, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+		Version: o.Version, Logger: o.Logger}
+	if known != nil {
+		opts.Keys = known
+	}
+	return httpapi.New(opts)
 }
 
 // program is what definitions are run with.
@@ -193,12 +227,6 @@ func (o Options) program() (Program, error) {
 	policy, err := agent.ParsePolicy(o.Policy, text)
 	p.Policy = &policy
 	return p, err
-}
-
-func webServer(api http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{Handler: api, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, // a read is held for at most 20 s
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
 
 // serve runs until ctx ends, or the web server fails, and everything has stopped.
@@ -239,27 +267,6 @@ func (s *Server) Addr() string { return s.addr }
 func (s *Server) Wait() error {
 	<-s.done
 	return s.err
-}
-
-// readTokens hashes the tokens of a file: one a line, blank lines and lines that begin with # left out.
-func readTokens(file string) ([][sha256.Size]byte, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
-	}
-	var tokens [][sha256.Size]byte
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			tokens = append(tokens, sha256.Sum256([]byte(line)))
-		}
-	}
-	if len(tokens) == 0 {
-		return nil, fmt.Errorf("%s holds no token; write one a line", file)
-	}
-	return tokens, nil
 }
 
 // notices tells whoever reads the log that a call waits.

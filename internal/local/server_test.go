@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -61,41 +61,12 @@ func TestOnlyLoopbackIsServedWithoutTokens(t *testing.T) {
 
 func nothing(context.Context) error { return nil }
 
-func TestTokensFile(t *testing.T) {
-	for _, tt := range []struct {
-		name, text string
-		want       int
-	}{
-		{"one a line", "first\nsecond\n", 2},
-		{"blank lines, remarks and spaces are left out", "\n# whose\n  first  \r\n\n", 1},
-		{"no token", "# none yet\n\n", 0},
-		{"empty", "", 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "tokens")
-			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			tokens, err := readTokens(file)
-			if len(tokens) != tt.want || (err != nil) != (tt.want == 0) {
-				t.Errorf("%d tokens, %v", len(tokens), err)
-			}
-			if err != nil && strings.Contains(err.Error(), "whose") {
-				t.Errorf("the error shows the file: %v", err)
-			}
-		})
-	}
-	if _, err := readTokens(filepath.Join(t.TempDir(), "nowhere")); err == nil {
-		t.Error("a file that is not there was read")
-	}
-}
-
 func TestATokenIsDemandedOfEveryCaller(t *testing.T) {
 	r := newRig(t, nothing)
 	r.deploy(allowed)
 	o := r.options()
 	o.TokensFile = filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(o.TokensFile, []byte("secret\n"), 0o600); err != nil {
+	if err := os.WriteFile(o.TokensFile, []byte(line("test", access.Tenant, "secret", access.Admin)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -296,13 +267,13 @@ func claimed(t *testing.T, r *rig) (*sqlite.DB, core.Head) {
 	s.end(t)
 	db := r.store()
 	front := frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: Clock{}, Random: Random{}})
-	_, err := front.Decide(t.Context(), frontend.Caller{Tenant: httpapi.Tenant}, run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"})
+	_, err := front.Decide(t.Context(), frontend.Caller{Tenant: access.Tenant}, run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
 	hour := now + time.Hour.Milliseconds()
-	h, err := db.Claim(t.Context(), engine.ClaimRequest{Tenant: httpapi.Tenant, Thread: run.ThreadID, Claim: "somebody", Now: now,
+	h, err := db.Claim(t.Context(), engine.ClaimRequest{Tenant: access.Tenant, Thread: run.ThreadID, Claim: "somebody", Now: now,
 		LeaseEnd: hour, Due: hour, Schema: core.SchemaVersion})
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +366,7 @@ func orphan(t *testing.T, db *sqlite.DB, like core.Head) core.Head {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	thread := core.ThreadID("orphan")
-	h := core.Head{Tenant: httpapi.Tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version,
+	h := core.Head{Tenant: access.Tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version,
 		Schema: core.SchemaVersion, Born: now, At: now, Inbox: map[string]core.Signal{
 			core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts("pay")), At: now}}}
 	if _, err := db.Start(t.Context(), engine.StartRequest{Head: h, Due: 1}); err != nil {

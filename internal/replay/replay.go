@@ -121,7 +121,10 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	abort := func(string) { panic(http.ErrAbortHandler) }
 	front := frontend.New(frontend.Options{Store: sim.Store{Inner: db, Faults: faults, Lose: abort},
 		Catalog: s.cast, Waker: sim.Queue{Inner: db, Faults: faults, Lose: abort}, Clock: w, Random: w})
-	api := httpapi.New(httpapi.Options{Frontend: front, Logger: slog.New(slog.DiscardHandler)})
+	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: w, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	s.client = client.New("http://127.0.0.1", "", &http.Client{Transport: direct{api}})
 	return s, nil
 }

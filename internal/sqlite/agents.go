@@ -66,6 +66,19 @@ func (db *DB) Deployed(ctx context.Context, tenant string) (all []engine.Definit
 	return all, err
 }
 
+// Tenants are those that an agent is deployed to, by name.
+func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
+	err = db.read(ctx, func(s scanner) error {
+		var tenant string
+		if err := s.Scan(&tenant); err != nil {
+			return unavailable(err)
+		}
+		tenants = append(tenants, tenant)
+		return nil
+	}, "SELECT tenant FROM deployed GROUP BY tenant ORDER BY tenant")
+	return tenants, err
+}
+
 func scanDefinition(s scanner, d *engine.Definition) error {
 	var body []byte
 	if err := s.Scan(&d.Tenant, &d.Name, &d.Digest, &body); err != nil {

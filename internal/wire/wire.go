@@ -198,7 +198,7 @@ type Thread struct {
 	Status string `json:"status"`
 }
 
-// Event is one entry of a thread's log. Seq is dense per thread.
+// Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on behind it.
 type Event struct {
 	Seq      int64           `json:"seq"`
 	RunID    string          `json:"run_id"`
@@ -208,6 +208,7 @@ type Event struct {
 	At       Time            `json:"at"`
 	Type     string          `json:"type"`
 	Data     json.RawMessage `json:"data,omitempty"`
+	Cursor   string          `json:"cursor"`
 }
 
 // Agent is something that can be run.
@@ -225,6 +226,7 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Result      json.RawMessage `json:"result,omitempty"` // JSON Schema of what the caller answers, of a client tool
 	Delivery    string          `json:"delivery,omitempty"`
 	Client      bool            `json:"client,omitempty"`
 	Permission  string          `json:"permission"`
@@ -236,11 +238,13 @@ type Page[T any] struct {
 	Next  string `json:"next,omitempty"`
 }
 
-// EventPage is one page of events. Next always says where to go on; Done says that the run is over and all of it was shown.
+// EventPage is one page of events. Next always says where to go on; Done says that the run is over, Waiting that it waits for an
+// answer, and that everything up to there was shown.
 type EventPage struct {
-	Items []Event `json:"items"`
-	Next  string  `json:"next"`
-	Done  bool    `json:"done"`
+	Items   []Event `json:"items"`
+	Next    string  `json:"next"`
+	Done    bool    `json:"done"`
+	Waiting bool    `json:"waiting"`
 }
 
 // Problem is an error answer, RFC 9457. Code is stable; Detail is safe to show.

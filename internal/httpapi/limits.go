@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Limits bound what this process does for callers at once. A zero member means its default.
+type Limits struct {
+	Streams       int           // open streams of all tenants; 1000
+	TenantStreams int           // open streams of one tenant; 100
+	KeepAlive     time.Duration // between the comments that keep a silent stream open; 15 seconds
+	StreamLife    time.Duration // after which a stream ends, to be opened again; 15 minutes
+	WriteTime     time.Duration // for a reader to take what is sent; 10 seconds
+
+	// StartsPerSecond is how many runs, messages and retries one tenant may send, over time; at once, what that is in ten
+	// seconds. 0 is no limit.
+	StartsPerSecond float64
+}
+
+func (l Limits) orDefaults() Limits {
+	set(&l.Streams, 1000)
+	set(&l.TenantStreams, 100)
+	set(&l.KeepAlive, 15*time.Second)
+	set(&l.StreamLife, 15*time.Minute)
+	set(&l.WriteTime, 10*time.Second)
+	return l
+}
+
+func set[T comparable](member *T, usual T) {
+	var zero T
+	if *member == zero {
+		*member = usual
+	}
+}
+
+// streams counts the open ones.
+type streams struct {
+	most, tenantMost int
+
+	mu     sync.Mutex
+	open   int
+	tenant map[string]int
+}
+
+func newStreams(l Limits) *streams {
+	return &streams{most: l.Streams, tenantMost: l.TenantStreams, tenant: map[string]int{}}
+}
+
+// enter counts one more, until leave is called.
+func (s *streams) enter(tenant string) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= s.most || s.tenant[tenant] >= s.tenantMost {
+		return nil, &frontend.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
+			Detail: fmt.Sprintf("%d streams are open; close some, or read pages", s.tenant[tenant])}
+	}
+	s.open++
+	s.tenant[tenant]++
+	return func() { s.leave(tenant) }, nil
+}
+
+func (s *streams) leave(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.tenant[tenant]--; s.tenant[tenant] == 0 {
+		delete(s.tenant, tenant)
+	}
+}
+
+// paces hold each tenant to the rate of what it may start. Tenants are few and come from the keys, so that they are kept.
+type paces struct {
+	perSecond rate.Limit
+
+	mu     sync.Mutex
+	tenant map[string]*rate.Limiter
+}
+
+func newPaces(l Limits) *paces {
+	return &paces{perSecond: rate.Limit(l.StartsPerSecond), tenant: map[string]*rate.Limiter{}}
+}
+
+// burst is how many may come at once: what the rate lets through in ten seconds, and one at least.
+func (p *paces) burst() int { return max(1, int(10*p.perSecond)) }
+
+func (p *paces) take(tenant string, now time.Time) error {
+	if p.perSecond <= 0 {
+		return nil
+	}
+	wait := p.of(tenant).ReserveN(now, 1)
+	if delay := wait.DelayFrom(now); delay > 0 {
+		wait.CancelAt(now)
+		return &frontend.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "too much was started at once; nothing was stored, send it again later"}
+	}
+	return nil
+}
+
+func (p *paces) of(tenant string) *rate.Limiter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.tenant[tenant]
+	if l == nil {
+		l = rate.NewLimiter(p.perSecond, p.burst())
+		p.tenant[tenant] = l
+	}
+	return l
+}

@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// route is one call of the API, with everything that the server, the OpenAPI document and docs/api.md know of it.
+type route struct {
+	method, path string
+	name         string // the operation's, in the document
+	tag          string
+	title        string // a few words
+	about        string // a paragraph; empty if the title says it all
+
+	roles []access.Role // the caller has one of them; none: everybody, without a token
+	paced bool          // counts against the rate of what a tenant starts
+
+	params  []param // of query and header; those of the path follow from it
+	body    *body   // nil: it takes none
+	answers []answered
+	codes   []frontend.Code // of problems, beside those every call may answer with
+
+	serve handler
+}
+
+// param is a parameter of the query or a header.
+type param struct {
+	in, name, about string
+	number          bool // a whole number, not negative; else text
+	most            int  // of a number: more is taken for this
+	one             []string
+}
+
+// body is what a call takes.
+type body struct {
+	of       any
+	optional bool
+}
+
+// answered is one way in which a call succeeds.
+type answered struct {
+	status int
+	of     any // nil: no content
+	about  string
+	media  string // application/json if empty
+}
+
+// either stands for one of some types.
+type either []any
+
+func takes(of any) *body { return &body{of: of} }
+
+func mayTake(of any) *body { return &body{of: of, optional: true} }
+
+func inQuery(name, about string) param { return param{in: "query", name: name, about: about} }
+
+func answers(status int, of any, about string) answered {
+	return answered{status: status, of: of, about: about}
+}
+
+var (
+	keyHeader  = param{in: "header", name: "Idempotency-Key", about: "The caller's key: the same key with the same body has the effect of one request, and is answered with 200."}
+	waitSoLong = param{in: "query", name: "wait", number: true, most: 20,
+		about: "Seconds to hold the answer while there is nothing to tell."}
+	cursorParam = inQuery("cursor", "`next` of the page before.")
+	agentParam  = inQuery("agent", "Only those of this agent.")
+	statusParam = param{in: "query", name: "status", about: "Only runs of this status.", one: []string{"created", "running", "waiting", "done"}}
+)
+
+func limitParam(usual string, most int) param {
+	return param{in: "query", name: "limit", number: true, most: most, about: "At most so many entries; " + usual + " if it is not said."}
+}
+
+var (
+	starting  = []access.Role{access.Start}
+	reading   = []access.Role{access.Read}
+	deciding  = []access.Role{access.Decide}
+	seeing    = []access.Role{access.Read, access.Decide}
+	mastering = []access.Role{access.Start, access.Decide} // what stops a run: it can only take away
+)
+
+// startCodes are what may be wrong with anything that starts a run or a turn.
+var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFound, frontend.CodeThreadNotFound, frontend.CodeRunOpen,
+	frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull, codeRateLimited}
+
+var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
+	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
+	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
+	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeInvalidArguments, frontend.CodeInboxFull}
+
+// table is every call there is. What is not in it is not served, and not in the documents.
+func (a *api) table() []route {
+	table := append(a.runRoutes(), a.steeringRoutes()...)
+	table = append(table, a.threadRoutes()...)
+	return append(table, a.otherRoutes()...)
+}
+
+func (a *api) runRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: starting, paced: true,
+			about: "Stores the input and answers at once. With a key it may be sent again: one run is started.",
+			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
+			answers: []answered{answers(202, wire.Run{}, "It is stored, and will run."), answers(200, wire.Run{}, "The key was used before, with this body: the run it started.")},
+			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
+		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: reading,
+			params:  []param{statusParam, agentParam, limitParam("20", 100), cursorParam},
+			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
+			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
+		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
+			params: []param{{in: "header", name: "Prefer",
+				about: "`wait=N` holds the answer until the run waits for somebody or is done, at most N seconds (N up to 20)."}},
+			answers: []answered{answers(200, wire.Run{}, "The run as it is now.")},
+			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
+		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or follow a run's events", roles: reading,
+			about: "A page of JSON where the `Accept` header asks for `application/json`; else a stream of server-sent events: what is there, then what comes, " +
+				"each event once and in order. The `id` of an event is its cursor. The stream ends at `turn.ended` when the run is done or waits. " +
+				"Opened again with `Last-Event-ID` it goes on behind that event; at the end of a run that waits it holds, and at the end of one that is done it is 204, " +
+				"so that a browser's EventSource stops.",
+			params: []param{inQuery("after", "A cursor: only events behind it."),
+				limitParam("100", 1000), waitSoLong,
+				{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}},
+				{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}},
+			answers: []answered{answers(200, wire.EventPage{}, "One page."),
+				{status: 200, of: "", media: mediaStream, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
+				answers(204, nil, "Of a stream: the run is done, and all of it was read.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
+	}
+}
+
+func (a *api) steeringRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Answer calls that wait", roles: deciding,
+			about: "One decision, or several that are answered one by one. The same decision may be sent again; of two different ones the first counts. " +
+				"Without `decision_id`, the rest of the decision is its name.",
+			body: takes(either{wire.Decision{}, wire.Decisions{}}),
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
+				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "It was made before (`same: true`), or the answers to several.")},
+			codes: decisionCodes, serve: a.decide},
+		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "End a run", roles: mastering, body: mayTake(struct{}{}),
+			about:   "The run ends at its next commit, or at once if it sleeps. What waits is not run any more.",
+			answers: []answered{answers(202, wire.Run{}, "Stored.")},
+			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeInboxFull}, serve: a.cancelRun},
+		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Pause a run after its next commit", roles: mastering,
+			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Stored.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull}, serve: a.interruptRun},
+		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Let an interrupted run go on", roles: deciding,
+			body:    mayTake(wire.ResumeRequest{}),
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored."), answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
+			codes:   append([]frontend.Code{frontend.CodeNotWaiting}, decisionCodes...), serve: a.resumeRun},
+		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Go on with a run that failed", roles: starting, paced: true,
+			about: "A new run in the same thread, from the last commit, with fresh budgets.",
+			body:  mayTake(struct{}{}), params: []param{keyHeader},
+			answers: []answered{answers(202, wire.Run{}, "It is stored, and will run."), answers(200, wire.Run{}, "It was asked for before: the run it started.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
+				frontend.CodeIdempotencyMismatch, codeRateLimited}, serve: a.retryRun},
+	}
+}
+
+func (a *api) threadRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a conversation's newest state", roles: reading,
+			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
+			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
+		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "Read a conversation, oldest first", roles: reading,
+			params: []param{limitParam("200", 1000), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
+		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
+			about: "A new turn: a new run, or more for the run that is open, as `on_pending` says.",
+			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
+			answers: []answered{answers(202, wire.Run{}, "Stored; the run that has it."), answers(200, wire.Run{}, "The key was used before, with this body.")},
+			codes:   startCodes, serve: a.sendMessage},
+		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
+			params: []param{statusParam, agentParam, limitParam("20", 100), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
+	}
+}
+
+func (a *api) otherRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List what waits for an answer, over all runs", roles: seeing,
+			about:  "The inbox of people and bots, longest waiting first.",
+			params: []param{agentParam, limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
+		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List what can be run", roles: reading,
+			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All of them.")}, serve: a.listAgents},
+		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent, its tools and their schemas", roles: reading,
+			answers: []answered{answers(200, wire.Agent{}, "The version that new runs start with.")},
+			codes:   []frontend.Code{frontend.CodeAgentNotFound}, serve: a.readAgent},
+		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Ask whether the server is there",
+			answers: []answered{answers(200, wire.Health{}, "It is.")}, serve: a.health},
+		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read this API as an OpenAPI document",
+			answers: []answered{answers(200, map[string]any{}, "OpenAPI 3.1.")}, serve: a.openapi},
+	}
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// sites are the origins whose pages may call from a browser. To all others a browser shows no answer (no CORS headers), and
+// what one of their pages sends is refused before anything is done.
+type sites struct {
+	origins []string
+	same    *http.CrossOriginProtection
+}
+
+func newSites(origins []string, answer func(http.ResponseWriter, *http.Request, error)) (sites, error) {
+	s := sites{origins: origins, same: http.NewCrossOriginProtection()}
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			return s, fmt.Errorf("%q is no origin; write it as https://host or https://host:port, with nothing behind", origin)
+		}
+		if err := s.same.AddTrustedOrigin(origin); err != nil {
+			return s, fmt.Errorf("%q is no origin: %w", origin, err)
+		}
+	}
+	s.same.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
+	}))
+	return s, nil
+}
+
+// What a page may send and see beyond what browsers let every page.
+const (
+	corsMethods = "GET, POST"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer"
+	corsExposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate"
+	corsMaxAge  = "600"
+)
+
+func (s sites) guard(next http.Handler) http.Handler {
+	next = s.same.Handler(next)
+	if len(s.origins) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Add("Vary", "Origin")
+		origin := r.Header.Get("Origin")
+		if slices.Contains(s.origins, origin) {
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", corsExposed)
+			if isPreflight(r) {
+				h.Set("Access-Control-Allow-Methods", corsMethods)
+				h.Set("Access-Control-Allow-Headers", corsHeaders)
+				h.Set("Access-Control-Max-Age", corsMaxAge)
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && strings.TrimSpace(r.Header.Get("Access-Control-Request-Method")) != ""
+}

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+const (
+	mediaStream = "text/event-stream"
+	mediaJSON   = "application/json"
+)
+
+// streamPage is how many events are read at once.
+const streamPage = 100
+
+func (a *api) events(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept")
+	if wantsJSON(r) {
+		return a.eventPage(w, r)
+	}
+	return a.eventStream(w, r)
+}
+
+// wantsJSON says whether the caller asks for JSON before, or in place of, a stream.
+func wantsJSON(r *http.Request) bool {
+	weights := map[string]float64{}
+	for _, header := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(header, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			weights[media] = 1
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+				weights[media] = q
+			}
+		}
+	}
+	return weights[mediaJSON] > weights[mediaStream]
+}
+
+// eventStream sends what is there and then what comes:
+//
+//	events ... turn.ended   the run is done or waits: the stream ends
+//	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
+//	reopened at the end     204
+//
+// Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the reader goes on.
+func (a *api) eventStream(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.newFeed(w, r)
+	if err != nil {
+		return err
+	}
+	leave, err := a.streams.enter(principal(r).Tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"), frontend.EventQuery{After: f.after, Limit: streamPage})
+	if err != nil {
+		return err
+	}
+	if page.Done && len(page.Items) == 0 && f.after != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	f.begin()
+	f.run(r, page)
+	return nil
+}
+
+// feed is one open stream.
+type feed struct {
+	api    *api
+	w      http.ResponseWriter
+	out    *http.ResponseController
+	after  string // the cursor of what was sent last
+	follow bool
+	end    time.Time
+}
+
+func (a *api) newFeed(w http.ResponseWriter, r *http.Request) (*feed, error) {
+	values := r.URL.Query()
+	for _, name := range []string{"wait", "limit"} {
+		if values.Has(name) {
+			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " is for pages, not for a stream; send Accept: application/json"}
+		}
+	}
+	f := &feed{api: a, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(a.limits.StreamLife)}
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		f.after = last
+	}
+	switch values.Get("follow") {
+	case "", "false":
+	case "true":
+		f.follow = true
+	default:
+		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is true or false"}
+	}
+	return f, nil
+}
+
+// begin sends the header, and how soon a reader that lost the stream opens it again.
+func (f *feed) begin() {
+	h := f.w.Header()
+	h.Set("Content-Type", mediaStream)
+	h.Set("X-Accel-Buffering", "no") // of proxies that would hold it back
+	f.w.WriteHeader(http.StatusOK)
+	f.send("retry: 1000\n\n")
+}
+
+// run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
+func (f *feed) run(r *http.Request, page wire.EventPage) {
+	for {
+		if !f.sendPage(page) || f.over(page) || f.stopped(r) {
+			return
+		}
+		if len(page.Items) == 0 && !f.send(": nothing yet\n\n") {
+			return
+		}
+		var err error
+		if page, err = f.next(r); err != nil {
+			if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
+				f.api.logFault(r, err)
+			}
+			return
+		}
+	}
+}
+
+// errLocked: the token is not good any more.
+var errLocked = errors.New("httpapi: the token was taken away")
+
+// next waits for what comes. A token that is taken away ends the stream within a keep-alive.
+func (f *feed) next(r *http.Request) (wire.EventPage, error) {
+	if _, err := f.api.who(r); err != nil {
+		return wire.EventPage{}, errLocked
+	}
+	return f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
+		frontend.EventQuery{After: f.after, Limit: streamPage, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+}
+
+// over says whether what was sent is an end that a reader can take for one.
+func (f *feed) over(page wire.EventPage) bool {
+	if page.Done {
+		return true
+	}
+	n := len(page.Items)
+	return page.Waiting && !f.follow && n > 0 && page.Items[n-1].Type == "turn.ended"
+}
+
+func (f *feed) stopped(r *http.Request) bool {
+	select {
+	case <-f.api.stopping:
+		return true
+	case <-r.Context().Done():
+		return true
+	default:
+		return !f.api.clock.Now().Before(f.end)
+	}
+}
+
+func (f *feed) sendPage(page wire.EventPage) bool {
+	var buf bytes.Buffer
+	for _, e := range page.Items {
+		data, err := json.Marshal(e)
+		if err != nil {
+			return false
+		}
+		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
+		f.after = e.Cursor
+	}
+	return buf.Len() == 0 || f.send(buf.String())
+}
+
+// send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.
+func (f *feed) send(text string) (ok bool) {
+	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime)) // where there is a connection to set it on
+	if _, err := f.w.Write([]byte(text)); err != nil {
+		return false
+	}
+	return f.out.Flush() == nil
+}

@@ -1,0 +1,117 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// lookAgain is how long a file of tokens that was looked at counts as unchanged.
+const lookAgain = time.Second
+
+// tokens are the keys of a file, read again when it changes: whoever takes a token out need not restart anything. Safe for
+// concurrent use.
+type tokens struct {
+	file  string
+	clock engine.Clock
+	log   *slog.Logger
+
+	// joined is told of the tenants of a file that was read again. Nil tells nobody.
+	joined func(ctx context.Context, tenant string) error
+
+	mu     sync.Mutex
+	keys   access.Keys
+	looked time.Time
+	seen   version
+}
+
+// version is what a file is known by without being read.
+type version struct {
+	changed time.Time
+	size    int64
+}
+
+// openTokens reads the file. At the start everything in it must be right, and somebody must be let in.
+func openTokens(file string, clock engine.Clock, log *slog.Logger) (*tokens, error) {
+	t := &tokens{file: file, clock: clock, log: log}
+	seen, err := t.version()
+	if err != nil {
+		return nil, fmt.Errorf("reading the tokens: %w", err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the tokens: %w", err)
+	}
+	keys, err := access.Parse(file, text)
+	if err == nil && len(keys.Grants()) == 0 {
+		err = fmt.Errorf("%s holds no token; make one with: dormouse tokens add NAME --file %s", file, file)
+	}
+	t.keys, t.seen, t.looked = keys, seen, clock.Now()
+	return t, err
+}
+
+func (t *tokens) version() (version, error) {
+	info, err := os.Stat(t.file)
+	if err != nil {
+		return version{}, err
+	}
+	return version{info.ModTime(), info.Size()}, nil
+}
+
+// tenants are those of the tokens there are, and the one of callers without.
+func (t *tokens) tenants() []string {
+	if t == nil {
+		return []string{access.Tenant}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append(t.keys.Tenants(), access.Tenant)
+}
+
+// Find implements the port of the API. While the file cannot be read nobody is let in, and nobody is told that his token is wrong.
+func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := t.clock.Now(); now.Sub(t.looked) >= lookAgain || now.Before(t.looked) {
+		if err := t.refresh(ctx); err != nil {
+			t.log.ErrorContext(ctx, "the file of tokens cannot be read; nobody is let in", "error", err)
+			return access.Principal{}, false, errors.Join(engine.ErrUnavailable, err)
+		}
+		t.looked = now
+	}
+	p, ok := t.keys.Find(token)
+	return p, ok, nil
+}
+
+// refresh reads the file again if it is not the one that was read. A wrong line lets nobody in; the others count.
+func (t *tokens) refresh(ctx context.Context) error {
+	seen, err := t.version()
+	if err != nil || seen == t.seen {
+		return err
+	}
+	text, err := os.ReadFile(t.file)
+	if err != nil {
+		return err
+	}
+	keys, wrong := access.Parse(t.file, text)
+	if wrong != nil {
+		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let nobody in", "error", wrong)
+	}
+	for _, tenant := range keys.Tenants() {
+		if t.joined == nil {
+			break
+		}
+		if err := t.joined(ctx, tenant); err != nil {
+			return err
+		}
+	}
+	t.keys, t.seen = keys, seen
+	return nil
+}
