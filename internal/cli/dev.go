@@ -20,7 +20,7 @@ func (a *app) devCommand() *cobra.Command {
 		Short: "Serve agents on this machine",
 		Long: `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
 runs that wait or are due go on at the next start. A kill at any moment loses nothing.
-An address that other machines can reach needs --tokens.`,
+An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.`,
 		Example: `  dormouse dev --agents examples/refund-desk
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json`,
 		Args: takes(0, 0),
@@ -31,6 +31,9 @@ An address that other machines can reach needs --tokens.`,
 			if err := atLeastOne("--workers", o.Workers); err != nil {
 				return err
 			}
+			if o.Limits.StartsPerSecond < 0 {
+				return usagef("--starts-per-second must not be negative")
+			}
 			return a.serve(cmd, o)
 		},
 	}
@@ -39,7 +42,9 @@ An address that other machines can reach needs --tokens.`,
 	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
 	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
-	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, one a line")
+	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
+	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
+	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages and retries that each tenant may send, over time; 0 is no limit")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd
 }
