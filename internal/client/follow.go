@@ -46,7 +46,19 @@ type follower struct {
 // errOver: there is nothing more to follow.
 var errOver = errors.New("client: the run is done or waits")
 
+func ignoreOver(err error) error {
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
 func (f *follower) follow(ctx context.Context) error {
+	if f.after != "" { // a stream would be held where the reader has seen all
+		if err := f.rests(ctx); err != nil {
+			return ignoreOver(err)
+		}
+	}
 	for failed := 0; ; {
 		before := f.after
 		refused, err := f.round(ctx)

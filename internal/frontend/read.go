@@ -208,6 +208,7 @@ type EventQuery struct {
 	After string        // where to go on, as an earlier page said; empty from the first
 	Limit int           // at most so many
 	Wait  time.Duration // how long to wait if there is none yet
+	Rest  bool          // a run that waits for an answer is not waited for either
 }
 
 // Events reads a page of a run's committed events. A reader that goes on from Next misses none and sees none twice.
@@ -216,7 +217,7 @@ func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuer
 	err := f.until(ctx, q.Wait, func() (bool, error) {
 		var err error
 		page, err = f.events(ctx, c, run, q)
-		return page.Done || len(page.Items) > 0, err
+		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err
 	})
 	return page, err
 }
@@ -236,12 +237,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 		return wire.EventPage{}, err
 	}
 	all := at.seq > p.record.Seq
-	return wire.EventPage{Items: items, Next: at.String(), Done: all && p.record.Status == core.RunDone, Waiting: all && rests(p)}, nil
-}
-
-// rests says whether the run waits and has not got an answer that it has yet to take up.
-func rests(p place) bool {
-	return p.current && p.record.Status == core.RunWaiting && len(p.head.Inbox) == 0
+	return wire.EventPage{Items: items, Next: at.String(), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
 }
 
 func eventsOf(s core.Segment) []wire.Event {

@@ -23,12 +23,15 @@ const (
 	// encoding/json stops at 10,000.
 	maxDepth = 256
 
-	// allBodies bounds the bytes of bodies that are being read at once, of all callers; smallBody is what each may send regardless.
+	// allBodies bounds the bytes of bodies that are being read and checked at once, of all callers; smallBody is what each may send
+	// regardless.
 	allBodies = 32 << 20
 	smallBody = 16 << 10
+
+	checkWait = time.Second // for a large body to be checked
 )
 
-// inFlight counts the bytes of bodies that are being read. It is one for the process, as its memory is.
+// inFlight counts the bytes of bodies that are being read and checked. It is one for the process, as its memory is.
 var inFlight atomic.Int64
 
 // checking is held while a large body is checked: a text can be many times its size in memory for that while.
@@ -61,34 +64,45 @@ func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return nil, err
+	if errors.Is(err, errCrowded) {
+		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
+			Detail: "too many large bodies are being sent; nothing was stored, send it again"}
 	}
-	if len(raw) > smallBody {
-		checking <- struct{}{}
-		defer func() { <-checking }()
-	}
-	return raw, checkJSON(raw)
+	return raw, err
 }
 
-// readAll reads a body, and refuses a large one while too many others are being read: those who send slowly, and many at once, would
-// else decide how much memory is used.
-func readAll(r io.Reader) ([]byte, error) {
+// readAll reads a body and checks it. A large one is refused while too many others are at that: those who send slowly, and many at once,
+// would else decide how much memory is used, and how long others wait.
+func readAll(r io.Reader) (json.RawMessage, error) {
 	counted := &countedReader{r: r}
 	defer func() { inFlight.Add(-int64(counted.n)) }()
 	raw, err := io.ReadAll(counted)
-	switch {
-	case err == nil:
-		return raw, nil
-	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
-	case errors.Is(err, errCrowded):
-		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
-			Detail: "too many large bodies are being sent; nothing was stored, send it again"}
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, malformed("the body comes too slowly")
+	if err != nil {
+		return nil, unreadable(err)
 	}
-	return nil, malformed("the body ends too early")
+	if len(raw) <= smallBody {
+		return raw, checkJSON(raw)
+	}
+	select {
+	case checking <- struct{}{}:
+		defer func() { <-checking }()
+		return raw, checkJSON(raw)
+	case <-time.After(checkWait):
+		return nil, errCrowded
+	}
+}
+
+// unreadable says why a body could not be read to its end.
+func unreadable(err error) error {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	case errors.Is(err, errCrowded):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return malformed("the body comes too slowly; send all of it at once")
+	}
+	return malformed("the body ends too early")
 }
 
 var errCrowded = errors.New("httpapi: too many bodies are being read")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -24,6 +25,7 @@ type server struct {
 	t      *testing.T
 	url    string
 	worker frontendtest.Worker
+	http   *http.Client // holds every exchange against the OpenAPI document, as client does
 	client *client.Client
 }
 
@@ -33,6 +35,7 @@ type settings struct {
 	options func(*httpapi.Options)
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
+	front   func(*frontend.Options)
 }
 
 func newServer(t *testing.T, s settings) *server {
@@ -51,8 +54,12 @@ func newServer(t *testing.T, s settings) *server {
 	if s.catalog == nil {
 		s.catalog = frontendtest.NewCatalog("desk")
 	}
-	front := frontend.New(frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
-	opts := httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3"}
+	asked := frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
+		Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }}
+	if s.front != nil {
+		s.front(&asked)
+	}
+	opts := httpapi.Options{Frontend: frontend.New(asked), Clock: clock, Version: "v1.2.3"}
 	if s.token != "" {
 		s.grants = append(s.grants, grant("test", access.Tenant, s.token, access.Admin))
 	}
@@ -68,7 +75,8 @@ func newServer(t *testing.T, s settings) *server {
 	}
 	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
-	return &server{t: t, url: listener.URL, client: client.New(listener.URL, s.token, listener.Client()),
+	checked := &http.Client{Transport: contract.Transport(t, listener.Client().Transport)}
+	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, s.token, checked),
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
 }
 
@@ -124,7 +132,7 @@ func (s *server) send(method, path, body string, change ...func(*http.Request)) 
 	for _, c := range change {
 		c(req)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.http.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

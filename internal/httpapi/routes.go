@@ -32,6 +32,7 @@ type param struct {
 	in, name, about string
 	number          bool // a whole number, not negative; else text
 	most            int  // of a number: more is taken for this
+	longest         int  // of text: in bytes
 	one             []string
 }
 
@@ -43,10 +44,11 @@ type body struct {
 
 // answered is one way in which a call succeeds.
 type answered struct {
-	status int
-	of     any // nil: no content
-	about  string
-	media  string // application/json if empty
+	status  int
+	of      any // nil: no content
+	about   string
+	media   string   // application/json if empty
+	headers []string // those that say something
 }
 
 // either stands for one of some types.
@@ -58,12 +60,18 @@ func mayTake(of any) *body { return &body{of: of, optional: true} }
 
 func inQuery(name, about string) param { return param{in: "query", name: name, about: about} }
 
+// started says where the run is that the answer shows.
+func started(status int, about string) answered {
+	return answered{status: status, of: wire.Run{}, about: about, headers: []string{"Location"}}
+}
+
 func answers(status int, of any, about string) answered {
 	return answered{status: status, of: of, about: about}
 }
 
 var (
-	keyHeader  = param{in: "header", name: "Idempotency-Key", about: "The caller's key: the same key with the same body has the effect of one request, and is answered with 200."}
+	keyHeader = param{in: "header", name: "Idempotency-Key", longest: 255,
+		about: "The caller's key, at most 255 bytes: the same key with the same body has the effect of one request, and is answered with 200."}
 	waitSoLong = param{in: "query", name: "wait", number: true, most: 20,
 		about: "Seconds to hold the answer while there is nothing to tell."}
 	cursorParam = inQuery("cursor", "`next` of the page before.")
@@ -104,7 +112,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: starting, paced: true,
 			about: "Stores the input and answers at once. With a key it may be sent again: one run is started.",
 			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
-			answers: []answered{answers(202, wire.Run{}, "It is stored, and will run."), answers(200, wire.Run{}, "The key was used before, with this body: the run it started.")},
+			answers: []answered{started(202, "It is stored, and will run."), started(200, "The key was used before, with this body: the run it started.")},
 			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
 		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: reading,
 			params:  []param{statusParam, agentParam, limitParam("20", 100), cursorParam},
@@ -113,7 +121,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
 			params: []param{{in: "header", name: "Prefer",
 				about: "`wait=N` holds the answer until the run waits for somebody or is done, at most N seconds (N up to 20)."}},
-			answers: []answered{answers(200, wire.Run{}, "The run as it is now.")},
+			answers: []answered{{status: 200, of: wire.Run{}, about: "The run as it is now.", headers: []string{"Preference-Applied"}}},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
 		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or follow a run's events", roles: reading,
 			about: "A page of JSON where the `Accept` header asks for `application/json`; else a stream of server-sent events: what is there, then what comes, " +
@@ -125,7 +133,7 @@ func (a *api) runRoutes() []route {
 				{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}},
 				{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
-				{status: 200, of: "", media: mediaStream, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
+				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
 				answers(204, nil, "Of a stream: the run is done, and all of it was read.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
 	}
@@ -154,7 +162,7 @@ func (a *api) steeringRoutes() []route {
 		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Go on with a run that failed", roles: starting, paced: true,
 			about: "A new run in the same thread, from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
-			answers: []answered{answers(202, wire.Run{}, "It is stored, and will run."), answers(200, wire.Run{}, "It was asked for before: the run it started.")},
+			answers: []answered{started(202, "It is stored, and will run."), started(200, "It was asked for before: the run it started.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
 				frontend.CodeIdempotencyMismatch, codeRateLimited}, serve: a.retryRun},
 	}
@@ -171,7 +179,7 @@ func (a *api) threadRoutes() []route {
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
 			about: "A new turn: a new run, or more for the run that is open, as `on_pending` says.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
-			answers: []answered{answers(202, wire.Run{}, "Stored; the run that has it."), answers(200, wire.Run{}, "The key was used before, with this body.")},
+			answers: []answered{started(202, "Stored; the run that has it."), started(200, "The key was used before, with this body.")},
 			codes:   startCodes, serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
 			params: []param{statusParam, agentParam, limitParam("20", 100), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},

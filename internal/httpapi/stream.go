@@ -52,7 +52,7 @@ func wantsJSON(r *http.Request) bool {
 
 // eventStream sends what is there and then what comes:
 //
-//	events ... turn.ended   the run is done or waits: the stream ends
+//	events ... turn.ended   the run is done or waits: the stream ends once everything up to there was sent
 //	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
 //	reopened at the end     204
 //
@@ -86,6 +86,7 @@ type feed struct {
 	w      http.ResponseWriter
 	out    *http.ResponseController
 	after  string // the cursor of what was sent last
+	sent   bool   // something was
 	follow bool
 	end    time.Time
 }
@@ -148,7 +149,7 @@ func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 		return wire.EventPage{}, errLocked
 	}
 	return f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: f.after, Limit: streamPage, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+		frontend.EventQuery{After: f.after, Limit: streamPage, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 }
 
 // over says whether what was sent is an end that a reader can take for one.
@@ -156,8 +157,7 @@ func (f *feed) over(page wire.EventPage) bool {
 	if page.Done {
 		return true
 	}
-	n := len(page.Items)
-	return page.Waiting && !f.follow && n > 0 && page.Items[n-1].Type == "turn.ended"
+	return page.Waiting && f.sent && !f.follow
 }
 
 func (f *feed) stopped(r *http.Request) bool {
@@ -179,7 +179,7 @@ func (f *feed) sendPage(page wire.EventPage) bool {
 			return false
 		}
 		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
-		f.after = e.Cursor
+		f.after, f.sent = e.Cursor, true
 	}
 	return buf.Len() == 0 || f.send(buf.String())
 }

@@ -25,7 +25,7 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 		Instructions: d.Instructions, Tools: []wire.Tool{}}
 	for _, t := range d.Tools {
 		spec, _ := rules.Tool(t.Name)
-		shown.Tools = append(shown.Tools, wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters,
+		shown.Tools = append(shown.Tools, wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters, Result: spec.Result,
 			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)})
 	}
 	return shown, nil

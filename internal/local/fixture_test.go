@@ -124,8 +124,13 @@ type running struct {
 
 func (r *rig) start() running {
 	r.t.Helper()
+	return r.startWith(r.options())
+}
+
+func (r *rig) startWith(o Options) running {
+	r.t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.t.Context()))
-	s, err := Start(ctx, r.options())
+	s, err := Start(ctx, o)
 	if err != nil {
 		stop()
 		r.t.Fatal(err)

@@ -1,0 +1,16 @@
+package httpapi
+
+// bodies are examples of what calls take, for the document and for docs/api.md.
+var bodies = []struct{ call, name, about, body string }{
+	{"startRun", "text", "A text", `{"agent":"desk","input":"Refund order A-17, it arrived broken"}`},
+	{"startRun", "narrowed", "With metadata and less rights than the agent has",
+		`{"agent":"desk","input":[{"type":"text","text":"Refund order A-17"}],"metadata":{"ticket":4711},"permissions":{"deny":["wire_*"]},"memory":false}`},
+	{"sendMessage", "text", "A text", `{"input":"And what about order B-02?"}`},
+	{"sendMessage", "queue", "Behind a run that waits", `{"input":[{"type":"text","text":"And what about order B-02?"}],"on_pending":"queue"}`},
+	{"decide", "yes", "A yes to an approval", `{"target":"sus_2_qcxsnhzekczzodc7","action":"resume"}`},
+	{"decide", "edited", "A yes with other arguments", `{"target":"sus_2_qcxsnhzekczzodc7","action":"resume","arguments":{"order":"A-17","amount":60},"reason":"half of it"}`},
+	{"decide", "no", "A no", `{"target":"sus_2_qcxsnhzekczzodc7","action":"cancel","reason":"it was not broken"}`},
+	{"decide", "result", "The result of a client's call", `{"target":"sus_2_qcxsnhzekczzodc7","result":{"city":"Rome"}}`},
+	{"decide", "several", "Several at once", `{"decisions":[{"target":"call_1","action":"resume"},{"target":"call_2","action":"cancel"}]}`},
+	{"resumeRun", "reason", "With a reason", `{"reason":"the shop is open again"}`},
+}

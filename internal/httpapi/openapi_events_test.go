@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// event is one type of event: what it tells, and what its data holds.
+type event struct {
+	of    core.EventType
+	about string
+	data  *jsonschema.Schema // nil: it has none
+}
+
+// events are all types, in the order of a run's life.
+func events(s *shapes) []event {
+	one := func(name string, of *jsonschema.Schema) map[string]*jsonschema.Schema {
+		return map[string]*jsonschema.Schema{name: of}
+	}
+	text, truth := &schema{Type: "string"}, &schema{Type: "boolean"}
+	detail := &schema{Type: "object", Required: []string{"detail"}, Properties: one("detail", text)}
+	call := s.of(reflect.TypeFor[core.CallState]())
+	ended := &schema{AllOf: []*schema{call, {Type: "object", Properties: one("result", &schema{Type: "string", Description: "What the model was told."})}}}
+	return []event{
+		{core.EventRunStatus, "The run's status changed.", s.of(reflect.TypeFor[core.RunState]())},
+		{core.EventTurnStarted, "The run was taken up.", nil},
+		{core.EventStepStarted, "The model is asked.", nil},
+		{core.EventTextEnded, "The model said something.", &schema{Type: "object", Required: []string{"text"}, Properties: one("text", text)}},
+		{core.EventCallReady, "The model asked for a call.", object("call_id", text, "tool_name", text, "arguments", anyValue)},
+		{core.EventCallInvalid, "The call cannot run as the model asked for it; the model is told.", object("call_id", text, "tool_name", text, "detail", text)},
+		{core.EventCallStarted, "The call's body runs; `arguments` are there if somebody edited them.", call},
+		{core.EventCallSuspended, "The call waits for an answer.", s.of(reflect.TypeFor[core.SuspendedCall]())},
+		{core.EventDecisionRecorded, "An answer was taken up.", s.of(reflect.TypeFor[core.DecisionRecord]())},
+		{core.EventCallResuming, "The call goes on with its answer.", call},
+		{core.EventCallSucceeded, "The call ended well.", ended},
+		{core.EventCallFailed, "The call failed; the model is told.", ended},
+		{core.EventCallCancelled, "The call does not run, or not again; the model is told.", ended},
+		{core.EventStateDelta, "Tools and hooks changed the state that they share.", s.of(reflect.TypeFor[core.StateDelta]())},
+		{core.EventStateSnapshot, "That state at the end of a step.", s.of(reflect.TypeFor[core.State]())},
+		{core.EventStepReset, "The model's turn was given up and is asked for again.", object("reason", text, "text", text)},
+		{core.EventStepEnded, "The step is over.", nil},
+		{core.EventHookFailed, "A hook failed; the run goes on.", detail},
+		{core.EventMemoryFailed, "The agent's memory failed; the run goes on.", detail},
+		{core.EventMessageQueued, "A message waits for the end of the run.", object("key", text, "parts", &schema{Types: []string{"array", "null"}})},
+		{core.EventInterruptRecorded, "An interrupt changed nothing: the run was paused already, or ended.", object("id", text, "by", text, "applied", truth)},
+		{core.EventTurnEnded, "The run is done, or waits.", turnEnd()},
+		{core.EventActivationEnded, "The run was put down.", object("activation", millis, "outcome", text, "step", millis)},
+	}
+}
+
+// turnEnd is the data of turn.ended.
+func turnEnd() *jsonschema.Schema {
+	text := &schema{Type: "string"}
+	end := object("status", enumOf("done", "suspended"))
+	end.Properties["reason"], end.Properties["code"], end.Properties["detail"] = reasons.CloneSchemas(), text, text
+	end.Properties["pending"] = &schema{Description: "What the run waits for."}
+	end.PropertyOrder = append(end.PropertyOrder, "reason", "code", "detail", "pending")
+	return end
+}
+
+// object is an object with these members, all of which are there: names and schemas in turn.
+func object(members ...any) *jsonschema.Schema {
+	o := &schema{Type: "object", Properties: map[string]*schema{}}
+	for i := 0; i < len(members); i += 2 {
+		name := members[i].(string)
+		o.Properties[name] = members[i+1].(*schema)
+		o.PropertyOrder = append(o.PropertyOrder, name)
+		o.Required = append(o.Required, name)
+	}
+	return o
+}
+
+// addEvents says what each type of event carries.
+func addEvents(s *shapes, all []event) {
+	of := s.schemas["Event"]
+	for _, e := range all {
+		kind := any(string(e.of))
+		one := &schema{Title: string(e.of), Description: e.about, Properties: map[string]*schema{"type": {Const: &kind}}, PropertyOrder: []string{"type", "data"}}
+		if e.data != nil {
+			one.Properties["data"] = e.data.CloneSchemas()
+			one.Required = []string{"data"}
+		}
+		of.OneOf = append(of.OneOf, one)
+	}
+}

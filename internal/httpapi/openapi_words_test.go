@@ -1,0 +1,303 @@
+package httpapi
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// member is what the document says of one member of a type: a sentence, and a schema where the Go type does not say enough.
+type member struct {
+	about string
+	is    *jsonschema.Schema
+}
+
+type schema = jsonschema.Schema
+
+var (
+	timeSchema = &schema{Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
+		Description: "RFC 3339 in UTC, with milliseconds."}
+	runID     = &schema{Type: "string", Pattern: `^run_.+_[0-9a-z]+$`}
+	threadID  = &schema{Type: "string", Pattern: `^thr_.+$`}
+	susID     = &schema{Type: "string", Pattern: `^sus_[0-9a-z]+_.+$`}
+	anyValue  = &schema{}
+	anObject  = &schema{Type: "object"}
+	aSchema   = &schema{Types: []string{"object", "boolean"}}
+	name255   = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
+	millis    = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	statuses  = words[core.RunStatus]()
+	onPending = enumOf("refuse", "abandon", "queue", "")
+	reasons   = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
+	responses = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
+)
+
+// input is what starts and messages carry.
+var input = &schema{Description: "Text, or a list of content parts.", AnyOf: []*schema{
+	{Type: "string", Pattern: `\S`, Description: "Text that is not blank."},
+	{Type: "array", MinItems: jsonschema.Ptr(1), Items: &schema{Type: "object", Required: []string{"type", "text"}, AdditionalProperties: nothing,
+		PropertyOrder: []string{"type", "text"}, Properties: map[string]*schema{"type": {Const: jsonschema.Ptr[any]("text")}, "text": {Type: "string"}}}},
+}}
+
+var nothing = &schema{Not: &schema{}}
+
+// narrowing are the permissions of one run: docs/agents.md says what its rules mean.
+var narrowing = &schema{Type: "object", Description: "Rules that can only take away.", AdditionalProperties: nothing, PropertyOrder: []string{"block", "deny", "ask", "allow"},
+	Properties: map[string]*schema{"block": ruleList, "deny": ruleList, "ask": ruleList, "allow": ruleList}}
+
+var ruleList = &schema{Types: []string{"array", "null"}, Items: refTo("Rule")}
+
+var rule = &schema{Description: "A tool's name or a pattern; or an object that can say more, as in agent files.", AnyOf: []*schema{
+	{Type: "string", MinLength: jsonschema.Ptr(1)},
+	{Type: "object", Required: []string{"tool"}},
+}}
+
+// abouts says of each component what it is.
+var abouts = map[string]string{
+	"StartRequest":    "What starts a run.",
+	"MessageRequest":  "A new turn of a conversation.",
+	"ResumeRequest":   "May be left out, as may each of its members.",
+	"Nothing":         "No members; the body may be left out.",
+	"Decision":        "An answer to a call that waits. What it must hold depends on the `kind` of the call.",
+	"Decisions":       "Several decisions, answered one by one.",
+	"Run":             "A run as it was when it was read.",
+	"RunPage":         "A page of runs.",
+	"Usage":           "What the model took in and gave out, over the whole run.",
+	"RunError":        "Why a run ended in error.",
+	"Pending":         "A call that waits for an answer.",
+	"Suspension":      "What a decision names as its target, and what to show to the person or program that is asked.",
+	"Approval":        "A call that waits, and the run it belongs to.",
+	"ApprovalPage":    "A page of the inbox.",
+	"DecisionAnswer":  "What became of one decision.",
+	"DecisionAnswers": "What became of each decision, in the order of the request.",
+	"Winner":          "The decision that was first.",
+	"Message":         "One entry of a conversation.",
+	"MessagePage":     "A page of a conversation.",
+	"ToolCall":        "A call that the model asked for.",
+	"Thread":          "A conversation.",
+	"Event":           "One entry of a thread's log. More types may come: pass over those you do not know.",
+	"EventPage":       "A page of events.",
+	"Agent":           "Something that can be run.",
+	"AgentPage":       "All agents.",
+	"Tool":            "A tool of an agent.",
+	"Problem":         "An error answer, RFC 9457. Programs go by `code`, which does not change.",
+	"Health":          "The server is there.",
+	"CallState":       "Where a call stands.",
+	"SuspendedCall":   "A call that begins to wait.",
+	"PendingCall":     "The call as it would run.",
+	"DecisionRecord":  "An answer to a call, as it was taken up.",
+	"RunState":        "The run's new status.",
+	"StateDelta":      "What tools and hooks changed of the state that they share.",
+	"StateOp":         "One change.",
+	"State":           "The state that tools and hooks share, as it is now.",
+}
+
+// inMillis is of the times inside of an event's data.
+const inMillis = "When, in milliseconds since 1970."
+
+// members says of each member what it means, and what it holds where its Go type leaves that open.
+var members = map[string]member{
+	"StartRequest.agent":       {"The agent's name.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"StartRequest.input":       {"What the user says: text, or a list of content parts.", refTo("Input")},
+	"StartRequest.thread_id":   {"The conversation to go on with; left out, a new one begins.", nil},
+	"StartRequest.metadata":    {"Kept and shown with the run; at most 2,048 bytes as compact JSON.", anObject},
+	"StartRequest.on_pending":  {"With a `thread_id` whose run is open: `refuse` (or left out), `abandon` what it waits for, or `queue` behind it.", onPending},
+	"StartRequest.permissions": {"Takes rights away from this run, on top of the agent's own rules; at most 1,024 bytes as compact JSON. The shapes are those of agent files; `allow` may stand there and means nothing.", refTo("Permissions")},
+	"StartRequest.memory":      {"`false` keeps the run out of the agent's memory.", nil},
+
+	"MessageRequest.input":      {"What the user says: text, or a list of content parts.", refTo("Input")},
+	"MessageRequest.on_pending": {"If the run waits for a decision: `refuse` the message (or left out), `abandon` what it waits for, or `queue` behind it.", onPending},
+
+	"ResumeRequest.decision_id": {"The caller's key: a repeat that carries it is known. At most 255 bytes.", name255},
+	"ResumeRequest.reason":      {"Why, for the record.", nil},
+
+	"Decision.decision_id": {"The caller's key, at most 255 bytes. Left out, it is made of the rest, so that a repeat is the same decision.", name255},
+	"Decision.target":      {"A suspension's id; or a call's id, while that call was suspended only once.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"Decision.action":      {"`resume` is a yes, `cancel` a no. Left out, the result says it.", enumOf("resume", "cancel", "")},
+	"Decision.result":      {"The result of a client or input call, or of one whose outcome is unknown. Of an approval, a yes or a no. Any JSON.", anyValue},
+	"Decision.error":       {"In place of a result: the call failed. For an approval it is a no.", nil},
+	"Decision.arguments":   {"With the yes to an approval: the arguments that the call runs with, in place of the model's.", anObject},
+	"Decision.grant":       {"With the yes to an approval: `run` also allows the later calls of this run that the same rule would ask about.", enumOf(string(core.GrantRun), "")},
+	"Decision.reason":      {"Why, for the record; the model is told of a no's reason.", nil},
+
+	"Decisions.decisions": {"1 to 100 of them.", &schema{Type: "array", Items: refTo("Decision"), MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(maxDecisions)}},
+
+	"Run.id":             {"Opaque, with the prefix `run_`.", runID},
+	"Run.thread_id":      {"The conversation it belongs to.", threadID},
+	"Run.agent":          {"The agent's name.", nil},
+	"Run.agent_version":  {"A digest of the agent's definition; the run keeps it to its end.", nil},
+	"Run.status":         {"Where it is.", statuses},
+	"Run.reason":         {"Why it ended; null until it is done.", orNull(reasons.CloneSchemas())},
+	"Run.code":           {"Of a run that ended `stopped` or `blocked`: which rule.", nil},
+	"Run.detail":         {"A sentence beside `code`.", nil},
+	"Run.steps":          {"How many turns of the model are committed.", nil},
+	"Run.activations":    {"How often it was taken up.", nil},
+	"Run.resumes":        {"How many decisions it went on with.", nil},
+	"Run.usage":          {"Tokens.", nil},
+	"Run.output":         {"The final text, or the value given to `finish`; null if there is none.", anyValue},
+	"Run.response_state": {"How the agent says it ended; null unless it is done.", orNull(responses.CloneSchemas())},
+	"Run.error":          {"Set if `reason` is `error`.", nil},
+	"Run.retry_of":       {"The run that this one goes on from.", orNull(runID.CloneSchemas())},
+	"Run.metadata":       {"As it was given.", anObject},
+	"Run.pending":        {"The calls that wait for an answer.", nil},
+	"Run.queued":         {"How many messages wait for the end of this run.", nil},
+	"Run.created_at":     {"When it was started.", nil},
+	"Run.updated_at":     {"When it changed last.", nil},
+
+	"Usage.input_tokens":  {"Taken in.", nil},
+	"Usage.output_tokens": {"Given out.", nil},
+
+	"RunError.code":   {"What went wrong.", nil},
+	"RunError.detail": {"A sentence.", nil},
+
+	"Pending.call_id":     {"The call's id.", nil},
+	"Pending.tool":        {"The tool; empty where the run as a whole was interrupted.", nil},
+	"Pending.arguments":   {"Those it would run with.", anyValue},
+	"Pending.kind":        {"Who is expected to answer: a person who allows it (`approval`), a program that runs it (`client`), somebody who tells something (`input`), a person who knows what happened (`unknown_outcome`), somebody who lets the run go on (`interrupt`).", words[core.Kind]()},
+	"Pending.suspension":  {"What to answer.", nil},
+	"Pending.resume_mode": {"How the answer becomes a result.", words[core.ResumeMode]()},
+	"Pending.deadline":    {"When it is decided without an answer. No such member: never.", nil},
+	"Pending.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
+
+	"Suspension.id":              {"Opaque, with the prefix `sus_`.", susID},
+	"Suspension.action":          {"What is asked for.", nil},
+	"Suspension.message":         {"Why, for people.", nil},
+	"Suspension.response_schema": {"A JSON Schema that the result must fit.", aSchema},
+
+	"Approval.run_id":    {"The run that waits.", runID},
+	"Approval.thread_id": {"Its conversation.", threadID},
+	"Approval.agent":     {"Its agent.", nil},
+	"Approval.since":     {"Since when it waits.", nil},
+
+	"DecisionAnswer.status":      {"The HTTP status that it would have had alone.", millis},
+	"DecisionAnswer.code":        {"`accepted`, `already_decided`, or the code of a problem.", nil},
+	"DecisionAnswer.detail":      {"A sentence, of a refusal.", nil},
+	"DecisionAnswer.target":      {"As it was sent.", nil},
+	"DecisionAnswer.call_id":     {"The call that was answered.", nil},
+	"DecisionAnswer.decision_id": {"The caller's key, or the one that was made.", nil},
+	"DecisionAnswer.same":        {"With `already_decided`: whether it was this decision.", nil},
+	"DecisionAnswer.applied":     {"Whether it took effect; left out while that is open.", nil},
+	"DecisionAnswer.winner":      {"The decision that was first, if it was another.", nil},
+	"DecisionAnswers.answers":    {"One for each decision.", nil},
+
+	"Winner.decision_id": {"Its key.", nil},
+	"Winner.action":      {"What it said.", words[core.ResumeAction]()},
+	"Winner.result":      {"Its result.", anyValue},
+	"Winner.error":       {"Its error.", nil},
+	"Winner.reason":      {"Its reason.", nil},
+
+	"Message.run_id":     {"The run it belongs to.", runID},
+	"Message.role":       {"Who says it.", enumOf(string(core.RoleUser), string(core.RoleAssistant), string(core.RoleTool))},
+	"Message.text":       {"What is said; of a tool, its result.", nil},
+	"Message.tool_calls": {"The calls that the model asks for.", nil},
+	"Message.call_id":    {"Of a tool's message: the call that it answers.", nil},
+	"Message.tool":       {"Of a tool's message: the tool.", nil},
+	"Message.error":      {"Whether the result tells of a failure.", nil},
+	"Message.pending":    {"It stands where the call waited; the result comes later.", nil},
+	"Message.at":         {"When it was committed.", nil},
+
+	"ToolCall.id":        {"The call's id.", nil},
+	"ToolCall.name":      {"The tool.", nil},
+	"ToolCall.arguments": {"As the model wrote them; text that is no JSON is shown as a text.", anyValue},
+
+	"Thread.id":     {"Opaque, with the prefix `thr_`.", threadID},
+	"Thread.agent":  {"The agent of its newest run.", nil},
+	"Thread.run_id": {"Its newest run.", runID},
+	"Thread.status": {"The status of that run.", statuses},
+
+	"Event.seq":       {"Numbered without gaps in each thread.", nil},
+	"Event.run_id":    {"The run it happened to.", runID},
+	"Event.thread_id": {"Its conversation.", threadID},
+	"Event.turn":      {"Counts what a user said.", nil},
+	"Event.step":      {"Counts the model's turns.", nil},
+	"Event.at":        {"When it was committed.", nil},
+	"Event.type":      {"What happened.", nil},
+	"Event.data":      {"More of it; what it holds depends on `type`.", anyValue},
+	"Event.cursor":    {"Where a reader goes on behind this event.", nil},
+
+	"Agent.name":         {"Its name.", nil},
+	"Agent.version":      {"A digest of its definition.", nil},
+	"Agent.description":  {"What it is for.", nil},
+	"Agent.model":        {"Whose model it asks.", nil},
+	"Agent.instructions": {"What the model is told first.", nil},
+	"Agent.tools":        {"What it may call.", nil},
+
+	"Tool.name":        {"Its name.", nil},
+	"Tool.description": {"What it does.", nil},
+	"Tool.parameters":  {"A JSON Schema of its arguments.", aSchema},
+	"Tool.result":      {"Of a client tool: a JSON Schema of what the caller answers.", aSchema},
+	"Tool.delivery":    {"Whether it may run twice if a process is lost.", words[core.Delivery]()},
+	"Tool.client":      {"Whoever calls this API runs it.", nil},
+	"Tool.permission":  {"What the agent's rules say of it; `conditional` if that depends on the arguments.", nil},
+
+	"Page.items": {"The entries.", nil},
+	"Page.next":  {"The cursor of the next page; left out on the last one.", nil},
+
+	"EventPage.items":   {"The events.", nil},
+	"EventPage.next":    {"Always: where to go on.", nil},
+	"EventPage.done":    {"The run is over, and all of it was shown.", nil},
+	"EventPage.waiting": {"The run waits for an answer, and all of it was shown.", nil},
+
+	"Problem.type":         {"Always `about:blank`.", &schema{Const: jsonschema.Ptr[any]("about:blank")}},
+	"Problem.title":        {"A few words.", nil},
+	"Problem.status":       {"The HTTP status.", nil},
+	"Problem.code":         {"What is wrong, for programs.", nil},
+	"Problem.detail":       {"A sentence that is safe to show.", nil},
+	"Problem.run_id":       {"With `run_open`: the run that is in the way.", nil},
+	"DecisionExtra.same":   {"With `already_decided`: false, since another decision was first.", nil},
+	"DecisionExtra.winner": {"With `already_decided`: that decision.", nil},
+
+	"CallState.call_id":      {"The call's id.", nil},
+	"CallState.tool_name":    {"The tool.", nil},
+	"CallState.arguments":    {"Those that run, if they are not the model's.", anyValue},
+	"CallState.status":       {"Where the call is now.", nil},
+	"CallState.resume_token": {"Not used.", nil},
+	"CallState.resume":       {"Not used.", anyValue},
+	"CallState.scratch":      {"Not used.", anyValue},
+	"CallState.updated_at":   {inMillis, nil},
+
+	"SuspendedCall.call_id":     {"The call's id.", nil},
+	"SuspendedCall.tool_name":   {"The tool.", nil},
+	"SuspendedCall.arguments":   {"As the model wrote them.", anyValue},
+	"SuspendTicket.suspension":  {"What to answer.", nil},
+	"SuspendTicket.pending":     {"What is shown.", nil},
+	"SuspendTicket.resume_mode": {"How the answer becomes a result.", nil},
+	"SuspendedCall.kind":        {"Who is expected to answer.", nil},
+	"SuspendedCall.deadline":    {"When it is decided without an answer, in milliseconds since 1970.", nil},
+	"SuspendedCall.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
+
+	"PendingCall.id":        {"The call's id.", nil},
+	"PendingCall.name":      {"The tool.", nil},
+	"PendingCall.arguments": {"Those it would run with.", anyValue},
+
+	"DecisionRecord.call_id":    {"The call that was answered.", nil},
+	"DecisionRecord.suspension": {"The suspension that was answered.", nil},
+	"DecisionRecord.digest":     {"Of what the decision says.", nil},
+	"DecisionRecord.by":         {"Who answered.", nil},
+	"DecisionRecord.applied":    {"Whether it took effect.", nil},
+	"DecisionRecord.timed_out":  {"Nobody answered; the deadline did.", nil},
+	"DecisionRecord.late":       {"It came after the deadline and changes nothing.", nil},
+	"Resume.decision_id":        {"Its key.", nil},
+	"Resume.action":             {"What it says.", nil},
+	"Resume.result":             {"Its result.", anyValue},
+	"Resume.error":              {"Its error.", nil},
+	"Resume.reason":             {"Its reason.", nil},
+	"Resume.arguments":          {"Edited arguments.", anyValue},
+	"Resume.grant":              {"What else it allows.", nil},
+	"Resume.updated_at":         {inMillis, nil},
+
+	"RunState.id":          {"The run.", runID},
+	"RunState.status":      {"Its status.", nil},
+	"RunState.done_reason": {"Why it ended; null until it is done.", nil},
+	"RunState.updated_at":  {inMillis, nil},
+
+	"StateDelta.ops": {"In order.", nil},
+	"StateOp.scope":  {"Whose state; left out, the run's.", nil},
+	"StateOp.key":    {"Which entry.", nil},
+	"StateOp.op":     {"What is done to it.", nil},
+	"StateOp.value":  {"What is set, added or inserted.", anyValue},
+	"State.run":      {"The run's.", nil},
+	"State.thread":   {"The conversation's, over all its runs.", nil},
+
+	"Health.status":  {"Always `ok`.", &schema{Const: jsonschema.Ptr[any]("ok")}},
+	"Health.version": {"Of the program.", nil},
+}
