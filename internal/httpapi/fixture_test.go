@@ -8,11 +8,13 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
@@ -33,6 +35,7 @@ type settings struct {
 	token   string // admin of the tenant "default", beside those of grants
 	grants  []access.Grant
 	options func(*httpapi.Options)
+	clock   engine.Clock // of the API and what is behind it; nil: one whose waits are over at once
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
 	front   func(*frontend.Options)
@@ -54,12 +57,15 @@ func newServer(t *testing.T, s settings) *server {
 	if s.catalog == nil {
 		s.catalog = frontendtest.NewCatalog("desk")
 	}
-	asked := frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
+	if s.clock == nil {
+		s.clock = clock
+	}
+	asked := frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: s.clock, Random: random,
 		Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }}
 	if s.front != nil {
 		s.front(&asked)
 	}
-	opts := httpapi.Options{Frontend: frontend.New(asked), Clock: clock, Version: "v1.2.3"}
+	opts := httpapi.Options{Frontend: frontend.New(asked), Clock: s.clock, Version: "v1.2.3"}
 	if s.token != "" {
 		s.grants = append(s.grants, grant("test", access.Tenant, s.token, access.Admin))
 	}
@@ -78,6 +84,29 @@ func newServer(t *testing.T, s settings) *server {
 	checked := &http.Client{Transport: contract.Transport(t, listener.Client().Transport)}
 	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, s.token, checked),
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
+}
+
+// startAs starts a run for the tenant of another token.
+func (s *server) startAs(token string) (run wire.Run) {
+	s.t.Helper()
+	got := s.send("POST", "/v1/runs", `{"agent":"desk","input":"refund A-17"}`, header("Authorization", "Bearer "+token))
+	if err := json.Unmarshal([]byte(got.text), &run); err != nil || run.ID == "" {
+		s.t.Fatal(got.text, err)
+	}
+	return run
+}
+
+// changing are keys that are good until they are forgotten.
+type changing struct {
+	access.Keys
+	gone atomic.Bool
+}
+
+func (c *changing) forget() { c.gone.Store(true) }
+
+func (c *changing) Find(_ context.Context, token string) (access.Principal, bool, error) {
+	p, ok := c.Keys.Find(token)
+	return p, ok && !c.gone.Load(), nil
 }
 
 // keys are those of a test, which do not change.
