@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
 
 // idle is how long a worker waits before it looks for messages of other processes. Those of this process wake it at once.
@@ -87,6 +88,13 @@ func (p *pool) wait(ctx context.Context) {
 	case <-woken:
 	case <-p.arrived:
 	}
+}
+
+// reminder sends the sweep's wake-ups: those of threads that somebody is about to wake anyway are left out.
+type reminder struct{ queue *sqlite.DB }
+
+func (r reminder) Send(ctx context.Context, w engine.Wakeup, _ time.Duration) error {
+	return r.queue.Remind(ctx, w)
 }
 
 // sweep wakes what is due, every period, until ctx ends.

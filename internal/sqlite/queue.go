@@ -17,6 +17,18 @@ func (db *DB) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) er
 	return exec(ctx, db, func(t *tx) error { return t.send(w, db.now()+delay.Milliseconds()) })
 }
 
+// Remind is Send unless a wake-up for the thread stands in the queue that somebody may receive now: it will be enough. Reminders
+// that are sent while workers are behind would only put them further behind.
+func (db *DB) Remind(ctx context.Context, w engine.Wakeup) error {
+	const query = `INSERT INTO queue (tenant, thread, visible_at) SELECT ?1, ?2, ?3
+		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND visible_at <= ?3)`
+	return exec(ctx, db, func(t *tx) error {
+		_, err := t.exec(query, w.Tenant, w.Thread, db.now())
+		t.arrived = true
+		return err
+	})
+}
+
 func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
 	_, err := t.exec("INSERT INTO queue (tenant, thread, visible_at) VALUES (?, ?, ?)", w.Tenant, w.Thread, visibleAt)
 	t.arrived = true
