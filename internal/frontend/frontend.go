@@ -30,6 +30,10 @@ type Options struct {
 	// nor wait for them. Nil never does.
 	Stopping <-chan struct{}
 
+	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, and a function that ends that. It is a hint:
+	// held reads look again by themselves as well, less often where they are told.
+	Watch func(tenant, thread string) (changed <-chan struct{}, stop func())
+
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 
@@ -79,6 +83,7 @@ type Frontend struct {
 	random   engine.Random
 	limits   Limits
 	stopping <-chan struct{}
+	watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	describe func(engine.Definition) (wire.Agent, error)
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
 	narrow   func(raw json.RawMessage) error
@@ -87,7 +92,7 @@ type Frontend struct {
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, describe: opts.Describe,
+		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, watch: opts.Watch, describe: opts.Describe,
 		check: opts.Check, narrow: opts.Narrow}
 	if f.describe == nil {
 		f.describe = func(d engine.Definition) (wire.Agent, error) {
@@ -143,44 +148,6 @@ func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, erro
 // pause waits for d on the injected clock, or until ctx ends.
 func (f *Frontend) pause(ctx context.Context, d time.Duration) error {
 	return engine.Sleep(ctx, f.clock, d)
-}
-
-// How often a held read looks again.
-const (
-	firstLook = 100 * time.Millisecond
-	lastLook  = time.Second
-)
-
-// until calls look until it says enough, or wait (at most the limit) is over, or the server stops.
-func (f *Frontend) until(ctx context.Context, wait time.Duration, look func() (enough bool, err error)) error {
-	held, release := f.held(ctx)
-	defer release()
-	end := f.clock.Now().Add(min(wait, f.limits.Wait))
-	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
-		enough, err := look()
-		left := end.Sub(f.clock.Now())
-		if err != nil || enough || left <= 0 {
-			return err
-		}
-		if f.pause(held, min(pause, left)) != nil {
-			return ctx.Err() // nil: the server stops, and what look found last is the answer
-		}
-	}
-}
-
-// held is ctx until the server stops.
-func (f *Frontend) held(ctx context.Context) (context.Context, context.CancelFunc) {
-	held, release := context.WithCancel(ctx)
-	if f.stopping != nil {
-		go func() {
-			select {
-			case <-f.stopping:
-				release()
-			case <-held.Done():
-			}
-		}()
-	}
-	return held, release
 }
 
 // value puts a signal's value into the signal, or beside the thread, under its digest, if it is large for the head.

@@ -23,7 +23,7 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 // AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p place
-	err := f.until(ctx, wait, func() (bool, error) {
+	err := f.until(ctx, c, id, wait, func() (bool, error) {
 		var err error
 		p, err = f.find(ctx, c, id)
 		return p.record.Status == core.RunWaiting || p.record.Status == core.RunDone, err
@@ -214,7 +214,7 @@ type EventQuery struct {
 // Events reads a page of a run's committed events. A reader that goes on from Next misses none and sees none twice.
 func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
 	var page wire.EventPage
-	err := f.until(ctx, q.Wait, func() (bool, error) {
+	err := f.until(ctx, c, run, q.Wait, func() (bool, error) {
 		var err error
 		page, err = f.events(ctx, c, run, q)
 		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err

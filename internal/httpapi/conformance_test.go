@@ -19,9 +19,13 @@ var contract = func() *httpapitest.Contract {
 	return c
 }()
 
-// unprovoked are documented answers that no test of this package gets, each with the reason. An entry with an empty call is for all
-// calls.
-var unprovoked = map[httpapitest.Answer]string{}
+// unprovoked are documented answers that no test of this package gets, each with the reason.
+var unprovoked = map[httpapitest.Answer]string{
+	{Call: "health", Status: 500, What: "internal"}:            "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "openapi", Status: 500, What: "internal"}:           "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "resumeRun", Status: 409, What: "not_suspended"}:    "only where the run goes on between the look at it and the write",
+	{Call: "resumeRun", Status: 409, What: "stale_suspension"}: "only where the run is interrupted anew between the look at it and the write",
+}
 
 // TestMain looks, after all tests of the package have passed, for answers that the document has and no test has seen: each is in
 // unprovoked, or the document promises something that may not be so.
@@ -46,20 +50,18 @@ func everything() bool {
 func unseen() (code int) {
 	seen, excused := 0, 0
 	for _, a := range contract.Answers() {
-		_, known := unprovoked[a]
-		if !known {
-			_, known = unprovoked[httpapitest.Answer{Status: a.Status, What: a.What}]
-		}
+		why := unprovoked[a]
 		switch {
 		case contract.Seen(a):
 			seen++
-		case known:
+		case why != "":
 			excused++
+			fmt.Printf("documented, and seen in no test: %s: %s\n", a, why)
 		default:
-			fmt.Println("documented, and seen in no test:", a)
+			fmt.Printf("documented, and seen in no test: %s\n", a)
 			code = 1
 		}
 	}
-	fmt.Printf("documented answers: %d seen, %d not, with a reason in conformance_test.go\n", seen, excused)
+	fmt.Printf("documented answers: %d seen, %d not seen with a reason\n", seen, excused)
 	return code
 }

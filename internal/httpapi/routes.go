@@ -98,7 +98,11 @@ var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFoun
 var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
 	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
 	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
-	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeInvalidArguments, frontend.CodeInboxFull}
+	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeInvalidArguments}
+
+// resumeCodes: a resume is a decision whose target and content are known.
+var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
+	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
 
 // table is every call there is. What is not in it is not served, and not in the documents.
 func (a *api) table() []route {
@@ -151,14 +155,14 @@ func (a *api) steeringRoutes() []route {
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "End a run", roles: mastering, body: mayTake(struct{}{}),
 			about:   "The run ends at its next commit, or at once if it sleeps. What waits is not run any more.",
 			answers: []answered{answers(202, wire.Run{}, "Stored.")},
-			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeInboxFull}, serve: a.cancelRun},
+			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Pause a run after its next commit", roles: mastering,
 			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Stored.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull}, serve: a.interruptRun},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.interruptRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Let an interrupted run go on", roles: deciding,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored."), answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
-			codes:   append([]frontend.Code{frontend.CodeNotWaiting}, decisionCodes...), serve: a.resumeRun},
+			codes:   resumeCodes, serve: a.resumeRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Go on with a run that failed", roles: starting, paced: true,
 			about: "A new run in the same thread, from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},

@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -32,7 +33,8 @@ type Options struct {
 	TokensFile string   // of [access.Parse]; "" lets everybody in, on loopback only
 	Origins    []string // sites whose pages may call; none may if empty
 	Limits     httpapi.Limits
-	Policy     string // file of permissions over all agents; "" for none
+	Private    httptool.Private // what HTTP tools that say allow_private may reach beside public addresses
+	Policy     string           // file of permissions over all agents; "" for none
 	Tools      *tool.Registry
 	Hooks      *hook.Registry // nil has none
 	Logger     *slog.Logger
@@ -169,15 +171,15 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: Clock{}, Random: Random{}, Logger: o.Logger,
 		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: Clock{}, Random: Random{},
-		Stopping: ctx.Done(), Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
+		Stopping: ctx.Done(), Watch: d.db.Watch, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
 	work := &pool{queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
-	overdue := &sweep{store: d.db, waker: d.db, clock: Clock{}, period: times.sweep, log: o.Logger}
+	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: Clock{}, period: times.sweep, log: o.Logger}
 	api, err := o.api(ctx, front, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
-	go takeIn(ctx, s.done, d.db, front, o.Logger)
+	go takeIn(ctx, s.done, d.db, front, o)
 	go func() {
 		defer close(s.done)
 		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue, o.Workers), d.close())
@@ -213,7 +215,8 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 
 // program is what definitions are run with.
 func (o Options) program() (Program, error) {
-	p := Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: Clock{}}
+	p := Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: Clock{},
+		HTTP: httptool.New(httptool.Options{Clock: Clock{}, Random: Random{}, Private: o.Private})}
 	if p.Hooks == nil {
 		p.Hooks = hook.NewRegistry()
 	}

@@ -66,13 +66,16 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 func (db *DB) FreeLeases(ctx context.Context) (int, error) {
 	const free = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
 	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
+	const showIntake = "UPDATE intake SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	return write(ctx, db, func(t *tx) (int, error) {
 		n, err := t.exec(free, db.now())
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(show, db.now()); err != nil {
-			return 0, err
+		for _, show := range []string{show, showIntake} {
+			if _, err := t.exec(show, db.now()); err != nil {
+				return 0, err
+			}
 		}
 		t.arrived = true
 		return int(n), nil

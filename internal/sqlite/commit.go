@@ -109,6 +109,7 @@ func (t *tx) drain(h *core.Head, keys []string) error {
 
 // written sends the wake-up that a write asked for and makes its answer.
 func (t *tx) written(h core.Head, wake *engine.Delay, now int64) (engine.Written, error) {
+	t.changed = append(t.changed, place{h.Tenant, h.Thread})
 	if wake == nil {
 		return engine.Written{Head: h}, nil
 	}

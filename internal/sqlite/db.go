@@ -62,6 +62,8 @@ type DB struct {
 	reads   statements
 	arrived chan struct{}
 
+	watchers watchers
+
 	closing sync.Once
 	closed  error
 }
@@ -177,7 +179,12 @@ func (db *DB) Close() error {
 // not heard here.
 func (db *DB) Arrived() <-chan struct{} { return db.arrived }
 
-func (db *DB) announce() {
+// announce tells those who wait in this process what was committed.
+func (db *DB) announce(n news) {
+	db.watchers.tell(n.changed)
+	if !n.arrived {
+		return
+	}
 	select {
 	case db.arrived <- struct{}{}:
 	default:

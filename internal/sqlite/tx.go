@@ -15,10 +15,10 @@ import (
 
 // tx is the writer's transaction as one operation sees it.
 type tx struct {
-	ctx     context.Context
-	stmts   *statements
-	counts  *counts
-	arrived bool // something was put into the queue
+	ctx    context.Context
+	stmts  *statements
+	counts *counts
+	news
 }
 
 // exec returns how many rows it changed.

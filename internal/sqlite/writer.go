@@ -32,7 +32,7 @@ type writer struct {
 	queue    chan *operation // unbuffered: an operation is either with its caller or with the writer
 	stop     chan struct{}
 	done     chan struct{}
-	announce func()
+	announce func(news)
 	counts   counts
 }
 
@@ -55,7 +55,7 @@ func (db *DB) Stats() Stats {
 		BytesWritten: c.bytes.Load()}
 }
 
-func startWriter(pool *sql.DB, conn *sql.Conn, announce func()) *writer {
+func startWriter(pool *sql.DB, conn *sql.Conn, announce func(news)) *writer {
 	w := &writer{pool: pool, conn: conn, announce: announce, queue: make(chan *operation),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
@@ -142,14 +142,12 @@ func (w *writer) gather(first *operation) []*operation {
 // commit runs a batch in one transaction. Answers are given after the commit, refusals too: they may have seen what another
 // operation of the batch wrote.
 func (w *writer) commit(batch []*operation) {
-	arrived, err := w.transact(batch)
+	brought, err := w.transact(batch)
 	w.counts.operations.Add(int64(len(batch)))
 	if err == nil {
 		w.counts.commits.Add(1)
 	}
-	if arrived {
-		w.announce()
-	}
+	w.announce(brought)
 	for _, op := range batch {
 		if err != nil {
 			op.err = err
@@ -158,48 +156,48 @@ func (w *writer) commit(batch []*operation) {
 	}
 }
 
-func (w *writer) transact(batch []*operation) (arrived bool, err error) {
+func (w *writer) transact(batch []*operation) (brought news, err error) {
 	ctx := context.Background() // one caller's end must not stop the others' work
 	if err := w.do(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return false, unavailable(err)
+		return news{}, unavailable(err)
 	}
 	for _, op := range batch {
-		put, err := w.run(ctx, op)
+		more, err := w.run(ctx, op)
 		if err != nil {
 			w.do(ctx, "ROLLBACK") // fails if SQLite did so itself
-			return false, unavailable(err)
+			return news{}, unavailable(err)
 		}
-		arrived = arrived || put
+		brought = brought.with(more)
 	}
 	if err := w.do(ctx, "COMMIT"); err != nil {
 		w.do(ctx, "ROLLBACK")
-		return false, unavailable(err)
+		return news{}, unavailable(err)
 	}
-	return arrived, nil
+	return brought, nil
 }
 
 // run runs one operation in its savepoint. Its error is a failure of the whole transaction; a refusal of the operation is left
 // in op.err.
-func (w *writer) run(ctx context.Context, op *operation) (arrived bool, err error) {
+func (w *writer) run(ctx context.Context, op *operation) (brought news, err error) {
 	if cause := context.Cause(op.ctx); cause != nil {
 		op.err = unavailable(cause)
-		return false, nil
+		return news{}, nil
 	}
 	if err := w.do(ctx, "SAVEPOINT operation"); err != nil {
-		return false, err
+		return news{}, err
 	}
 	t := &tx{ctx: ctx, stmts: &w.stmts, counts: &w.counts}
 	op.err = op.run(t)
 	if fatal(op.err) {
-		return false, op.err
+		return news{}, op.err
 	}
 	if op.err != nil {
-		t.arrived = false
+		t.news = news{}
 		if err := w.do(ctx, "ROLLBACK TO operation"); err != nil {
-			return false, err
+			return news{}, err
 		}
 	}
-	return t.arrived, w.do(ctx, "RELEASE operation")
+	return t.news, w.do(ctx, "RELEASE operation")
 }
 
 func (w *writer) do(ctx context.Context, query string) error {

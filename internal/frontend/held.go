@@ -1,0 +1,84 @@
+package frontend
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// How often a held read looks again.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the run's thread
+// changes, where that is told, and after a pause that grows.
+func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Duration, look func() (enough bool, err error)) error {
+	if wait <= 0 {
+		_, err := look()
+		return err
+	}
+	held, release := f.held(ctx)
+	defer release()
+	changed, stop := f.changes(c, run)
+	defer stop()
+	first := firstLook
+	if changed != nil {
+		first = lastLook
+	}
+	end := f.clock.Now().Add(min(wait, f.limits.Wait))
+	for pause := first; ; pause = min(pause*3/2, lastLook) {
+		enough, err := look()
+		left := end.Sub(f.clock.Now())
+		if err != nil || enough || left <= 0 {
+			return err
+		}
+		if f.pauseUnless(held, min(pause, left), changed) != nil {
+			return ctx.Err() // nil: the server stops, and what look found last is the answer
+		}
+	}
+}
+
+// changes are nil where nobody tells them.
+func (f *Frontend) changes(c Caller, run string) (changed <-chan struct{}, stop func()) {
+	thread, ok := core.ThreadOf(run)
+	if f.watch == nil || !ok {
+		return nil, func() {}
+	}
+	return f.watch(c.Tenant, thread)
+}
+
+// pauseUnless is pause, cut short by a change.
+func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
+	if changed == nil {
+		return f.pause(ctx, d)
+	}
+	over := make(chan struct{})
+	stop := f.clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return nil
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// held is ctx until the server stops.
+func (f *Frontend) held(ctx context.Context) (context.Context, context.CancelFunc) {
+	held, release := context.WithCancel(ctx)
+	if f.stopping != nil {
+		go func() {
+			select {
+			case <-f.stopping:
+				release()
+			case <-held.Done():
+			}
+		}()
+	}
+	return held, release
+}

@@ -1,0 +1,157 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
+)
+
+// at is the route's path with these ids.
+func at(rt httpapi.Route, run, thread string) string {
+	id := run
+	if strings.HasPrefix(rt.Path, "/v1/threads/") {
+		id = thread
+	}
+	return strings.NewReplacer("{id}", id, "{name}", "desk").Replace(rt.Path)
+}
+
+// fit is a body that the route takes.
+func fit(rt httpapi.Route) string {
+	switch {
+	case !rt.TakesBody:
+		return ""
+	case rt.Name == "startRun":
+		return `{"agent":"desk","input":"x"}`
+	case rt.Name == "sendMessage":
+		return `{"input":"x"}`
+	case rt.Name == "decide":
+		return `{"target":"c1","action":"resume"}`
+	}
+	return `{}`
+}
+
+// refusedAs sends a request to each route and wants the same refusal from all.
+func (s *server) refusedAs(status int, code string, send func(httpapi.Route) (answer, bool)) {
+	s.t.Helper()
+	for _, rt := range httpapi.Routes() {
+		got, sent := send(rt)
+		if !sent {
+			continue
+		}
+		if p := got.problem(s.t); got.StatusCode != status || p.Code != code {
+			s.t.Errorf("%s: got %d %s, want %d %s", rt.Name, got.StatusCode, p.Code, status, code)
+		}
+	}
+}
+
+func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
+	s := newServer(t, settings{})
+	run := s.start()
+	path := func(rt httpapi.Route) string { return at(rt, run.ID, run.ThreadID) }
+	s.refusedAs(400, "unknown_field", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt)+"?colour=1", fit(rt)), true
+	})
+	s.refusedAs(400, "invalid_request", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt)+"?limit=%zz", fit(rt)), true
+	})
+	s.refusedAs(403, "forbidden", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt), fit(rt), func(r *http.Request) { r.Host = "rebound.example" }), true
+	})
+	s.refusedAs(404, "not_found", func(rt httpapi.Route) (answer, bool) {
+		dots := strings.NewReplacer("{id}", ".", "{name}", ".").Replace(rt.Path)
+		return s.send(rt.Method, dots, fit(rt)), dots != rt.Path
+	})
+	s.refusedAs(400, "malformed_body", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt), "{", func(*http.Request) {}), rt.TakesBody
+	})
+	s.refusedAs(413, "too_large", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt), `{"reason":"`+strings.Repeat("x", 1<<20)+`"}`), rt.TakesBody
+	})
+	s.refusedAs(415, "unsupported_media_type", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, path(rt), "x=1", header("Content-Type", "application/x-www-form-urlencoded")), rt.TakesBody
+	})
+}
+
+func TestEveryCallFindsNoOthersIDs(t *testing.T) {
+	s := newServer(t, settings{catalog: frontendCatalog{}})
+	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found"} {
+		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
+			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)
+		})
+	}
+}
+
+// frontendCatalog has no agents.
+type frontendCatalog struct{}
+
+func (frontendCatalog) Current(context.Context, string, string) (engine.Definition, error) {
+	return engine.Definition{}, engine.ErrNotFound
+}
+
+func (frontendCatalog) Deployed(context.Context, string) ([]engine.Definition, error) {
+	return nil, nil
+}
+
+func TestEveryCallNeedsItsRole(t *testing.T) {
+	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("starter", "default", "start", access.Start),
+		grant("reader", "default", "read", access.Read), grant("decider", "default", "decide", access.Decide)}})
+	s.refusedAs(401, "unauthorized", func(rt httpapi.Route) (answer, bool) {
+		return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), len(rt.Roles) > 0
+	})
+	for _, role := range []access.Role{access.Start, access.Read, access.Decide} {
+		s.refusedAs(403, "role_required", func(rt httpapi.Route) (answer, bool) {
+			got := s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt), header("Authorization", "Bearer "+string(role)))
+			may := len(rt.Roles) == 0 || slices.Contains(rt.Roles, role)
+			if may && (got.StatusCode == 401 || got.StatusCode == 403) {
+				t.Errorf("%s with the role %s: %d", rt.Name, role, got.StatusCode)
+			}
+			return got, !may
+		})
+	}
+}
+
+// lost is a store and a catalog that answer nothing.
+type lost struct {
+	frontend.Store
+	err error
+}
+
+func (l lost) Load(context.Context, string, string) (core.Head, error) { return core.Head{}, l.err }
+func (l lost) Start(context.Context, engine.StartRequest) (engine.Written, error) {
+	return engine.Written{}, l.err
+}
+
+func (l lost) Runs(context.Context, string, string, string, int) ([]core.Record, string, error) {
+	return nil, "", l.err
+}
+
+func (l lost) Approvals(context.Context, string, string, int) ([]core.Head, string, error) {
+	return nil, "", l.err
+}
+
+func (l lost) Current(context.Context, string, string) (engine.Definition, error) {
+	return engine.Definition{}, l.err
+}
+
+func (l lost) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, l.err }
+
+func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
+	for code, err := range map[string]error{"unavailable": engine.ErrUnavailable, "internal": fmt.Errorf("the disk is full")} {
+		t.Run(code, func(t *testing.T) {
+			l := lost{err: err}
+			s := newServer(t, settings{catalog: l, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
+			s.refusedAs(map[string]int{"unavailable": 503, "internal": 500}[code], code, func(rt httpapi.Route) (answer, bool) {
+				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), len(rt.Roles) > 0
+			})
+		})
+	}
+}
