@@ -73,14 +73,16 @@ type ScriptCall struct {
 	ID        string          `json:"id,omitempty"`
 }
 
-// Tool is one tool of an agent. Exactly one of Go, Client and Recorded says who runs it.
+// Tool is one tool of an agent. Exactly one of Go, HTTP, Client and Recorded says who runs it.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Go          string          `json:"go,omitempty"` // the name a function was registered under
+	HTTP        *HTTP           `json:"http,omitempty"`
 	Client      bool            `json:"client,omitempty"`
 	Recorded    []Answer        `json:"recorded,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema; of a Go function the function's own counts
+	Result      json.RawMessage `json:"result,omitempty"`     // of a client tool: JSON Schema of what the client answers
 	Delivery    core.Delivery   `json:"delivery,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"` // may run twice even when a person was asked
 	ReadOnly    bool            `json:"read_only,omitempty"`  // changes nothing in the world

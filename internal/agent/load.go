@@ -145,9 +145,11 @@ func (s *source) tool(n *yaml.Node) Tool {
 		Name:        o.text("name"),
 		Description: o.text("description"),
 		Go:          o.text("go"),
+		HTTP:        s.http(o.take("http")),
 		Client:      o.flag("client"),
 		Recorded:    s.answers(o.list("recorded")),
 		Parameters:  s.parameters(o.take("parameters")),
+		Result:      s.result(o.take("result")),
 		Idempotent:  o.flag("idempotent"),
 		ReadOnly:    o.flag("read_only"),
 		Deadline:    s.deadline(o.take("deadline"), "deadline"),
@@ -162,24 +164,29 @@ func (s *source) tool(n *yaml.Node) Tool {
 		s.refuse(n, "%q is the built-in tool that ends a run; give this one another name", t.Name)
 	}
 	s.checkBody(n, o, t)
+	if t.HTTP != nil {
+		s.finishHTTP(o, &t)
+	}
 	return t
 }
 
 // checkBody holds together who runs the tool and what may be said of it then.
 func (s *source) checkBody(n *yaml.Node, o *object, t Tool) {
 	bodies := 0
-	for _, given := range []bool{t.Go != "", t.Client, o.members["recorded"] != nil} {
+	for _, given := range []bool{t.Go != "", o.members["http"] != nil, t.Client, o.members["recorded"] != nil} {
 		if given {
 			bodies++
 		}
 	}
 	switch {
 	case bodies != 1:
-		s.refuse(n, "tool %q needs exactly one of go, client: true and recorded", t.Name)
+		s.refuse(n, "tool %q needs exactly one of go, http, client: true and recorded", t.Name)
 	case o.members["recorded"] != nil && len(t.Recorded) == 0:
 		s.refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:
 		s.refuse(o.members["parameters"], "the parameters of a Go function come from the function; remove them here")
+	case t.Result != nil && !t.Client:
+		s.refuse(o.members["result"], "result is what a client answers; remove it from tool %q", t.Name)
 	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
 		s.refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
 	case t.Idempotent && t.Delivery == core.AtMostOnce:

@@ -62,7 +62,7 @@ func (r *Rules) add(spec core.ToolSpec) error {
 // spec joins what the definition and the function say. At most once wins over everything; that a call may run twice even
 // though a person approved it must be said as idempotent, and is not meant by at_least_once alone.
 func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
-	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Client: t.Client, ReadOnly: t.ReadOnly}
+	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly}
 	delivery := t.Delivery
 	if t.Go != "" {
 		f, ok := functions[t.Go]

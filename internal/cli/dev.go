@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 func (a *app) devCommand() *cobra.Command {
 	o := local.Options{Version: a.opts.Version}
+	var private []string
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Serve agents on this machine",
@@ -22,7 +24,8 @@ func (a *app) devCommand() *cobra.Command {
 runs that wait or are due go on at the next start. A kill at any moment loses nothing.
 An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.`,
 		Example: `  dormouse dev --agents examples/refund-desk
-  dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json`,
+  dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
+  DORMOUSE_SECRET_ORDERS=... dormouse dev --allow-private-hosts orders.internal:9000`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
@@ -33,6 +36,10 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 			}
 			if o.Limits.StartsPerSecond < 0 {
 				return usagef("--starts-per-second must not be negative")
+			}
+			var err error
+			if o.Private, err = httptool.ReadPrivate(private); err != nil {
+				return usagef("--allow-private-hosts: %v", err)
 			}
 			return a.serve(cmd, o)
 		},
@@ -45,6 +52,8 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages and retries that each tenant may send, over time; 0 is no limit")
+	flags.StringSliceVar(&private, "allow-private-hosts", nil,
+		"hosts, addresses or networks that HTTP tools with allow_private may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd
 }

@@ -79,9 +79,16 @@ func readOnPending(choice string) (core.OnPending, error) {
 	return "", refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
 }
 
+// written is how many times longer than its canonical text a value may be written, with space and escapes. What is longer is refused before it
+// is read: to find the canonical text costs far more than to send the other.
+const written = 8
+
 func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, error) {
 	if core.IsNull(metadata) {
 		return nil, nil
+	}
+	if len(metadata) > written*f.limits.Metadata {
+		return nil, refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
@@ -97,6 +104,9 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error) {
 	if core.IsNull(raw) {
 		return nil, nil
+	}
+	if len(raw) > written*f.limits.Narrow {
+		return nil, refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {

@@ -30,6 +30,9 @@ type Options struct {
 	// address only; requests must then name one as their host.
 	Keys Keys
 
+	// Links sign the links by which a person answers without a token. None: there are no links.
+	Links access.LinkKeys
+
 	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]". None: no site may.
 	Origins []string
 
@@ -46,6 +49,7 @@ type api struct {
 	front    *frontend.Frontend
 	clock    engine.Clock
 	keys     Keys
+	links    access.LinkKeys
 	limits   Limits
 	streams  *streams
 	paces    *paces
@@ -58,7 +62,7 @@ type api struct {
 // New returns the whole API as one handler. It fails on an origin that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, limits: limits, streams: newStreams(limits), paces: newPaces(limits),
+	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, links: opts.Links, limits: limits, streams: newStreams(limits), paces: newPaces(limits),
 		stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

@@ -12,11 +12,12 @@ import (
 
 // Limits bound what this process does for callers at once. A zero member means its default.
 type Limits struct {
-	Streams       int           // open streams of all tenants; 1000
+	Streams       int           // open streams of all tenants; 500
 	TenantStreams int           // open streams of one tenant; 100
 	KeepAlive     time.Duration // between the comments that keep a silent stream open; 15 seconds
 	StreamLife    time.Duration // after which a stream ends, to be opened again; 15 minutes
 	WriteTime     time.Duration // for a reader to take what is sent; 10 seconds
+	LinkLife      time.Duration // how long an approval's link is good for; 7 days
 
 	// StartsPerSecond is how many runs, messages and retries one tenant may send, over time; at once, what that is in ten
 	// seconds. 0 is no limit.
@@ -24,11 +25,12 @@ type Limits struct {
 }
 
 func (l Limits) orDefaults() Limits {
-	set(&l.Streams, 1000)
+	set(&l.Streams, 500)
 	set(&l.TenantStreams, 100)
 	set(&l.KeepAlive, 15*time.Second)
 	set(&l.StreamLife, 15*time.Minute)
 	set(&l.WriteTime, 10*time.Second)
+	set(&l.LinkLife, 7*24*time.Hour)
 	return l
 }
 

@@ -47,6 +47,7 @@ type (
 		Name        string `json:"name"`
 		Required    bool   `json:"required,omitempty"`
 		Description string `json:"description"`
+		Empty       bool   `json:"allowEmptyValue,omitempty"`
 		Schema      any    `json:"schema"`
 	}
 	requestBody struct {
@@ -111,6 +112,8 @@ func buildDocument() (doc openDoc, missing []string) {
 	s.of(reflect.TypeFor[wire.Event]())
 	s.schemas["Input"], s.schemas["Permissions"], s.schemas["Rule"] = input, narrowing, rule
 	addEvents(s, events(s))
+	s.schemas["StreamEvent"] = streamEvent(s)
+	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])
 	doc.Components = components{Schemas: s.schemas, Responses: sharedResponses(),
 		SecuritySchemes: map[string]map[string]string{"bearer": {"type": "http", "scheme": "bearer",
 			"description": "A token for one tenant, good for some roles. A server without tokens listens on a loopback address alone, and asks for none."}}}
@@ -193,7 +196,7 @@ func (op operation) answer(s *shapes, a answered) {
 	switch {
 	case a.of == nil:
 	case a.media != "":
-		r.Content[a.media] = content{Schema: &schema{Type: "string"}}
+		r.Content[a.media] = content{Schema: refTo("StreamEvent")}
 	case reflect.TypeOf(a.of).Kind() == reflect.Map:
 		r.Content[mediaJSON] = content{Schema: anObject}
 	default:
@@ -223,7 +226,7 @@ func parametersOf(rt route) []parameter {
 		if p.most > 0 {
 			about += fmt.Sprintf(" More than %d is taken for %d.", p.most, p.most)
 		}
-		list = append(list, parameter{In: p.in, Name: p.name, Description: about, Schema: p.schema()})
+		list = append(list, parameter{In: p.in, Name: p.name, Description: about, Empty: p.in == "query", Schema: p.schema()})
 	}
 	return list
 }
@@ -241,7 +244,7 @@ func (p param) schema() any {
 	case p.number:
 		return wholeNumber
 	case p.one != nil:
-		return enumOf(p.one...)
+		return enumOf(append(slices.Clone(p.one), "")...)
 	case p.longest > 0:
 		return &schema{Type: "string", MaxLength: jsonschema.Ptr(p.longest)}
 	}

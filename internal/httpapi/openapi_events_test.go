@@ -86,3 +86,15 @@ func addEvents(s *shapes, all []event) {
 		of.OneOf = append(of.OneOf, one)
 	}
 }
+
+// streamEvent is one event of a stream, as readers of server-sent events see it.
+func streamEvent(s *shapes) *jsonschema.Schema {
+	types := &schema{Type: "string"}
+	for _, e := range events(s) {
+		types.Enum = append(types.Enum, string(e.of))
+	}
+	e := object("id", &schema{Type: "string", Description: "The event's cursor, for `Last-Event-ID`."}, "event", types,
+		"data", &schema{Type: "string", Description: "The event as JSON.", ContentMediaType: mediaJSON, ContentSchema: refTo("Event")})
+	e.Description = "A stream is any number of these, in the form of server-sent events."
+	return e
+}

@@ -194,3 +194,23 @@ func wordsOf(t reflect.Type) []string {
 }
 
 func words[E any]() *jsonschema.Schema { return enumOf(wordsOf(reflect.TypeFor[E]())...) }
+
+// loosely is an object of a list whose entries are answered one by one: its members are known and of the right type, and what else is wrong
+// with it is said in its place.
+func loosely(o *jsonschema.Schema) *jsonschema.Schema {
+	o = o.CloneSchemas()
+	o.Description = "As one decision. What is wrong with its values is answered in its place."
+	o.Required = nil
+	for name, m := range o.Properties {
+		switch {
+		case name == "arguments":
+			o.Properties[name] = &jsonschema.Schema{Description: m.Description}
+		case m.Type == "string":
+			m.Type, m.Types = "", []string{"string", "null"}
+			fallthrough
+		default:
+			m.Enum, m.MinLength, m.MaxLength = nil, nil, nil
+		}
+	}
+	return o
+}

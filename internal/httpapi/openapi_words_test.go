@@ -44,7 +44,7 @@ var nothing = &schema{Not: &schema{}}
 var narrowing = &schema{Type: "object", Description: "Rules that can only take away.", AdditionalProperties: nothing, PropertyOrder: []string{"block", "deny", "ask", "allow"},
 	Properties: map[string]*schema{"block": ruleList, "deny": ruleList, "ask": ruleList, "allow": ruleList}}
 
-var ruleList = &schema{Types: []string{"array", "null"}, Items: refTo("Rule")}
+var ruleList = &schema{Type: "array", Items: refTo("Rule")}
 
 var rule = &schema{Description: "A tool's name or a pattern; or an object that can say more, as in agent files.", AnyOf: []*schema{
 	{Type: "string", MinLength: jsonschema.Ptr(1)},
@@ -119,7 +119,7 @@ var members = map[string]member{
 	"Decision.grant":       {"With the yes to an approval: `run` also allows the later calls of this run that the same rule would ask about.", enumOf(string(core.GrantRun), "")},
 	"Decision.reason":      {"Why, for the record; the model is told of a no's reason.", nil},
 
-	"Decisions.decisions": {"1 to 100 of them.", &schema{Type: "array", Items: refTo("Decision"), MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(maxDecisions)}},
+	"Decisions.decisions": {"1 to 100 of them.", &schema{Type: "array", Items: refTo("DecisionOfSeveral"), MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(maxDecisions)}},
 
 	"Run.id":             {"Opaque, with the prefix `run_`.", runID},
 	"Run.thread_id":      {"The conversation it belongs to.", threadID},

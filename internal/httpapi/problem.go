@@ -25,6 +25,7 @@ const (
 	codeRoleRequired     frontend.Code = "role_required"
 	codeRateLimited      frontend.Code = "rate_limited"
 	codeTooManyStreams   frontend.Code = "too_many_streams"
+	codeLinkExpired      frontend.Code = "link_expired"
 	codeMalformed        frontend.Code = "malformed_body"
 	codeUnknownField     frontend.Code = "unknown_field"
 	codeTooLarge         frontend.Code = "too_large"
@@ -70,6 +71,7 @@ var problems = []problem{
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
+	{codeLinkExpired, 410, "Link expired", "The link was good for a time that is over. Nothing was stored."},
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
@@ -129,7 +131,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (a *api) logFault(r *http.Request, err error) {
-	args := []any{"method", r.Method, "path", r.URL.Path, "error", err}
+	args := []any{"call", r.Pattern, "error", err}
 	if errors.As(err, new(panicked)) {
 		args = append(args, "stack", string(debug.Stack()))
 	}

@@ -108,6 +108,7 @@ var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound
 func (a *api) table() []route {
 	table := append(a.runRoutes(), a.steeringRoutes()...)
 	table = append(table, a.threadRoutes()...)
+	table = append(table, a.linkRoutes()...)
 	return append(table, a.otherRoutes()...)
 }
 
@@ -188,6 +189,24 @@ func (a *api) threadRoutes() []route {
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
 			params: []param{statusParam, agentParam, limitParam("20", 100), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
+	}
+}
+
+func (a *api) linkRoutes() []route {
+	page := func(status int) answered {
+		return answered{status: status, of: "", media: mediaPage, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
+	}
+	return []route{
+		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks",
+			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed.",
+			answers: []answered{answers(200, wire.Approval{}, "The call, which waits."), page(200)},
+			codes:   []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeRunNotFound, frontend.CodeNotSuspended}, serve: a.showLink},
+		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link",
+			about: "A yes or a no, once: sent again it is the same decision. Edited arguments, grants and results take a token and `decide`.",
+			body:  takes(wire.Verdict{}),
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
+				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},
+			codes: append([]frontend.Code{codeNotFound, codeLinkExpired}, decisionCodes...), serve: a.answerLink},
 	}
 }
 

@@ -59,7 +59,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, a.withLinks(r, page))
 }
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {

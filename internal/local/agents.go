@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -30,6 +31,7 @@ type Definitions interface {
 type Program struct {
 	Tools  *tool.Registry
 	Hooks  *hook.Registry
+	HTTP   *httptool.Caller   // nil: one that reaches public addresses only
 	Policy *agent.Permissions // over all agents; nil for none
 	Dir    string             // of the agent files; recordings and workspaces are relative to it
 	Clock  engine.Clock
@@ -55,6 +57,9 @@ const mostKnown = 1000
 
 // NewAgents resolves definitions with what p has.
 func NewAgents(stored Definitions, p Program) *Agents {
+	if p.HTTP == nil {
+		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: Random{}})
+	}
 	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, tenants: map[string]bool{}}
 }
 
@@ -122,6 +127,9 @@ func (a *Agents) check(loaded []agent.Definition) error {
 		functions := a.Tools.Specs()
 		for _, name := range d.Missing(functions) {
 			wrong = append(wrong, lack(d.Name, "function", name, slices.Sorted(maps.Keys(functions))))
+		}
+		for _, lacks := range a.HTTP.Lacks(d) { // at a deploy only: a sleeping run goes on, and its call says it
+			wrong = append(wrong, errors.New(lacks))
 		}
 		if _, err := a.build(d, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)

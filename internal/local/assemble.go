@@ -102,6 +102,8 @@ func (a *Agents) bodies(d agent.Definition) map[string]engine.Tool {
 		switch f, ok := a.Tools.Lookup(t.Go); {
 		case t.Go != "" && ok:
 			bodies[t.Name] = f
+		case t.HTTP != nil:
+			bodies[t.Name] = a.HTTP.Tool(t)
 		case t.Recorded != nil:
 			bodies[t.Name] = tool.Recorded(t.Recorded)
 		}

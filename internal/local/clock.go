@@ -22,6 +22,9 @@ type Random struct{}
 
 var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
+// Bytes fills b.
+func (Random) Bytes(b []byte) { rand.Read(b) } // never fails
+
 func (Random) Text(n int) string {
 	b := make([]byte, (n*5+7)/8)
 	rand.Read(b) // never fails

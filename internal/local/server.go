@@ -205,7 +205,11 @@ func (d *data) deploy(ctx context.Context, agents *Agents, known *tokens) (deplo
 
 // api is the HTTP API, for those who are known.
 func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens) (http.Handler, error) {
-	opts := httpapi.Options{Frontend: front, Clock: Clock{}, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+	links, err := readLinkKeys(o.Data, Random{}.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	opts := httpapi.Options{Frontend: front, Clock: Clock{}, Links: links, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
 		Version: o.Version, Logger: o.Logger}
 	if known != nil {
 		opts.Keys = known

@@ -45,8 +45,9 @@ func webServer(api http.Handler, log *slog.Logger) *http.Server {
 }
 
 // guests are the open connections. When there are too many, the newcomer is let in and another one has to go, so that whoever
-// holds many open does not shut the others out: the one that has kept us waiting longest, or, where we owe every one an
-// answer, the oldest whose request only reads. What may have stored something is not cut off before it is answered.
+// holds many open does not shut the others out: the one that has kept us waiting longest for a request, if that is long, and else
+// the one that has waited longest for the answer to what only reads. What may have stored something is not cut off before it is
+// answered.
 type guests struct {
 	most int
 
@@ -61,7 +62,7 @@ type guest struct {
 	since int64 // turn of the last change
 }
 
-// debt says what a connection waits for. Those that are less have to go first.
+// debt says what a connection waits for.
 type debt int
 
 const (
@@ -97,14 +98,22 @@ func (g *guests) add(newcomer *guest) (leaving *guest) {
 	return leaving
 }
 
+// least prefers those that owe a request only if they have for a while. Who has just come has had no time to send one, and would be
+// the next to go wherever all others are held.
 func (g *guests) least() *guest {
-	var least *guest
+	var slowest, oldest *guest
 	for _, one := range g.all {
-		if one.owes != getsAnswer && (least == nil || one.owes < least.owes || one.owes == least.owes && one.since < least.since) {
-			least = one
+		if one.owes == owesRequest && (slowest == nil || one.since < slowest.since) {
+			slowest = one
+		}
+		if one.owes != getsAnswer && (oldest == nil || one.since < oldest.since) {
+			oldest = one
 		}
 	}
-	return least
+	if slowest != nil && g.turn-slowest.since > int64(g.most/2) {
+		return slowest
+	}
+	return oldest
 }
 
 func (g *guests) changed(conn net.Conn, state http.ConnState) {

@@ -11,7 +11,9 @@ import (
 var ErrNewerFile = errors.New("the file was written by a newer version of the program")
 
 // migrations are applied in order and never changed once released; the number of one is its place, counted from 1.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schemaIntake, schemaRemind}
+
+const schemaRemind = "CREATE INDEX queue_thread ON queue (tenant, thread);"
 
 // Columns hold what conditions and indexes touch; body holds the rest of a head as JSON. Texts are never NULL.
 const schema1 = `

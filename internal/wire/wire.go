@@ -120,7 +120,15 @@ type Approval struct {
 	ThreadID string `json:"thread_id"`
 	Agent    string `json:"agent"`
 	Since    Time   `json:"since"`
+	// Link is a path of this server by which whoever has it may answer this one, without a token. Only those who may decide see it.
+	Link string `json:"link,omitempty"`
 	Pending
+}
+
+// Verdict is what is sent to an approval's link: action is resume (yes) or cancel (no).
+type Verdict struct {
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Decision answers a suspension. Arguments are edited ones, Grant says what else an approval allows: "run", the calls of this run that the

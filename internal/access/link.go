@@ -1,0 +1,78 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Link lets whoever has it answer one suspension, without a token, until it expires. It is good for nothing else.
+type Link struct {
+	Tenant     string
+	Run        string
+	Suspension string
+	Expires    time.Time // to the second
+}
+
+// What may be wrong with the text of a link.
+var (
+	ErrBadLink     = errors.New("access: this is no link of ours")
+	ErrExpiredLink = errors.New("access: the link has expired")
+)
+
+// LinkKeys sign links: the first one new ones, any of them those that come back, so that a key can be replaced while links that it
+// signed are on their way. Each is at least 32 random bytes.
+type LinkKeys [][]byte
+
+// linkForm is the first word of what is signed. Another form, or another use of the keys, gets another word.
+const linkForm = "approval-link-1"
+
+// Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
+func (k LinkKeys) Sign(l Link) string {
+	text := strings.Join([]string{linkForm, l.Tenant, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
+	return encode([]byte(text)) + "." + encode(sum(k[0], text))
+}
+
+// Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink] for a link that was good before now.
+func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
+	first, second, _ := strings.Cut(signed, ".")
+	text, err1 := base64.RawURLEncoding.Strict().DecodeString(first)
+	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(second)
+	if err1 != nil || err2 != nil || !k.signed(string(text), mac) {
+		return Link{}, ErrBadLink
+	}
+	fields := strings.Split(string(text), "\x00")
+	if len(fields) != 5 || fields[0] != linkForm {
+		return Link{}, ErrBadLink
+	}
+	seconds, err := strconv.ParseInt(fields[4], 10, 64)
+	if err != nil {
+		return Link{}, ErrBadLink
+	}
+	l := Link{Tenant: fields[1], Run: fields[2], Suspension: fields[3], Expires: time.Unix(seconds, 0)}
+	if !now.Before(l.Expires) {
+		return Link{}, ErrExpiredLink
+	}
+	return l, nil
+}
+
+func (k LinkKeys) signed(text string, mac []byte) bool {
+	for _, key := range k {
+		if hmac.Equal(mac, sum(key, text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func sum(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}
+
+func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"maps"
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// httpCheck holds the parts of a request against the parameters.
+type httpCheck struct {
+	*source
+	tool       *object
+	t          Tool
+	at         *yaml.Node // the http mapping
+	properties map[string]any
+	required   []any
+	used       map[string]bool
+}
+
+func (c *httpCheck) check() {
+	if c.tool.members["parameters"] == nil {
+		c.refuse(c.at, "an http tool needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none")
+		return
+	}
+	schema, _ := decodeValue(c.t.Parameters).(map[string]any)
+	c.properties, _ = schema["properties"].(map[string]any)
+	c.required, _ = schema["required"].([]any)
+	c.url()
+	c.headers()
+	c.body()
+	c.leftOver()
+}
+
+// member is where a part of the request stands.
+func (c *httpCheck) member(names ...string) *yaml.Node {
+	n := c.at
+	for _, name := range names {
+		if n = memberOf(n, name); n.Line == 0 {
+			return c.at
+		}
+	}
+	return n
+}
+
+func (c *httpCheck) url() {
+	if c.t.HTTP.URL == "" {
+		return // it was said already
+	}
+	target, err := readTarget(c.t.HTTP.URL)
+	if err != nil {
+		c.refuse(c.member("url"), "%v", err)
+		return
+	}
+	for _, segment := range target.Path {
+		c.inPath(segment)
+	}
+	for _, f := range target.Query {
+		c.place(c.member("url"), f.Value, true)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Query)) {
+		at := c.member("query", name)
+		if value, err := ReadTemplate(c.t.HTTP.Query[name]); err != nil {
+			c.refuse(at, "%v", err)
+		} else {
+			c.place(at, value, true)
+		}
+	}
+	if target.Scheme == "http" && !c.t.HTTP.AllowPrivate && len(c.t.HTTP.secrets()) > 0 {
+		c.refuse(c.member("url"), "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
+	}
+}
+
+// inPath: an argument that can be missing, or is no plain value, makes no path.
+func (c *httpCheck) inPath(segment Template) {
+	c.place(c.member("url"), segment, false)
+	for _, name := range segment.Arguments() {
+		property, known := c.properties[name].(map[string]any)
+		switch {
+		case !known:
+		case !slices.Contains(c.required, any(name)):
+			c.refuse(c.member("url"), "the argument %q stands in the path of url; name it under required in the parameters", name)
+		case slices.ContainsFunc(typesOf(property["type"]), func(t string) bool { return t == "object" || t == "array" || t == "null" }):
+			c.refuse(c.member("url"), "the argument %q stands in the path of url; it can only be text, a number, true or false there", name)
+		}
+	}
+}
+
+// place holds the placeholders of one text against the parameters.
+func (c *httpCheck) place(at *yaml.Node, value Template, secrets bool) {
+	for _, name := range value.Arguments() {
+		c.used[name] = true
+		if _, known := c.properties[name]; !known {
+			c.refuse(at, "{%s} is no argument of the tool; describe %q under properties in the parameters, or remove it", name, name)
+		}
+	}
+	if !secrets && len(value.Secrets()) > 0 {
+		c.refuse(at, "a secret can only stand in headers and in the query")
+	}
+}
+
+// ours are the headers that this program or the connection says.
+var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect", "Proxy-Authorization",
+	"Proxy-Connection", "Idempotency-Key", "Accept-Encoding", "Content-Encoding"}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+func (c *httpCheck) headers() {
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Headers)) {
+		at, canonical := c.member("headers", name), textproto.CanonicalMIMEHeaderKey(name)
+		value, err := ReadTemplate(c.t.HTTP.Headers[name])
+		switch {
+		case !headerName.MatchString(name):
+			c.refuse(at, "%q cannot be the name of a header", name)
+		case slices.Contains(ours, canonical):
+			c.refuse(at, "the header %s is set by this program; remove it", canonical)
+		case seen[canonical]:
+			c.refuse(at, "the header %s is there twice; keep one", canonical)
+		case err != nil:
+			c.refuse(at, "%v", err)
+		case strings.ContainsFunc(value.fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
+			c.refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
+		}
+		seen[canonical] = true
+		c.place(at, value, true)
+	}
+}
+
+func (c *httpCheck) body() {
+	named, template := c.t.HTTP.Payload()
+	if (named != BodyNone || template != nil) && c.t.HTTP.Safe() {
+		c.refuse(c.member("body"), "%s sends no body; remove body, or use POST", c.t.HTTP.Verb())
+	}
+	c.inside(decodeValue(template))
+}
+
+// inside looks at every text of a template of a body.
+func (c *httpCheck) inside(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			c.inside(v[key])
+		}
+	case []any:
+		for _, item := range v {
+			c.inside(item)
+		}
+	case string:
+		value, err := ReadTemplate(v)
+		if err != nil {
+			c.refuse(c.member("body"), "body: %v", err)
+			return
+		}
+		c.place(c.member("body"), value, false)
+	}
+}
+
+// leftOver: an argument that is sent nowhere would be asked of the model for nothing, and shown to whoever approves.
+func (c *httpCheck) leftOver() {
+	if named, _ := c.t.HTTP.Payload(); named == BodyJSON || named == BodyForm {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.properties)) {
+		if !c.used[name] {
+			c.refuse(c.tool.members["parameters"], "the argument %q is sent nowhere: put {%s} into url, query, headers or body, or remove it", name, name)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// HTTP is a tool that is a request to a service. The texts of URL, Query, Headers and Body hold placeholders: {name} is an argument,
+// {secret:NAME} a secret of the process that serves. What is not said in a file is zero; see the methods for what counts then.
+type HTTP struct {
+	Method       string            `json:"method,omitempty"`
+	URL          string            `json:"url"`
+	Query        map[string]string `json:"query,omitempty"`
+	Headers      map[string]string `json:"headers,omitempty"`
+	Body         json.RawMessage   `json:"body,omitempty"`    // one of the bodies by name, or a mapping or list: a template
+	Timeout      int64             `json:"timeout,omitempty"` // ms
+	MaxBytes     int64             `json:"max_bytes,omitempty"`
+	Retries      *int              `json:"retries,omitempty"`
+	AllowPrivate bool              `json:"allow_private,omitempty"`
+}
+
+// The bodies that have a name.
+const (
+	BodyJSON = "json" // the arguments that stand nowhere else, as an object
+	BodyForm = "form" // the same, as a form
+	BodyNone = "none"
+)
+
+// Verb is the method that counts: GET if none was said.
+func (h HTTP) Verb() string {
+	if h.Method == "" {
+		return "GET"
+	}
+	return h.Method
+}
+
+// Safe says whether the method only reads.
+func (h HTTP) Safe() bool { return h.Verb() == "GET" || h.Verb() == "HEAD" }
+
+// Payload is the body by name, or else the template.
+func (h HTTP) Payload() (named string, template json.RawMessage) {
+	switch {
+	case h.Body == nil && slices.Contains([]string{"POST", "PUT", "PATCH"}, h.Verb()):
+		return BodyJSON, nil
+	case h.Body == nil:
+		return BodyNone, nil
+	case json.Unmarshal(h.Body, &named) == nil:
+		return named, nil
+	}
+	return "", h.Body
+}
+
+// Limit is how long a call may take, its retries included: 10 s if nothing was said.
+func (h HTTP) Limit() time.Duration {
+	if h.Timeout == 0 {
+		return 10 * time.Second
+	}
+	return time.Duration(h.Timeout) * time.Millisecond
+}
+
+// Most is how many bytes of an answer are read: 64 KiB if nothing was said.
+func (h HTTP) Most() int64 {
+	if h.MaxBytes == 0 {
+		return 64 << 10
+	}
+	return h.MaxBytes
+}
+
+// Again is how often a call is tried again: twice if nothing was said.
+func (h HTTP) Again() int {
+	if h.Retries == nil {
+		return 2
+	}
+	return *h.Retries
+}
+
+// Target is the URL of an [HTTP] cut at the places where its parts end, so that nothing that stands for a placeholder can move them.
+type Target struct {
+	Scheme, Host string
+	Path         []Template // its segments, the text in them escaped as it was written
+	Query        []Field
+}
+
+// Field is a query parameter or a header.
+type Field struct {
+	Name  string
+	Value Template
+}
+
+// Target reads the URL and the query, those in the URL first.
+func (h HTTP) Target() (Target, error) {
+	t, err := readTarget(h.URL)
+	if err != nil {
+		return Target{}, err
+	}
+	query, err := fields(h.Query)
+	t.Query = append(t.Query, query...)
+	return t, err
+}
+
+// HeaderFields are the headers, by name.
+func (h HTTP) HeaderFields() ([]Field, error) { return fields(h.Headers) }
+
+func fields(texts map[string]string) ([]Field, error) {
+	var out []Field
+	for name, text := range texts {
+		value, err := ReadTemplate(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Field{name, value})
+	}
+	slices.SortFunc(out, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Secrets are the names of the secrets that the tools of the definition need, each once.
+func (d Definition) Secrets() []string {
+	var names []string
+	for _, t := range d.Tools {
+		if t.HTTP == nil {
+			continue
+		}
+		for _, name := range t.HTTP.secrets() {
+			names = addName(names, name)
+		}
+	}
+	return names
+}
+
+// secrets are the names of the secrets that the request needs. A stored text that cannot be read needs none: its calls fail.
+func (h HTTP) secrets() []string {
+	target, _ := h.Target()
+	headers, _ := h.HeaderFields()
+	var names []string
+	for _, f := range append(target.Query, headers...) {
+		for _, p := range f.Value {
+			names = addName(names, p.Secret)
+		}
+	}
+	return names
+}
+
+// authority is the part of a URL that says where the request goes.
+var authority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(/[^?#]*)?(\?[^#]*)?(#.*)?$`)
+
+// readTarget reads a URL with placeholders in its path and its query.
+func readTarget(text string) (Target, error) {
+	parts := authority.FindStringSubmatch(text)
+	if parts == nil {
+		return Target{}, mistake("url must be absolute, as in https://api.example.com/v1/orders/{order}")
+	}
+	t := Target{Scheme: strings.ToLower(parts[1]), Host: parts[2]}
+	switch {
+	case t.Scheme != "http" && t.Scheme != "https":
+		return t, mistake("url begins with %q; it must be http or https", parts[1])
+	case strings.ContainsAny(t.Host, "{}"):
+		return t, mistake("no placeholder can say which host is asked; write the host out, and put arguments into the path or the query")
+	case strings.Contains(t.Host, "@"):
+		return t, mistake("url holds a user name or password; remove them, and send a header with a secret: {Authorization: \"Bearer {secret:NAME}\"}")
+	case parts[5] != "":
+		return t, mistake("no service is sent what follows # in a url; remove it")
+	}
+	if err := checkHost(t); err != nil {
+		return t, err
+	}
+	var err error
+	if t.Path, err = readPath(parts[3]); err != nil {
+		return t, err
+	}
+	t.Query, err = readQuery(strings.TrimPrefix(parts[4], "?"))
+	return t, err
+}
+
+func checkHost(t Target) error {
+	u, err := url.Parse(t.Scheme + "://" + t.Host)
+	if err != nil || u.Hostname() == "" || u.Host != t.Host || strings.ContainsAny(u.Hostname(), " \t%\\") || strings.HasSuffix(t.Host, ":") {
+		return mistake("%q in url is no host; write a name or an address and, if needed, a port", t.Host)
+	}
+	return nil
+}
+
+// readPath cuts a path into segments. They are held apart from here on: no argument can add one or take one away.
+func readPath(path string) ([]Template, error) {
+	var segments []Template
+	for i, text := range strings.Split(path, "/") {
+		if i == 0 {
+			continue // what stands before the first slash is nothing
+		}
+		segment, err := ReadTemplate(text)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := url.PathUnescape(segment.fixed())
+		switch {
+		case err != nil:
+			return nil, mistake("%q in the path of url is not escaped as it must be; write %% as %%25", text)
+		case plain == "." || plain == "..":
+			return nil, mistake("url has a %q in its path; write the path that is meant", plain)
+		case len(segment.Secrets()) > 0:
+			return nil, mistake("a secret in the path of url would be kept by every log on its way; put it into a header")
+		}
+		segments = append(segments, segment)
+	}
+	return segments, nil
+}
+
+func readQuery(raw string) ([]Field, error) {
+	var out []Field
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		key, text, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(key)
+		if err != nil || strings.ContainsAny(key, "{}") {
+			return nil, mistake("%q in url is no name of a query parameter; a placeholder can only be its value", key)
+		}
+		value, err := ReadTemplate(text)
+		if err != nil {
+			return nil, err
+		}
+		for i, p := range value {
+			if value[i].Text, err = url.QueryUnescape(p.Text); err != nil {
+				return nil, mistake("%q in url is not escaped as it must be; write %% as %%25", p.Text)
+			}
+		}
+		out = append(out, Field{name, value})
+	}
+	return out, nil
+}

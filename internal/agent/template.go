@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Template is a text with placeholders, in order.
+type Template []Piece
+
+// Piece is plain text, or the name of what stands in its place. Exactly one member is set.
+type Piece struct{ Text, Argument, Secret string }
+
+// mistake says what is wrong with a text and what to do.
+func mistake(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
+var (
+	argumentName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	secretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+)
+
+// ReadTemplate reads a text in which {name} stands for an argument, {secret:NAME} for a secret, and {{ and }} for braces.
+func ReadTemplate(text string) (Template, error) {
+	var t Template
+	for text != "" {
+		i := strings.IndexAny(text, "{}")
+		switch {
+		case i < 0:
+			return t.add(text), nil
+		case strings.HasPrefix(text[i:], "{{"), strings.HasPrefix(text[i:], "}}"):
+			t, text = t.add(text[:i+1]), text[i+2:]
+			continue
+		}
+		end := strings.IndexByte(text[i:], '}')
+		if text[i] == '}' || end < 0 {
+			return nil, mistake("%q has a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant", text)
+		}
+		piece, err := readPiece(text[i+1 : i+end])
+		if err != nil {
+			return nil, err
+		}
+		t, text = append(t.add(text[:i]), piece), text[i+end+1:]
+	}
+	return t, nil
+}
+
+func readPiece(inside string) (Piece, error) {
+	name, secret := strings.CutPrefix(inside, "secret:")
+	switch {
+	case secret && !secretName.MatchString(name):
+		return Piece{}, mistake("%q cannot be the name of a secret; use A-Z, 0-9 and _, beginning with a letter", name)
+	case secret:
+		return Piece{Secret: name}, nil
+	case !argumentName.MatchString(name):
+		return Piece{}, mistake("{%s} is no placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
+	}
+	return Piece{Argument: name}, nil
+}
+
+// add puts plain text behind t, as one piece with the text that is there.
+func (t Template) add(text string) Template {
+	switch last := len(t) - 1; {
+	case text == "":
+	case last >= 0 && t[last].Text != "":
+		t[last].Text += text
+	default:
+		t = append(t, Piece{Text: text})
+	}
+	return t
+}
+
+// Arguments are the names of the arguments in it.
+func (t Template) Arguments() (names []string) {
+	for _, p := range t {
+		names = addName(names, p.Argument)
+	}
+	return names
+}
+
+// Secrets are the names of the secrets in it.
+func (t Template) Secrets() (names []string) {
+	for _, p := range t {
+		names = addName(names, p.Secret)
+	}
+	return names
+}
+
+// Whole is the argument that is all of the template.
+func (t Template) Whole() (name string, whole bool) {
+	if len(t) != 1 {
+		return "", false
+	}
+	return t[0].Argument, t[0].Argument != ""
+}
+
+// fixed is the text between the placeholders, with something harmless in their places.
+func (t Template) fixed() string {
+	var b strings.Builder
+	for _, p := range t {
+		if p.Text == "" {
+			b.WriteString("x")
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,31 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+const insideAgent = `
+model: {provider: scripted, turns: [{say: hi}]}
+tools:
+  - {name: ask, http: {url: "http://localhost:9000/", allow_private: true}, parameters: {type: object}}
+`
+
+func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
+	out := dormouse(t, nil, "dev", "--data", t.TempDir(), "--allow-private-hosts", "10.0.0.0/8,http://localhost")
+	out.wantExit(t, cli.ExitUsage)
+	contains(t, out.stderr, `--allow-private-hosts: "http://localhost" names no host; write a name, an address or a network`)
+
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "inside.yaml"), []byte(insideAgent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, allowed := range []string{"localhost:9001", "10.0.0.1"} {
+		out = dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--allow-private-hosts", allowed)
+		out.wantExit(t, cli.ExitFailed)
+		contains(t, out.stderr, "tool ask says allow_private, and the operator does not allow localhost:9000", "--allow-private-hosts localhost:9000")
+	}
+}

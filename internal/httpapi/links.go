@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// linkName is whom a decision made by a link is recorded by.
+const linkName = "link"
+
+const linksPath = "/v1/approvals/"
+
+// withLinks adds to each entry of an inbox the link that answers it. Only who may decide is given some: a link is the right to.
+func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) wire.Page[wire.Approval] {
+	p := principal(r)
+	if len(a.links) == 0 || !p.May(access.Decide) {
+		return page
+	}
+	expires := a.clock.Now().Add(a.limits.LinkLife)
+	for i, item := range page.Items {
+		if canLink(item.Pending) {
+			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
+		}
+	}
+	return page
+}
+
+// canLink says whether the call asks for a yes or a no. What asks for more is answered by programs.
+func canLink(p wire.Pending) bool { return p.Kind == "approval" }
+
+// question is what a link stands for: a call that waits.
+type question struct {
+	link   access.Link
+	caller frontend.Caller
+	run    wire.Run
+	call   *wire.Pending // nil: it does not wait any more
+}
+
+func (a *api) openLink(r *http.Request) (l question, err error) {
+	link, err := a.links.Open(r.PathValue("token"), a.clock.Now())
+	switch {
+	case errors.Is(err, access.ErrExpiredLink):
+		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
+	case err != nil:
+		return l, &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
+	}
+	l = question{link: link, caller: frontend.Caller{Tenant: link.Tenant, By: linkName}}
+	if l.run, err = a.front.Run(r.Context(), l.caller, link.Run); err != nil {
+		return l, err
+	}
+	for i, p := range l.run.Pending {
+		if p.Suspension.ID == link.Suspension {
+			l.call = &l.run.Pending[i]
+		}
+	}
+	return l, nil
+}
+
+// showLink shows what the link asks, and changes nothing: those who look at links before people do (mail scanners, previews) use GET.
+func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.openLink(r)
+	if err != nil {
+		return a.linkRefused(w, r, err)
+	}
+	if l.call == nil {
+		return a.linkRefused(w, r, &frontend.Error{Code: frontend.CodeNotSuspended, Detail: "this was answered already, or its run has ended"})
+	}
+	if !wantsPage(r) {
+		return writeJSON(w, http.StatusOK, wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, Since: l.run.UpdatedAt, Pending: *l.call})
+	}
+	writePage(w, http.StatusOK, questionPage(l))
+	return nil
+}
+
+// answerLink takes the decision. The link says on which call; sent again, by a second click perhaps, it is the same decision.
+func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.openLink(r)
+	if err != nil {
+		return a.linkRefused(w, r, err)
+	}
+	d, err := readVerdict(w, r, l.link.Suspension)
+	if err != nil {
+		return a.linkRefused(w, r, err)
+	}
+	answer, err := a.front.Decide(r.Context(), l.caller, l.link.Run, d)
+	if err != nil {
+		return a.linkRefused(w, r, err)
+	}
+	answer.Status = decidedStatus(answer)
+	if !wantsPage(r) {
+		return writeJSON(w, answer.Status, answer)
+	}
+	writePage(w, answer.Status, answeredPage(d, answer))
+	return nil
+}
+
+// readVerdict reads a form of the page, or a [wire.Verdict].
+func readVerdict(w http.ResponseWriter, r *http.Request, suspension string) (wire.Decision, error) {
+	var v wire.Verdict
+	var err error
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
+		v, err = readForm(w, r)
+	} else {
+		err = readBody(w, r, &v)
+	}
+	if err == nil && v.Action != "resume" && v.Action != "cancel" {
+		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action is resume (yes) or cancel (no)"}
+	}
+	return wire.Decision{Target: suspension, Action: v.Action, Reason: v.Reason}, err
+}
+
+const (
+	mediaForm = "application/x-www-form-urlencoded"
+	maxForm   = 64 << 10
+)
+
+func readForm(w http.ResponseWriter, r *http.Request) (v wire.Verdict, err error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return v, &frontend.Error{Code: codeTooLarge, Detail: "the reason is too long"}
+	}
+	form, bad := url.ParseQuery(string(text))
+	if err != nil || bad != nil {
+		return v, malformed("the form cannot be read")
+	}
+	return wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason"))}, nil
+}
+
+// linkRefused answers a person with a page, and a program with a problem.
+func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, err error) error {
+	if e, ok := refused(err); ok && wantsPage(r) {
+		writePage(w, problemOf[e.Code].status, refusedPage(e))
+		return nil
+	}
+	return err
+}
+
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), mediaPage) }

@@ -1,0 +1,146 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+var linkKey = bytes.Repeat([]byte{7}, 32)
+
+func withLinks(o *httpapi.Options) { o.Links = access.LinkKeys{linkKey} }
+
+// asks is a server with a run that waits for an approval, and the link that answers it.
+func asks(t *testing.T, arguments string) (s *server, run wire.Run, link string) {
+	t.Helper()
+	s = newServer(t, settings{token: "secret", options: withLinks})
+	run = s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Arguments: json.RawMessage(arguments)})
+	inbox, err := s.client.Approvals(t.Context(), client.List{})
+	if err != nil || len(inbox.Items) != 1 || !strings.HasPrefix(inbox.Items[0].Link, "/v1/approvals/") {
+		t.Fatalf("%+v, %v", inbox, err)
+	}
+	return s, run, inbox.Items[0].Link
+}
+
+func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
+	s, run, link := asks(t, `{"order":"A-17"}`)
+	for range 3 {
+		if got := s.send("GET", link, ""); got.StatusCode != 200 || !strings.Contains(got.text, `"arguments":{"order":"A-17"}`) {
+			t.Fatalf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || now.Status != "waiting" || len(now.Pending) != 1 {
+		t.Fatalf("looking changed the run: %+v, %v", now, err)
+	}
+	yes := `{"action":"resume","reason":"it is broken"}`
+	if got := s.send("POST", link, yes); got.StatusCode != 202 {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("POST", link, yes); got.StatusCode != 200 || !strings.Contains(got.text, `"same":true`) {
+		t.Errorf("again: %d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("POST", link, `{"action":"cancel"}`); got.StatusCode != 409 || got.problem(t).Code != "already_decided" {
+		t.Errorf("another one: %d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("GET", link, ""); got.StatusCode != 409 || got.problem(t).Code != "not_suspended" {
+		t.Errorf("look afterwards: %d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
+	s, _, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000"}`)
+	html := header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	page := s.send("GET", link, "", html)
+	if page.StatusCode != 200 || strings.Contains(page.text, "<script") || strings.ContainsRune(page.text, '\u202e') || !strings.Contains(page.text, "refund") {
+		t.Fatalf("%d %s", page.StatusCode, page.text)
+	}
+	for name, want := range map[string]string{"X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+		if got := page.Header.Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	form := header("Content-Type", "application/x-www-form-urlencoded")
+	fromElsewhere := s.send("POST", link, "action=resume", html, form, header("Sec-Fetch-Site", "cross-site"))
+	if fromElsewhere.StatusCode != 403 {
+		t.Errorf("another site's page was listened to: %d", fromElsewhere.StatusCode)
+	}
+	no := url.Values{"action": {"cancel"}, "reason": {"not this one"}}.Encode()
+	if got := s.send("POST", link, no, html, form, header("Sec-Fetch-Site", "same-origin")); got.StatusCode != 202 || !strings.Contains(got.text, "stored") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("POST", link, "action=resume", html, form); got.StatusCode != 409 || !strings.Contains(got.text, "the answer that counts is cancel") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestALinkIsGoodForNothingElse(t *testing.T) {
+	s, run, link := asks(t, `{}`)
+	other := access.LinkKeys{bytes.Repeat([]byte{8}, 32)}.Sign(access.Link{Tenant: "default", Run: run.ID, Suspension: "sus_2_x", Expires: time.Now().Add(time.Hour)})
+	for name, tt := range map[string]struct {
+		path, body string
+		status     int
+	}{
+		"cut":               {link[:len(link)-4], `{"action":"resume"}`, 404},
+		"of another key":    {"/v1/approvals/" + other, `{"action":"resume"}`, 404},
+		"no action":         {link, `{}`, 400},
+		"unclear action":    {link, `{"action":"yes"}`, 400},
+		"edited arguments":  {link, `{"action":"resume","arguments":{"order":"B-1"}}`, 400},
+		"another target":    {link, `{"action":"resume","target":"sus_2_x"}`, 400},
+		"a form with none":  {link, ``, 415},
+		"a link as a token": {"/v1/runs", `{"agent":"desk","input":"hello"}`, 401},
+	} {
+		got := s.send("POST", tt.path, tt.body, func(r *http.Request) {
+			if tt.status == 401 {
+				r.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(link, "/v1/approvals/"))
+			}
+		})
+		if got.StatusCode != tt.status {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
+		}
+	}
+	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+		t.Errorf("something was stored: %+v, %v", now, err)
+	}
+}
+
+func TestOnlyWhoMayDecideIsGivenLinks(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: withLinks, grants: []access.Grant{grant("reader", "default", "reads", access.Read)}})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c2", Tool: "locate", Kind: core.KindClient})
+	if got := s.send("GET", "/v1/approvals", "", bearer("reads")); got.StatusCode != 200 || strings.Contains(got.text, `"link"`) {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("GET", "/v1/approvals", "", bearer("secret")); strings.Count(got.text, `"link"`) != 1 {
+		t.Errorf("a link for the approval, and none for the client's call: %s", got.text)
+	}
+}
+
+func TestALinkExpires(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: func(o *httpapi.Options) {
+		withLinks(o)
+		o.Limits.LinkLife = -time.Second
+	}})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	inbox, err := s.client.Approvals(t.Context(), client.List{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"GET", "POST"} {
+		if got := s.send(method, inbox.Items[0].Link, `{"action":"resume"}`); got.StatusCode != 410 || got.problem(t).Code != "link_expired" {
+			t.Errorf("%s: %d %s", method, got.StatusCode, got.text)
+		}
+	}
+}

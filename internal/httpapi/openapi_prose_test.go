@@ -1,0 +1,82 @@
+package httpapi
+
+// conventions is what docs/api.md begins with.
+const conventions = `# The HTTP API
+
+JSON over HTTP, version 1. ` + "`GET /openapi.json`" + ` is the same as an OpenAPI 3.1 document. This page is generated from the routes and the types of the
+server, and the examples from what it answered; tests hold all of it together. First what holds for all calls, then each call.
+
+## What holds for all calls
+
+**JSON.** Bodies are one JSON object in UTF-8 of at most 1 MiB, sent as ` + "`application/json`" + `. A member that the call does not know is refused with
+` + "`unknown_field`" + `, and so is a parameter; so is a member that is there twice, and nesting of more than 256 levels. A member that may be
+left out may be ` + "`null`" + ` instead, and a parameter empty. Answers may get more members later: pass over those you do not know.
+
+**Ids** are opaque texts; only their prefixes mean something: ` + "`run_`, `thr_`, `sus_`" + ` (a suspension: a call that waits). What belongs to another
+tenant is not found.
+
+**Times** are RFC 3339 in UTC with milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + `.
+
+**Problems.** Every refusal is an ` + "`application/problem+json`" + ` document with a ` + "`code`" + ` that does not change and a ` + "`detail`" + ` that is safe to show.
+[Problems](problems.md) lists all codes. Every call may answer these, which are not repeated below:
+
+| status | codes |
+|--:|---|
+| 400 | ` + "`unknown_field`, `invalid_request`" + `; with a body ` + "`malformed_body`" + ` |
+| 401 | ` + "`unauthorized`" + `, with ` + "`WWW-Authenticate`" + ` |
+| 403 | ` + "`forbidden`" + ` (another site, or a host that is not served), ` + "`role_required`" + ` |
+| 404 | ` + "`not_found`" + `: no such path, also for an id of dots |
+| 405 | ` + "`method_not_allowed`" + `, with ` + "`Allow`" + ` |
+| 413, 415 | with a body: ` + "`too_large`, `unsupported_media_type`" + ` |
+| 500 | ` + "`internal`" + `: a fault of the server |
+| 503 | ` + "`unavailable`" + `, with ` + "`Retry-After`" + `: the request may or may not have been stored; send the same one again |
+
+**Tokens and tenants.** A server that was started with tokens wants ` + "`Authorization: Bearer TOKEN`" + `. A token is for one tenant and has roles:
+
+| role | may |
+|---|---|
+| ` + "`start`" + ` | start runs, send messages, interrupt, cancel, retry |
+| ` + "`read`" + ` | read everything of the tenant |
+| ` + "`decide`" + ` | see what waits, answer it, interrupt, resume, cancel |
+| ` + "`admin`" + ` | all of that |
+
+A server without tokens listens on a loopback address, answers only to loopback host names, and lets everybody in. Pages of other sites may call
+only if the server was started with their origin.
+
+**Keys.** Calls that start something take an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. The same key with the same body has the effect of one
+request: the first is answered with 202, each repeat with 200 and the same run. With another body it is refused with
+` + "`idempotency_mismatch`" + `. Keys are kept for each tenant; those of a conversation for 30 days. Without a key, a request that got no answer may
+have been stored.
+
+**Pages.** Lists answer ` + "`items`" + ` and, if there is more, ` + "`next`" + `, which is the ` + "`cursor`" + ` of the next page. A page may be short, even empty, while
+` + "`next`" + ` says that there is more. A ` + "`limit`" + ` that is larger than allowed is taken for the largest, 0 for the usual one. Cursors are opaque, and good for
+the list that gave them out.
+
+**Waiting for something.** Three ways: ` + "`Prefer: wait=N`" + ` on a run holds the answer until the run waits for somebody or is done; ` + "`wait=N`" + ` on pages of
+events holds it until there is an event; a stream sends events as they come. N is at most 20 seconds; the answer may come
+earlier, with nothing new.
+
+**Streams.** Events are sent as server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep a silent stream open.
+Whoever comes back with the cursor of the last event that was seen, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice. A stream may
+end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `.
+
+**Decisions.** A call that waits is answered with a decision on its suspension. What the decision must hold depends on the ` + "`kind`" + ` of the call:
+
+| kind | yes | no | other |
+|---|---|---|---|
+| ` + "`approval`" + ` | ` + "`action: resume`" + `, perhaps with edited ` + "`arguments`" + ` and a ` + "`grant`" + ` | ` + "`action: cancel`" + `, or an ` + "`error`" + ` | without an action, a ` + "`result`" + ` of true or false, or a word such as "yes" |
+| ` + "`client`, `input`" + ` | ` + "`result`" + `, which must fit the response schema | ` + "`action: cancel`" + ` | ` + "`error`" + `: the call failed, and the model is told |
+| ` + "`unknown_outcome`" + ` | ` + "`result`" + `: it happened, with this | ` + "`action: cancel`" + `: leave it | ` + "`error`" + `: it failed; ` + "`action: resume`" + ` alone: it did not happen, run it |
+| ` + "`interrupt`" + ` | ` + "`action: resume`" + ` | none: cancel the run instead | |
+
+The first decision counts. What it is told, in this order: 404 for a run or a call that is not there; 400 or 422 for what cannot be read or does not fit;
+202 ` + "`accepted`" + `; 200 ` + "`already_decided`" + ` with ` + "`same: true`" + ` for the same decision again, also when the run is done; 409 ` + "`already_decided`" + ` with the
+` + "`winner`" + ` if another was first; 409 ` + "`late_decision`" + ` if the deadline decided; 409 ` + "`stale_suspension`, `run_done` or `not_suspended`" + `. Nothing
+is stored with a refusal, but for the first late one, which is recorded.
+
+**Limits.** A body 1 MiB; an id in a path 256 bytes; a key or a decision's id 255 bytes; metadata 2,048 and permissions of a run 1,024 bytes of compact
+JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; runs, messages and retries as often as
+the server was told, else 429 ` + "`rate_limited`" + `. Each 429 and 503 has ` + "`Retry-After`" + ` in seconds.
+
+In the examples answers are shown with line breaks.
+`

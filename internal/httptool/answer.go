@@ -1,0 +1,123 @@
+package httptool
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// answer is what a service answered, as much of it as is read.
+type answer struct {
+	status   int
+	media    string // the type of the body, without parameters
+	encoding string
+	location string
+	wait     string // the header Retry-After
+	length   int64  // -1: not known
+	body     []byte
+	cut      bool  // there was more
+	broken   error // the body ended too early
+}
+
+// read reads no more than most bytes of the body.
+func read(resp *http.Response, most int64) *answer {
+	a := &answer{status: resp.StatusCode, location: resp.Header.Get("Location"), wait: resp.Header.Get("Retry-After"), length: resp.ContentLength,
+		encoding: strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))}
+	a.media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if a.status < 200 { // it wants to speak another protocol; what follows is no answer
+		return a
+	}
+	a.body, a.broken = io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if int64(len(a.body)) > most {
+		a.body, a.cut, a.broken = a.body[:most], true, nil
+	}
+	return a
+}
+
+func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+func (a *answer) redirects() bool {
+	return a.status >= 301 && a.status <= 308 && a.status != 304 && a.location != ""
+}
+
+// busy: the service, or what stands before it, asks to come again later.
+func (a *answer) busy() bool {
+	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.gateway()
+}
+
+// gateway: what stands before the service does not know what became of the request.
+func (a *answer) gateway() bool {
+	return a.status == http.StatusBadGateway || a.status == http.StatusGatewayTimeout
+}
+
+// retryAfter is how long the service asks to wait, in seconds or until a time.
+func (a *answer) retryAfter(now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(a.wait), 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(a.wait); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// name is the status in words.
+func (a *answer) name() string {
+	return strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status))
+}
+
+// text is the body as text; ok is false, and why says so, if it is none.
+func (a *answer) text(s secrets) (text, why string, ok bool) {
+	switch {
+	case a.encoding != "" && a.encoding != "identity":
+		return "", "an encoding that was not asked for (" + strings.ToValidUTF8(a.encoding, "") + ")", false
+	case !a.readable():
+		return "", cmp.Or(a.media, "bytes that are no text"), false
+	}
+	raw := a.body
+	var compact bytes.Buffer
+	if !a.cut && a.broken == nil && json.Compact(&compact, raw) == nil {
+		raw = compact.Bytes() // every digit stays
+	}
+	if a.cut {
+		raw = wholeRunes(raw)
+	}
+	text = s.redact(string(raw))
+	if a.cut || a.broken != nil {
+		text = s.cutEnd(text)
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), "", true
+}
+
+// wholeRunes drops the beginning of a character that was cut.
+func wholeRunes(raw []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(raw); i++ {
+		if last := raw[len(raw)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return raw[:len(raw)-i]
+			}
+			break
+		}
+	}
+	return raw
+}
+
+// readable says whether the body is text, by its type; by its bytes, if it has none.
+func (a *answer) readable() bool {
+	if a.media == "" {
+		return utf8.Valid(a.body) && !bytes.ContainsRune(a.body, 0) || len(a.body) == 0
+	}
+	for _, text := range []string{"text/", "application/json", "application/xml", "application/x-www-form-urlencoded", "application/javascript",
+		"application/yaml", "application/x-yaml", "application/x-ndjson", "application/jsonl", "application/problem"} {
+		if strings.HasPrefix(a.media, text) {
+			return true
+		}
+	}
+	return strings.HasSuffix(a.media, "+json") || strings.HasSuffix(a.media, "+xml") || strings.HasSuffix(a.media, "+yaml") || len(a.body) == 0
+}

@@ -1,0 +1,140 @@
+package httptool
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// mostShown is how much of an answer stands in a failure.
+const mostShown = 2000
+
+// outcome puts an attempt into words for the model, or asks a person if nobody can know what happened.
+func (e *execution) outcome(a attempt) core.Outcome {
+	switch {
+	case a.answer == nil && !a.sent:
+		return notRun("%s %s", e.message.url.Host, e.unreached(a.err))
+	case a.answer == nil && errors.As(a.err, new(redirectError)):
+		return core.Outcome{Failed: true, Text: "The service was asked and answered with a redirect that is not followed: " + a.err.Error() + "."}
+	case a.answer == nil && errors.Is(a.err, errForbidden): // where a redirect led to
+		return core.Outcome{Failed: true, Text: "The service answered with a redirect that is not followed: " + errForbidden.Error() + "."}
+	case a.answer == nil:
+		return e.unanswered(e.silence(a.err))
+	case a.answer.ok():
+		return e.success(a.answer)
+	case a.answer.gateway() && !e.repeatable:
+		return e.unanswered(fmt.Sprintf("what stands before the service answered %s", a.answer.name()))
+	}
+	return e.failure(a.answer)
+}
+
+// unreached says why nothing could be sent, without what is only for the operator to know: addresses.
+func (e *execution) unreached(err error) string {
+	var unknown *net.DNSError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, errForbidden):
+		return "cannot be called: " + err.Error()
+	case errors.Is(err, errSlow):
+		return fmt.Sprintf("could not be reached within %s", e.http.Limit())
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return "could not be reached: there is no such host"
+	case errors.As(err, &unknown):
+		return "could not be reached: its name could not be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "could not be reached: it refused the connection"
+	case errors.As(err, &untrusted):
+		return "could not be reached: its certificate is not trusted"
+	}
+	return "could not be reached: no connection could be made"
+}
+
+func (e *execution) silence(err error) string {
+	if errors.Is(err, errSlow) {
+		return fmt.Sprintf("no answer came within %s", e.http.Limit())
+	}
+	return "the connection broke before a whole answer came"
+}
+
+// unanswered: the request was sent, and nobody here can know what became of it. If it may be repeated the model is told, and can call
+// again. If not, a person is asked, as for a body whose process was lost.
+func (e *execution) unanswered(why string) core.Outcome {
+	host := e.message.url.Host
+	switch {
+	case e.repeatable && e.http.Safe():
+		return core.Outcome{Failed: true, Text: fmt.Sprintf("%s was asked, and %s.", host, why)}
+	case e.repeatable:
+		return core.Outcome{Failed: true, Text: fmt.Sprintf("The request was sent to %s, and %s. It may or may not have taken effect.", host, why)}
+	}
+	return core.Outcome{Kind: core.KindUnknownOutcome, Ticket: &core.SuspendTicket{Pending: core.PendingCall(e.call), Suspension: core.Suspension{
+		Action: "report_outcome",
+		Message: fmt.Sprintf("%s was sent to %s, and %s. Say what happened: its result, its error, or that it did not happen and may run.",
+			e.tool.Name, host, why)}}}
+}
+
+func (e *execution) success(a *answer) core.Outcome {
+	text, why, ok := a.text(e.secrets)
+	switch {
+	case a.broken != nil && e.repeatable: // it was asked as often as may be
+		return e.unanswered(e.silence(a.broken))
+	case e.message.method == "HEAD":
+		return core.Outcome{Text: "The service answered " + a.name() + headOf(a) + "."}
+	case !ok:
+		return core.Outcome{Text: fmt.Sprintf("The service answered %s with %s, which cannot be shown.", a.name(), why)}
+	case a.broken != nil:
+		return core.Outcome{Text: text + "\n(The service answered " + a.name() + ", and the connection broke here: the rest of the answer is missing.)"}
+	case a.cut:
+		return core.Outcome{Text: text + fmt.Sprintf("\n(The answer was cut off here: it is longer than %d bytes.)", e.http.Most())}
+	case text == "":
+		return core.Outcome{Text: "The service answered " + a.name() + ", without a text."}
+	}
+	return core.Outcome{Text: text}
+}
+
+// headOf is what an answer to HEAD says of a body.
+func headOf(a *answer) string {
+	text := ""
+	if a.media != "" {
+		text += ", type " + a.media
+	}
+	if a.length >= 0 {
+		text += fmt.Sprintf(", %d bytes", a.length)
+	}
+	return text
+}
+
+// failure shows the status and how the body begins.
+func (e *execution) failure(a *answer) core.Outcome {
+	out := "The service answered " + a.name()
+	text, _, ok := a.text(e.secrets)
+	if text = strings.TrimSpace(text); ok && text != "" {
+		out += ": " + e.begin(text)
+	} else {
+		out += "."
+	}
+	if a.redirects() {
+		out += " A redirect of a " + e.message.method + " is not followed."
+	}
+	if a.status >= 500 && a.status != 503 && !e.http.Safe() || a.redirects() && !e.http.Safe() {
+		out += " It is not known whether the call took effect."
+	}
+	return core.Outcome{Failed: true, Text: out}
+}
+
+// begin is the beginning of a text, at most as much as a failure shows.
+func (e *execution) begin(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	end := mostShown
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "..."
+}

@@ -1,0 +1,49 @@
+package intake
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Line is one line of a file of messages.
+type Line struct {
+	Number int    // from 1, blank ones counted
+	Body   []byte // without its end; of a line that is longer than a message may be, a beginning that is too long as well
+}
+
+// Lines calls take for each line that is not blank, in order, until it returns an error. A line of any length costs no more memory than the
+// longest message. A body is valid until take returns.
+func Lines(r io.Reader, take func(Line) error) error {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	var body []byte
+	for number := 1; ; number++ {
+		var err error
+		body, err = readLine(lines, body[:0])
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if trimmed := bytes.TrimRight(body, "\r\n"); len(bytes.TrimSpace(trimmed)) > 0 {
+			if err := take(Line{number, trimmed}); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// readLine appends the next line to body, its end included, and leaves out what is far beyond the longest message.
+func readLine(lines *bufio.Reader, body []byte) ([]byte, error) {
+	for {
+		piece, err := lines.ReadSlice('\n')
+		if len(body) <= MaxBody+2 {
+			body = append(body, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return body, err
+		}
+	}
+}

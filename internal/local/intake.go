@@ -1,0 +1,136 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/intake"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+// How the server takes from the intake queue. Other processes put messages in, and are not heard; so the queue is looked at.
+const (
+	intakeBatch    = 32
+	intakePoll     = 250 * time.Millisecond
+	intakeCrowded  = 10 * time.Millisecond
+	intakeFailures = 20
+
+	// perWorker is how many wake-ups may wait for each worker while runs of the queue are started. Fewer would leave workers idle, more
+	// would keep runs that somebody waits for from them.
+	perWorker = 2
+)
+
+// takeIn starts what the intake queue asks for until the server stops. It may be cut off anywhere: a message that is not settled
+// comes again, and starts no second run.
+func takeIn(ctx context.Context, stopped <-chan struct{}, db *sqlite.DB, starter intake.Starter, o Options) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	workers := o.Workers
+	if workers <= 0 {
+		workers = 4
+	}
+	newPump(db, starter, perWorker*workers, o.Logger).Run(ctx)
+}
+
+// newPump starts runs while fewer than most wake-ups wait.
+func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) *intake.Pump {
+	queue := db.Intake()
+	room := func(ctx context.Context) (int, error) {
+		waiting, err := queue.Backlog(ctx, most)
+		return most - waiting, err
+	}
+	return &intake.Pump{Queue: queue, Desk: &intake.Desk{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: Clock{}, Log: log,
+		Room: room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
+}
+
+// Intake is the intake queue of a data directory, for a process beside those that serve it.
+//
+// It takes no share of the directory: it claims nothing and only adds to what is there, in transactions that SQLite puts in order. Were it to
+// hold one, a server that was killed and is started again meanwhile would not find itself alone, and the dead one's runs would wait for the
+// end of their leases.
+type Intake struct {
+	*sqlite.Intake
+	db *sqlite.DB
+}
+
+// OpenIntake opens the intake queue of a data directory. One that is not there is made, if create says so; else the error is
+// [fs.ErrNotExist].
+func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
+	file := filepath.Join(dir, "dormouse.db")
+	if _, err := os.Stat(file); !create && errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the data directory: %w", err)
+	}
+	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: Clock{}, Random: Random{}})
+	if err != nil {
+		return nil, err
+	}
+	return &Intake{Intake: db.Intake(), db: db}, nil
+}
+
+// Close closes the file.
+func (i *Intake) Close() error { return i.db.Close() }
+
+// Agents are the names that are deployed to a tenant here. There are none before the first server has started.
+func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, error) {
+	deployed, err := i.db.Deployed(ctx, tenant)
+	names := map[string]bool{}
+	for _, d := range deployed {
+		names[d.Name] = true
+	}
+	return names, err
+}
+
+// Messages judges messages without any data directory. It holds no state.
+type Messages struct{ front *frontend.Frontend }
+
+// Check reads a message and says what would keep any server from starting it, as a [*frontend.Error]. What is deployed, and what else
+// is stored, is not looked at.
+func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error) {
+	read, err := intake.Read(body)
+	if err != nil {
+		return read, err
+	}
+	_, err = m.front.Start(ctx, frontend.Caller{}, read.IdempotencyKey, read.StartRequest)
+	if errors.Is(err, errUnasked) {
+		err = nil
+	}
+	return read, err
+}
+
+// NewMessages judges by a frontend like the server's with nothing behind it.
+func NewMessages() Messages {
+	return Messages{frontend.New(frontend.Options{Store: unasked{}, Clock: Clock{}, Random: Random{}, Narrow: func(raw json.RawMessage) error {
+		_, err := agent.ParseNarrow(raw)
+		return err
+	}})}
+}
+
+// errUnasked says that a request was found good, so that the store was to be asked.
+var errUnasked = errors.New("local: the store is not asked")
+
+// unasked is a store that is only there to be reached: a request is checked before anything is read for it.
+type unasked struct{ frontend.Store }
+
+func (unasked) Load(context.Context, string, string) (core.Head, error) {
+	return core.Head{}, errUnasked
+}

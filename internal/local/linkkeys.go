@@ -1,0 +1,68 @@
+package local
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+)
+
+// linkKeysFile is in the data directory: a key a line, in hexadecimal. The first signs new links. Who puts a new line first and, a link's
+// life later, takes the old one out, has replaced the key without breaking a link; who empties the file breaks them all.
+const linkKeysFile = "link.keys"
+
+const linkKeyBytes = 32
+
+// readLinkKeys reads the keys, and makes one first if there is no file.
+func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
+	file := filepath.Join(dir, linkKeysFile)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeLinkKey(file, random); err != nil {
+			return nil, fmt.Errorf("making the key of approval links: %w", err)
+		}
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the keys of approval links: %w", err)
+	}
+	var keys access.LinkKeys
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		key, err := hex.DecodeString(string(line))
+		if err != nil || len(key) < linkKeyBytes {
+			return nil, fmt.Errorf("%s:%d: a key is %d hexadecimal digits or more; remove the line, or the file to get a new key", file, n, 2*linkKeyBytes)
+		}
+		keys = append(keys, key)
+	}
+	return keys, lines.Err()
+}
+
+// makeLinkKey puts a whole file in place, unless another process was first; then that one's is good.
+func makeLinkKey(file string, random func([]byte)) error {
+	key := make([]byte, linkKeyBytes)
+	random(key)
+	temp, err := os.CreateTemp(filepath.Dir(file), ".link-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = fmt.Fprintf(temp, "%x\n", key)
+	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(temp.Name(), file); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
