@@ -5,7 +5,7 @@ STATICCHECK = go tool -modfile=tools/go.mod staticcheck
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test sim planted torture lint fuzz ci
+.PHONY: help build demo test sim planted torture bench lint fuzz ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 	@go test -c -o bin/sim.test ./internal/sim
 	@cd internal/sim && GOGC=400 ../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
 		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0) $(FLAGS)
+
+bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/benchmarks.md)
+	go test ./internal/hostile -run '^$$' -bench .
 
 lint: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }

@@ -17,8 +17,8 @@ import (
 )
 
 func (a *app) agentsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "agents", Short: "Compare agent files with what a server runs", Args: takes(0, 0)}
-	cmd.AddCommand(a.agentsDiffCommand())
+	cmd := &cobra.Command{Use: "agents", Short: "Check agent files, play their tests, and compare them with what a server runs", Args: takes(0, 0)}
+	cmd.AddCommand(a.agentsCheckCommand(), a.agentsTestCommand(), a.agentsSchemaCommand(), a.agentsDiffCommand())
 	return cmd
 }
 

@@ -12,11 +12,17 @@ import (
 
 func (a *app) approvalsCommand() *cobra.Command {
 	var list client.List
+	var walk bool
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List what waits for an answer, and the commands that answer it",
-		Long:  "List every call that waits for a person or a client, over all runs, oldest first, each with the commands that answer it.",
+		Long: `List every call that waits for a person or a client, over all runs, oldest first, each with the commands that answer it.
+
+With -i it is an inbox on the terminal: choose a call with the arrows or j and k, read all of it with Enter, then y approves, n denies
+and asks for a reason, e opens the arguments in $VISUAL or $EDITOR and shows what changes, r gives a result, x an error, o shows
+what the run did, q leaves. Whatever is approved is shown whole and asked about once more, by the id of what waits. The list refreshes by itself.`,
 		Example: `  dormouse approvals
+  dormouse approvals -i
   dormouse approvals --agent refund-desk --json`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,6 +33,9 @@ func (a *app) approvalsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if walk {
+				return a.walkInbox(cmd.Context(), c, list.Agent)
+			}
 			page, err := c.Approvals(cmd.Context(), list)
 			if err != nil {
 				return err
@@ -35,6 +44,7 @@ func (a *app) approvalsCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.IntVar(&list.Limit, "limit", 20, "at most so many")
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")

@@ -16,6 +16,6 @@ func takes(least, most int) cobra.PositionalArgs {
 		if least <= len(args) && len(args) <= most {
 			return nil
 		}
-		return usagef("wrong number of arguments; usage: %s", cmd.UseLine())
+		return usagef("wrong number of arguments; usage: %s%s", cmd.UseLine(), nearest(cmd, args))
 	}
 }

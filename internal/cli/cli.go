@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,9 @@ type Options struct {
 
 	// Getenv reads the environment; nil is [os.Getenv].
 	Getenv func(string) string
+
+	// Now is the clock that ages and what is left of a deadline are told by; nil is [time.Now].
+	Now func() time.Time
 }
 
 // Main runs the command that args name (without the program's name) until it is finished or ctx ends, and returns
@@ -37,6 +41,9 @@ type Options struct {
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts Options) int {
 	if opts.Getenv == nil {
 		opts.Getenv = os.Getenv
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	a := &app{opts: opts, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
@@ -66,6 +73,8 @@ type app struct {
 	tokenFile string
 }
 
+func (a *app) now() time.Time { return a.opts.Now() }
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dormouse",
@@ -85,8 +94,12 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
-		a.agentsCommand(), a.replayCommand(), a.tortureCommand(), a.versionCommand(), exitCodesTopic(),
+		a.newCommand(), a.agentsCommand(), a.replayCommand(), a.tortureCommand(), a.enqueueCommand(), a.tokensCommand(), a.versionCommand(), exitCodesTopic(),
 	)
+	root.AddCommand(completionCommand(root))
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlag)
+	a.completeAll(root)
 	root.SetHelpCommand(helpCommand(root))
 	return root
 }
@@ -96,10 +109,12 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
 		Short: "Show what a verb does, its flags and examples",
+		Example: `  dormouse help approvals
+  dormouse help runs cancel`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no help for %q; see: dormouse help", strings.Join(args, " "))
+				return usagef("there is no help for %q%s; see: dormouse help", strings.Join(args, " "), nearest(root, args))
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

@@ -110,3 +110,12 @@ func TestTheOutputIsShownAsText(t *testing.T) {
 		t.Errorf("an output is shown where there is none:\n%s", out.stdout)
 	}
 }
+
+// answersOfControl are those of a server that does what it is asked to.
+func answersOfControl() map[string]http.HandlerFunc {
+	const path = "POST /v1/runs/" + runID
+	again := run("created")
+	again.ID, again.RetryOf = "run_x7_9", new(runID)
+	return map[string]http.HandlerFunc{path + "/interrupt": answer(202, run("running")), path + "/retry": answer(202, again),
+		path + "/resume": answer(202, wire.DecisionAnswer{Status: 202, Code: "accepted", Target: "sus_1_a"}), path + "/cancel": answer(202, run("running"))}
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,6 +20,7 @@ type verdict struct {
 	result, errorText string
 	arguments, grant  string
 	reason, id        string
+	dryRun            bool
 }
 
 func (a *app) decideCommand() *cobra.Command {
@@ -29,11 +31,13 @@ func (a *app) decideCommand() *cobra.Command {
 		Long: `Answer a call that waits. TARGET is a suspension id, as approvals shows it; it may be left out if exactly one
 call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.
 
-With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool. With --grant run the
+With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool; what they change is
+printed before they are sent, a line with - for what was asked and one with + for what would run. With --dry-run nothing is sent. With --grant run the
 later calls of this run that the same rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
   dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
+  dormouse decide run_3k7q2_0 --approve --arguments @edited.json --dry-run
   dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,16 +49,7 @@ later calls of this run that the same rule would ask about are allowed, too. A r
 			if err != nil {
 				return err
 			}
-			if len(args) == 2 {
-				d.Target = args[1]
-			} else if d.Target, err = onlyPending(cmd.Context(), c, args[0]); err != nil {
-				return err
-			}
-			answer, err := c.Decide(cmd.Context(), args[0], d)
-			if err != nil {
-				return err
-			}
-			return a.printAnswer(answer)
+			return a.decide(cmd.Context(), c, args, d, v.dryRun)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +61,79 @@ later calls of this run that the same rule would ask about are allowed, too. A r
 	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this run")
 	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
 	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
+	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
 	return cmd
+}
+
+// decide sends a decision on the call that args name: a run, and perhaps what waits in it.
+func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wire.Decision, dryRun bool) error {
+	var asked wire.Pending
+	var err error
+	if len(args) == 2 {
+		d.Target = args[1]
+	} else if asked, err = onlyPending(ctx, c, args[0]); err != nil {
+		return err
+	} else {
+		d.Target = asked.Suspension.ID
+	}
+	if d.Arguments != nil && !a.json {
+		if asked.Suspension.ID == "" {
+			asked = pendingOf(ctx, c, args[0], d.Target)
+		}
+		if err := a.printEdits(asked, d.Arguments); err != nil {
+			return err
+		}
+	}
+	if dryRun {
+		return a.printUnsent(d)
+	}
+	answer, err := c.Decide(ctx, args[0], d)
+	if err != nil {
+		return err
+	}
+	return a.printAnswer(answer)
+}
+
+// pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for the server to refuse.
+func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
+	shown, err := c.Run(ctx, run, 0)
+	if err != nil {
+		return wire.Pending{}
+	}
+	for _, p := range shown.Pending {
+		if p.Suspension.ID == target || p.CallID == target {
+			return p
+		}
+	}
+	return wire.Pending{}
+}
+
+// printEdits shows what edited arguments change of those that were asked for.
+func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
+	if asked.Suspension.ID == "" {
+		return nil
+	}
+	changes := diff(asked.Arguments, arguments)
+	if len(changes) == 0 {
+		return a.printf("the arguments are those that %s was asked for with\n", asked.Tool)
+	}
+	colour := screenOf(a.stdout, a.opts.Getenv).colour
+	out := clean("instead of what was asked for, "+asked.Tool+" would run with:") + "\n"
+	for _, l := range changes {
+		out += l.render(colour) + "\n"
+	}
+	return a.print(out)
+}
+
+func (a *app) printUnsent(d wire.Decision) error {
+	if a.json {
+		return a.printJSON(d)
+	}
+	body, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return a.printf("not sent: %s\n", cleanJSON(body))
 }
 
 // decision turns the flags into a decision without a target. A result or an error alone carries no action: what it means
@@ -96,20 +163,20 @@ func (v verdict) decision() (wire.Decision, error) {
 	return d, nil
 }
 
-// onlyPending is the target of the run's one waiting call.
-func onlyPending(ctx context.Context, c *client.Client, id string) (string, error) {
+// onlyPending is the run's one waiting call.
+func onlyPending(ctx context.Context, c *client.Client, id string) (wire.Pending, error) {
 	run, err := c.Run(ctx, id, 0)
 	if err != nil {
-		return "", err
+		return wire.Pending{}, err
 	}
 	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
 	switch len(run.Pending) {
 	case 0:
-		return "", &failure{ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, statusText(run))}
+		return wire.Pending{}, &failure{ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, statusText(run))}
 	case 1:
-		return run.Pending[0].Suspension.ID, nil
+		return run.Pending[0], nil
 	}
-	return "", usagef("several calls of %s wait; name one: %s", id, pendingIDs(run.Pending))
+	return wire.Pending{}, usagef("several calls of %s wait; name one: %s", id, pendingIDs(run.Pending))
 }
 
 // printAnswer shows what became of the decision; a refusal is a failure.
@@ -145,7 +212,9 @@ func refused(p *client.Error) *failure {
 	detail := refusal(p.Code, p.Detail, winner) + flagsFor[p.Code]
 	switch {
 	case p.Status == http.StatusUnauthorized:
-		detail += "; give a token with $DORMOUSE_TOKEN or --token-file"
+		detail += "; give a token with $DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add NAME --roles ROLES"
+	case p.Code == "role_required":
+		detail += "; use a token that has the role, made beside the server with: dormouse tokens add NAME --roles ROLES (dormouse help tokens lists them)"
 	case p.RunID != "":
 		detail += "; the run is " + p.RunID
 	}
@@ -164,7 +233,7 @@ func refusedExit(p *client.Error) int {
 func refusal(code, detail string, winner *wire.Winner) string {
 	words := oneLine(cmp.Or(detail, code, "the server refused and gave no reason"))
 	if winner != nil {
-		words += fmt.Sprintf("; the first was %s (%s)", winner.DecisionID, cmp.Or(winner.Action, "no action"))
+		words += fmt.Sprintf("; the first was %s (%s)%s", winner.DecisionID, cmp.Or(winner.Action, "no action"), after(": ", oneLine(cmp.Or(winner.Reason, winner.Error))))
 	}
 	return words
 }

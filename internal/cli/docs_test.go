@@ -1,17 +1,18 @@
 package cli_test
 
 import (
-	"bufio"
-	"context"
+	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 const root = "../.."
@@ -25,41 +26,115 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
+// pages are the texts of README.md, CONTRIBUTING.md and docs/*.md by name.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(found) < 10 {
+		t.Fatalf("%d pages, %v", len(found), err)
+	}
+	all := map[string]string{"README.md": read(t, "README.md"), "CONTRIBUTING.md": read(t, "CONTRIBUTING.md")}
+	for _, path := range found {
+		name := "docs/" + filepath.Base(path)
+		all[name] = read(t, name)
+	}
+	return all
+}
 
-// blocks are the contents of a page's fenced blocks in a language.
-func blocks(page, language string) []string {
-	var found []string
-	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
-		if m[1] == language {
-			found = append(found, m[2])
+// block is a fenced block of a page. If the paragraph before it ends in a file's name and a colon, it is that file.
+type block struct{ language, text, file string }
+
+var (
+	fenced = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
+	named  = regexp.MustCompile("`([\\w./-]+\\.\\w+)`:\n\n$")
+)
+
+func blocksOf(page string) []block {
+	var found []block
+	for _, m := range fenced.FindAllStringSubmatchIndex(page, -1) {
+		b := block{language: page[m[2]:m[3]], text: page[m[4]:m[5]]}
+		if name := named.FindStringSubmatch(page[:m[0]]); name != nil {
+			b.file = name[1]
 		}
+		found = append(found, b)
 	}
 	return found
 }
 
-// exampleAgent writes the agent of docs/agents.md into dir.
-func exampleAgent(t *testing.T, dir string) {
-	t.Helper()
-	files := blocks(read(t, "docs/agents.md"), "yaml")
-	if len(files) != 2 {
-		t.Fatalf("%d files in the example, want the agent and its script", len(files))
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "agents", "scripts"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range []string{"weather.yaml", "scripts/weather.yaml"} {
-		if err := os.WriteFile(filepath.Join(dir, "agents", name), []byte(files[i]), 0o600); err != nil {
-			t.Fatal(err)
+// elsewhere says which pages are looked at by other tests, or not at all, and why.
+var generated = regexp.MustCompile(`(?i)\bgenerated from\b`)
+
+// notPlayed says of a kind of block why it is not run here. A kind that is neither here nor in [TestEveryBlockIsHeldToTheProgram] fails.
+var notPlayed = map[string]string{
+	"mermaid": "a drawing; the statuses of the README's are looked at by TestThePictureOfARunIsTrue, state-machine.md is generated",
+	"yml":     "a part of an agent file or a policy, on docs/agents.md alone; internal/agent reads each of them",
+}
+
+func TestEveryBlockIsHeldToTheProgram(t *testing.T) {
+	for name, page := range pages(t) {
+		if head, _, _ := strings.Cut(page, "\n## "); generated.MatchString(head) {
+			t.Logf("%s is generated; the test that writes it holds it to the code", name)
+			continue
+		}
+		for _, b := range blocksOf(page) {
+			why, left := notPlayed[b.language]
+			switch {
+			case left && b.language == "yml" && name != "docs/agents.md":
+				t.Errorf("%s: a part of a file that nobody reads; show a whole file:\n%s", name, b.text)
+			case left:
+				t.Logf("%s: %s is not played: %s", name, b.language, why)
+			case b.language == "console": // played by TestPagesShowWhatHappens
+			case b.language == "json" && b.file == "":
+				if !isOfTheAPI(b.text) {
+					t.Errorf("%s: JSON that the API neither takes nor gives:\n%s", name, b.text)
+				}
+			case b.file == "":
+				t.Errorf("%s: a block of %q; say before it which file it is, as in `agents/desk.yaml`:, or make it a console\n%s", name, b.language, b.text)
+			case !slices.Contains([]string{"yaml", "json", "jsonl", "go", "python", "text"}, b.language):
+				t.Errorf("%s: no test reads files of %q", name, b.language)
+			}
 		}
 	}
 }
 
-func TestTheExampleOfAgentsLoads(t *testing.T) {
-	dir := t.TempDir()
-	exampleAgent(t, dir)
-	if _, err := agent.Load(filepath.Join(dir, "agents")); err != nil {
-		t.Error(err)
+// isOfTheAPI says whether a text is one of the API's shapes, every member of it.
+func isOfTheAPI(text string) bool {
+	if _, err := agent.ParseNarrow(json.RawMessage(text)); err == nil {
+		return true
+	}
+	for _, shape := range []any{&wire.StartRequest{}, &wire.MessageRequest{}, &wire.ResumeRequest{}, &wire.Decision{}, &wire.Decisions{},
+		&wire.DecisionAnswer{}, &wire.DecisionAnswers{}, &wire.Approval{}, &wire.Event{}, &wire.Problem{}, &wire.Run{}} {
+		strict := json.NewDecoder(bytes.NewReader([]byte(text)))
+		strict.DisallowUnknownFields()
+		if strict.Decode(shape) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAgentFilesOnPagesLoad(t *testing.T) {
+	for name, page := range pages(t) {
+		dir, files := t.TempDir(), 0
+		for _, b := range blocksOf(page) {
+			if b.language != "yaml" || !strings.HasPrefix(b.file, "agents/") {
+				continue
+			}
+			files++
+			path := filepath.Join(dir, b.file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files == 0 {
+			continue
+		}
+		if _, err := agent.Load(filepath.Join(dir, "agents")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -82,112 +157,49 @@ func TestAgentsNamesEveryKey(t *testing.T) {
 	}
 }
 
-// session runs the commands of a page against one server. Ids that a page shows stand for the ones that really come.
-type session struct {
-	dir, program, page string // page: where the page says the server is
-	url                string // where it is
-	ids                map[string]string
-}
-
-var (
-	idForm = regexp.MustCompile(`\b(run|thr)_[a-z2-7]{24}(_[a-z0-9]+)?\b|\bsus_\d+_[a-z2-7]{16}\b`)
-	moment = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T][0-9:.]+Z?|\b\d\d:\d\d:\d\d\.\d+`)
-	blanks = regexp.MustCompile(` +`)
-)
-
-// pattern is what a page shows, as an expression: "..." is anything, an id any id, a time any time, and blanks are as many as
-// the columns need.
-func pattern(shown string) *regexp.Regexp {
-	text := regexp.QuoteMeta(strings.TrimSuffix(shown, "\n"))
-	text = strings.ReplaceAll(text, `\.\.\.`, `(?s:.*)`)
-	text = moment.ReplaceAllString(strings.ReplaceAll(text, `\.`, "."), `[0-9T:. -]+Z?`)
-	text = idForm.ReplaceAllString(text, `((?:run|thr|sus)_[a-z0-9_]+)`)
-	return regexp.MustCompile(`\A` + blanks.ReplaceAllString(text, ` +`) + `\s*\z`)
-}
-
-// known puts the real ids and the real address into a command.
-func (s *session) known(command string) string {
-	command = strings.ReplaceAll(command, s.page, s.url)
-	return idForm.ReplaceAllStringFunc(command, func(id string) string { return s.ids[id] })
-}
-
-// do runs a command and holds what it prints to what the page shows.
-func (s *session) do(t *testing.T, command, shown string) {
+// buildDormouse builds the program, and returns the directory it is in.
+func buildDormouse(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a command that hangs fails, and names itself
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", s.known(command))
-	cmd.WaitDelay = time.Second
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(s.program)+":"+os.Getenv("PATH"), "DORMOUSE_URL="+s.url, "DORMOUSE_TOKEN=")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "dormouse"), root+"/cmd/dormouse").CombinedOutput(); err != nil {
+		t.Fatalf("building dormouse: %v\n%s", err, out)
 	}
-	found := pattern(shown).FindSubmatch(out)
-	if found == nil {
-		t.Fatalf("%s prints\n%s\nand the page shows\n%s", command, out, shown)
-	}
-	for i, id := range idForm.FindAllString(shown, -1) {
-		s.ids[id] = string(found[i+1])
-	}
-}
-
-// serve starts the server with the command of the page, on a free port.
-func (s *session) serve(t *testing.T, command, shown string) {
-	t.Helper()
-	args := append(strings.Fields(command)[1:], "--addr", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
-	cmd := exec.CommandContext(t.Context(), s.program, args...)
-	cmd.Dir = s.dir
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	address := regexp.MustCompile(`http://[0-9.:]+`)
-	s.page, s.url = address.FindString(shown), address.FindString(line)
-	if got, _, _ := strings.Cut(line, " at "); !strings.HasPrefix(shown, got+" at ") {
-		t.Errorf("%s prints\n%s\nand the page shows\n%s", command, line, shown)
-	}
-}
-
-// play goes through all console blocks of a page in order.
-func (s *session) play(t *testing.T, page string) {
-	t.Helper()
-	for _, block := range blocks(page, "console") {
-		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
-			command, shown, _ := strings.Cut(part, "\n")
-			if strings.Contains(command, "dormouse dev") {
-				s.serve(t, command, shown)
-				continue
-			}
-			s.do(t, command, shown)
-		}
-	}
+	return bin
 }
 
 func TestPagesShowWhatHappens(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl")
+		t.Skip("there is no curl, with which the pages talk to the API")
 	}
-	program := filepath.Join(t.TempDir(), "bin", "dormouse")
-	if out, err := exec.Command("go", "build", "-o", program, root+"/cmd/dormouse").CombinedOutput(); err != nil {
-		t.Fatalf("building dormouse: %v\n%s", err, out)
+	bin := buildDormouse(t)
+	played := 0
+	for name, page := range pages(t) {
+		if !strings.Contains(page, "\n```console\n") {
+			continue
+		}
+		played++
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			s := newSession(t, bin)
+			if name != "docs/agents.md" { // whose example other pages serve
+				s.exampleOfAgents(t, page)
+			}
+			s.play(t, page)
+		})
 	}
-	t.Run("getting started", func(t *testing.T) {
-		s := &session{dir: t.TempDir(), program: program, ids: map[string]string{}}
-		exampleAgent(t, s.dir)
-		s.play(t, read(t, "docs/getting-started.md"))
-	})
-	t.Run("readme", func(t *testing.T) {
-		s := &session{dir: root, program: program, ids: map[string]string{}}
-		s.play(t, strings.ReplaceAll(read(t, "README.md"), "$ bin/dormouse", "$ dormouse"))
-	})
+	if played < 2 {
+		t.Errorf("%d pages were played", played)
+	}
+}
+
+// exampleOfAgents writes the agent of docs/agents.md, if the page sends its reader there for it.
+func (s *session) exampleOfAgents(t *testing.T, page string) {
+	t.Helper()
+	if !strings.Contains(page, "(agents.md#a-complete-example)") {
+		return
+	}
+	for _, b := range blocksOf(read(t, "docs/agents.md")) {
+		if b.language == "yaml" && b.file != "" {
+			s.write(t, b)
+		}
+	}
 }

@@ -24,8 +24,9 @@ const (
 
 func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{
-		Use:   "exit-codes",
-		Short: "What the exit codes mean",
+		Use:     "exit-codes",
+		Short:   "What the exit codes mean",
+		Example: "  dormouse help exit-codes",
 		Long: `Exit codes:
   0  done as asked; a run that still works or waits counts as that,
      and one that ended blocked or stopped
@@ -33,7 +34,8 @@ func exitCodesTopic() *cobra.Command {
      agents diff found a waiting run that is affected, the server answered with an error
      or could not start, or the command was interrupted
   2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
-     a recording to replay that is none; nothing was changed
+     an agent that is not there, approvals -i without a terminal, a recording to replay that is none;
+     nothing was changed
   3  no server answers at the address
   4  torture found a promise broken: something that was acknowledged is not there,
      is there twice, or was done without leave
@@ -65,7 +67,7 @@ func (a *app) failure(err error) *failure {
 	case errors.As(err, &known):
 		return known
 	case !a.started:
-		return &failure{ExitUsage, "usage", err.Error() + "; see: dormouse help"}
+		return notUnderstood(err)
 	case errors.Is(err, context.Canceled):
 		return &failure{ExitFailed, "interrupted", "interrupted"}
 	case errors.As(err, &problem):
@@ -79,7 +81,7 @@ func (a *app) failure(err error) *failure {
 
 func (f *failure) print(w io.Writer, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintln(w, "dormouse: "+f.detail)
+		fmt.Fprintln(w, "dormouse: "+cleanLines(f.detail))
 		return
 	}
 	printReason(w, "error", f.code, f.detail)
@@ -88,7 +90,7 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 // warn tells of something that may be a mistake, and keeps nothing from being done.
 func (a *app) warn(code, detail string) {
 	if !a.json {
-		fmt.Fprintln(a.stderr, "dormouse: warning: "+detail)
+		fmt.Fprintln(a.stderr, "dormouse: warning: "+clean(detail))
 		return
 	}
 	printReason(a.stderr, "warning", code, detail)
@@ -104,5 +106,5 @@ func printReason(w io.Writer, sort, code, detail string) {
 	if err != nil {
 		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
 	}
-	fmt.Fprintln(w, string(body))
+	fmt.Fprintln(w, escapeJSON(string(body)))
 }

@@ -105,7 +105,7 @@ func messageRows(m wire.Message) [][]string {
 	}
 	var rows [][]string
 	if m.Text != "" || len(m.ToolCalls) == 0 {
-		for i, line := range strings.Split(m.Text, "\n") {
+		for i, line := range cleanProse(m.Text) {
 			if i > 0 {
 				who = ""
 			}
@@ -113,7 +113,7 @@ func messageRows(m wire.Message) [][]string {
 		}
 	}
 	for _, c := range m.ToolCalls {
-		rows = append(rows, []string{who, "calls " + c.Name + " " + oneLine(string(c.Arguments))})
+		rows = append(rows, []string{who, "calls " + c.Name + " " + cleanJSON(c.Arguments)})
 	}
 	return rows
 }

@@ -3,8 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -12,25 +13,39 @@ import (
 // timeFormat is how plain output shows a time: to the second, in UTC.
 const timeFormat = "2006-01-02 15:04:05"
 
+// printf prints text for people: lines that are clean, whoever wrote what stands in them.
 func (a *app) printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.stdout, format, args...)
+	return a.print(cleanLines(fmt.Sprintf(format, args...)))
+}
+
+// print prints what is clean already.
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.stdout, text)
 	return err
 }
 
-// printJSON prints v as one line.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// printed prints a report for people, which may quote anybody.
+func (a *app) printed(report func(io.Writer) error) error {
+	var b strings.Builder
+	if err := report(&b); err != nil {
+		return err
+	}
+	return a.print(cleanLines(b.String()))
 }
 
-// table prints rows with their columns aligned; the first row is the heading, or just the first row.
-func (a *app) table(rows [][]string) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+// printJSON prints v as one line. On a terminal the same value is written so that all of it shows.
+func (a *app) printJSON(v any) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
 	}
-	return w.Flush()
+	words := b.String()
+	if screenOf(a.stdout, a.opts.Getenv).terminal {
+		words = escapeJSON(strings.TrimSuffix(words, "\n")) + "\n"
+	}
+	return a.print(words)
 }
 
 func (a *app) printRun(run wire.Run) error {
@@ -55,7 +70,7 @@ func (a *app) printRun(run wire.Run) error {
 		[]string{"created", clock(run.CreatedAt)},
 		[]string{"updated", clock(run.UpdatedAt)})
 	if text, ok := run.OutputText(); ok {
-		rows = append(rows, []string{"output", text})
+		rows = append(rows, labelled("output", cleanProse(text))...)
 	}
 	if run.Queued > 0 {
 		rows = append(rows, []string{"queued", fmt.Sprintf("%d message(s) behind this run", run.Queued)})
@@ -101,26 +116,48 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	if p.Deadline != nil {
 		rows = append(rows, []string{"until", clock(*p.Deadline)})
 	}
+	if hidden(p.Arguments) {
+		rows = append(rows, []string{"", hiddenNote})
+	}
 	for _, answer := range a.answers(run, p) {
 		rows = append(rows, []string{"  " + answer.means, answer.command})
 	}
 	return rows
 }
 
-// awaited says what a call waits for.
+// awaited says what a call waits for, with its arguments.
 func awaited(p wire.Pending) string {
-	what := p.Kind + " of"
+	if p.Kind == "interrupt" {
+		return awaitedWhat(p)
+	}
+	return awaitedWhat(p) + " " + cleanJSON(p.Arguments)
+}
+
+// awaitedWhat says what a call waits for.
+func awaitedWhat(p wire.Pending) string {
 	switch p.Kind {
 	case "interrupt":
 		return "the word to go on"
 	case "client":
-		what = "the client's result of"
+		return "the client's result of " + p.Tool
 	case "input":
-		what = "an answer to"
+		return "an answer to " + p.Tool
 	case "unknown_outcome":
-		what = "word of what became of"
+		return "word of what became of " + p.Tool
 	}
-	return fmt.Sprintf("%s %s %s", what, p.Tool, oneLine(string(p.Arguments)))
+	return p.Kind + " of " + p.Tool
+}
+
+// hiddenNote stands where arguments are shown that are not what they look like.
+const hiddenNote = "Look twice: characters that do not show are written as \\u escapes."
+
+// labelled are rows with a label before the first.
+func labelled(label string, lines []string) (rows [][]string) {
+	for _, l := range lines {
+		rows = append(rows, []string{label, l})
+		label = ""
+	}
+	return rows
 }
 
 func clock(t wire.Time) string {
@@ -133,4 +170,12 @@ func clock(t wire.Time) string {
 // oneLine keeps text on one line, so that a table stays one.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// age is how long ago t was, for a person; "" if that is not known.
+func age(t wire.Time, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return lasting(max(now.Sub(t.Time), 0))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,8 +113,13 @@ func (a *app) warnOfGates(o replay.Options) {
 
 // replay plays the conversations and shows what came out.
 func (a *app) replay(ctx context.Context, o replay.Options) error {
-	o.Progress = a.progress(time.Now())
+	p := a.progress()
+	if p != nil {
+		p.unit = "conversations"
+		o.Progress = func(done, total int) { p.at(done, total, "") }
+	}
 	report, err := replay.Run(ctx, o)
+	p.end()
 	if err != nil {
 		return err
 	}
@@ -128,23 +132,9 @@ func (a *app) replay(ctx context.Context, o replay.Options) error {
 	return nil
 }
 
-// progress tells people, on a line of its own every tenth of the way, how far a replay is.
-func (a *app) progress(began time.Time) func(done, total int) {
-	if a.json {
-		return nil
-	}
-	return func(done, total int) {
-		if step := max(total/10, 1); done%step == 0 || done == total {
-			took := time.Since(began)
-			left := took / time.Duration(done) * time.Duration(total-done)
-			fmt.Fprintf(a.stderr, "%d of %d conversations, %s left\n", done, total, left.Round(time.Second))
-		}
-	}
-}
-
 func (a *app) printReport(report replay.Report) error {
 	if a.json {
 		return a.printJSON(report)
 	}
-	return report.Print(a.stdout)
+	return a.printed(report.Print)
 }

@@ -58,7 +58,7 @@ func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait 
 	}
 	run, err := c.StartRun(cmd.Context(), req, key)
 	if err != nil {
-		return err
+		return namesAgents(cmd.Context(), c, req.Agent, err)
 	}
 	return a.finish(cmd, c, run, wait)
 }

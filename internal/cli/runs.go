@@ -65,15 +65,27 @@ func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
 	if len(page.Items) == 0 && page.Next == "" {
 		return a.printf("no runs\n")
 	}
-	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED"}}
-	for _, run := range page.Items {
-		rows = append(rows, []string{run.ID, run.Agent, statusText(run), strconv.Itoa(run.Steps),
-			strconv.Itoa(len(run.Pending)), clock(run.CreatedAt)})
-	}
-	if err := a.table(rows); err != nil {
+	if err := a.listed(page.Items); err != nil {
 		return err
 	}
 	return a.printMore("runs", list, page.Next)
+}
+
+// listed prints runs as a table, on a terminal one that fits into 80 columns.
+func (a *app) listed(runs []wire.Run) error {
+	terminal := screenOf(a.stdout, a.opts.Getenv).terminal
+	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED"}}
+	if terminal {
+		rows = [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "WAITS", "AGE"}}
+	}
+	for _, run := range runs {
+		created := clock(run.CreatedAt)
+		if terminal {
+			created = age(run.CreatedAt, a.now())
+		}
+		rows = append(rows, []string{run.ID, run.Agent, statusText(run), strconv.Itoa(run.Steps), strconv.Itoa(len(run.Pending)), created})
+	}
+	return a.list(rows, 1, 2)
 }
 
 // printMore says how to see the rest of a list: the same command, with the cursor.

@@ -62,10 +62,12 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options) error {
 		o.Seed = uint64(time.Now().UnixNano())
 	}
 	o.Session = "torture-" + strings.ToLower(rand.Text()[:10])
-	o.Progress = a.tortureProgress(o)
 	if a.url != "" {
 		var err error
 		if o.Client, err = a.connect(); err != nil {
+			return err
+		}
+		if err := knownAgents(cmd.Context(), o.Client, o.Agents); err != nil {
 			return err
 		}
 		return a.tortured(cmd.Context(), o)
@@ -104,7 +106,7 @@ func (a *app) checkTorture(cmd *cobra.Command, o torture.Options) error {
 	}
 	switch {
 	case a.url != "" && len(o.Agents) == 0:
-		return usagef("say with --agent what to run; dormouse agents lists them")
+		return usagef("say with --agent what to run")
 	case o.Every <= 0 || o.Patience <= 0 || o.For <= 0:
 		return usagef("--every, --patience and --for are times above 0")
 	}
@@ -127,14 +129,17 @@ func emptyDir(dir string) error {
 }
 
 func (a *app) tortured(ctx context.Context, o torture.Options) error {
+	p := a.progress()
+	o.Progress = tortureProgress(p, o)
 	report, err := torture.Run(ctx, o)
+	p.end()
 	if err != nil {
 		return err
 	}
 	if a.json {
 		err = a.printJSON(report)
 	} else {
-		err = report.Print(a.stdout)
+		err = errors.Join(a.printed(report.Print), a.printf("the same again, as far as the operating system lets it: --seed %d\n", o.Seed))
 	}
 	if err != nil || report.Held {
 		return err
@@ -146,17 +151,20 @@ func (a *app) tortured(ctx context.Context, o torture.Options) error {
 	return &failure{ExitBroken, "broken", detail}
 }
 
-// tortureProgress tells people how far it is.
-func (a *app) tortureProgress(o torture.Options) func(torture.Progress) {
-	if a.json {
+// tortureProgress tells people how far it is: of the kills, or, if somebody else kills, of the time.
+func tortureProgress(p *progress, o torture.Options) func(torture.Progress) {
+	if p == nil {
 		return nil
 	}
-	return func(p torture.Progress) {
-		how := fmt.Sprintf("%s of %s", p.Took.Round(time.Second), o.For)
-		if p.Of > 0 {
-			how = fmt.Sprintf("%d of %d kills", p.Kills, p.Of)
+	p.unit = "kills"
+	if o.Client != nil { // somebody else kills, so the time is what there is to count
+		p.unit = "seconds"
+	}
+	return func(now torture.Progress) {
+		done, of := now.Kills, now.Of
+		if of == 0 {
+			done, of = min(int(now.Took/time.Second), int(o.For/time.Second)), int(o.For/time.Second)
 		}
-		fmt.Fprintf(a.stderr, "%s, %d runs, %d decisions (%.0f a second), %d messages\n", how, p.Runs, p.Decisions,
-			float64(p.Decisions)/p.Took.Seconds(), p.Messages)
+		p.at(done, of, fmt.Sprintf("%s runs, %s decisions, %s messages", thousands(now.Runs), thousands(now.Decisions), thousands(now.Messages)))
 	}
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -147,33 +148,55 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// log answers requests for events as the server would: what is behind the cursor.
+// log answers requests for events as the server would: what is behind the cursor, as a stream or as a page. The run rests at the end.
 func log(types ...string) http.HandlerFunc {
+	var events []wire.Event
+	for i, kind := range types {
+		events = append(events, wire.Event{Seq: int64(i + 1), Type: kind, Data: json.RawMessage(`{"status":"waiting"}`)})
+	}
+	return logOf(events...)
+}
+
+func logOf(events ...wire.Event) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		page := wire.EventPage{Items: []wire.Event{}, Next: "end"}
-		if r.URL.Query().Get("after") != "end" {
-			for i, kind := range types {
-				page.Items = append(page.Items, wire.Event{Seq: int64(i + 1), Type: kind, Data: json.RawMessage(`{"status":"waiting"}`)})
-			}
+		if r.URL.Query().Get("after") == "end" {
+			answer(200, wire.EventPage{Items: []wire.Event{}, Next: "end", Done: true, Waiting: true})(w, r)
+			return
 		}
-		answer(200, page)(w, r)
+		if r.Header.Get("Accept") != "text/event-stream" {
+			answer(200, wire.EventPage{Items: events, Next: "end"})(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, e := range events {
+			e.Cursor = "end"
+			body, err := json.Marshal(e)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(w, "id: end\ndata: %s\n\n", body)
+		}
 	}
 }
 
 func TestWatch(t *testing.T) {
 	const events = "GET /v1/runs/" + runID + "/events"
 	const state = "GET /v1/runs/" + runID
-	t.Run("ends when the run waits, after all events", func(t *testing.T) {
-		s := newServer(t, map[string]http.HandlerFunc{
-			state:  inTurn(answer(200, run("running")), answer(200, run("waiting", pending("sus_1_a")))),
-			events: log("turn.started", "call.suspended"),
-		})
+	t.Run("shows every event, one JSON value a line", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("waiting", pending("sus_1_a"))), events: log("turn.started", "call.suspended")})
 		out := dormouse(t, s, "watch", runID, "--json")
 		out.wantExit(t, cli.ExitOK)
-		if got := strings.Count(out.stdout, "\n"); got != 2 {
-			t.Errorf("%d lines, want 2:\n%s", got, out.stdout)
+		var kinds []string
+		for line := range strings.Lines(out.stdout) {
+			var e wire.Event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			kinds = append(kinds, e.Type)
 		}
-		contains(t, out.stdout, "turn.started", "call.suspended", "waiting")
+		if diff := cmp.Diff([]string{"turn.started", "call.suspended"}, kinds); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
 	})
 	t.Run("says how to answer what the run waits for", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("waiting", pending("sus_1_a"))), events: log("call.suspended")})
@@ -181,32 +204,28 @@ func TestWatch(t *testing.T) {
 		out.wantExit(t, cli.ExitOK)
 		contains(t, out.stdout, "approval of issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
 	})
-	t.Run("goes on if the run's only call was just answered", func(t *testing.T) {
-		s := newServer(t, map[string]http.HandlerFunc{
-			state:  inTurn(answer(200, run("waiting")), answer(200, run("done", done("natural_end")))),
-			events: log("decision.recorded", "run.status"),
-		})
-		out := dormouse(t, s, "watch", runID)
+	t.Run("goes on through a wait if told to", func(t *testing.T) {
+		asked := make(chan string, 8)
+		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("natural_end"))),
+			events: func(w http.ResponseWriter, r *http.Request) {
+				asked <- r.URL.Query().Get("follow")
+				log("turn.started")(w, r)
+			}})
+		out := dormouse(t, s, "watch", runID, "--follow")
 		out.wantExit(t, cli.ExitOK)
-		if n := len(s.seen); n < 4 {
-			t.Errorf("it gave up after %d requests", n)
-		}
-	})
-	t.Run("goes on through a wait if told to, one JSON value a line", func(t *testing.T) {
-		s := newServer(t, map[string]http.HandlerFunc{
-			state:  inTurn(answer(200, run("waiting")), answer(200, run("done", done("natural_end")))),
-			events: log("turn.started"),
-		})
-		out := dormouse(t, s, "watch", runID, "--follow", "--json")
-		out.wantExit(t, cli.ExitOK)
-		var e wire.Event
-		if err := json.Unmarshal([]byte(out.stdout), &e); err != nil || e.Type != "turn.started" {
-			t.Errorf("got %v, %q", err, out.stdout)
+		if got := <-asked; got != "true" {
+			t.Errorf("the stream was asked for with follow=%q", got)
 		}
 	})
 	t.Run("fails when the run ended in error", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("error"))), events: log("run.status")})
 		dormouse(t, s, "watch", runID).wantExit(t, cli.ExitFailed)
+	})
+	t.Run("what the run says never reaches the terminal as it is", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("natural_end"))),
+			events: logOf(wire.Event{Seq: 1, Type: "text.ended", Data: json.RawMessage(`{"text":"a\u001b[2Jb\u202ec"}`)})})
+		out := dormouse(t, s, "watch", runID)
+		contains(t, out.stdout, `a\x1b[2Jb\u202ec`)
 	})
 }
 

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +21,9 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch RUN",
 		Short: "Follow what a run does",
-		Long:  "Print a run's events from the first, and go on until the run waits for somebody or is done.",
+		Long: `Show what a run does, from its beginning until it waits for somebody or is done. On a terminal it is told in words; elsewhere each
+event is a line of its own, and with --json one JSON value. Text of models and tools is shown with whatever would not show written as an
+escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 		Example: `  dormouse watch run_3k7q2_0
   dormouse watch run_3k7q2_0 --follow --json`,
 		Args: takes(1, 1),
@@ -56,55 +58,14 @@ func (a *app) printPending(run wire.Run) error {
 	return a.table(rows)
 }
 
-// watch prints events until the run is done or, unless follow is set, waits. The status is read before the events, so
-// that everything up to the wait has been printed when it returns.
+// watch prints events until the run is done or, unless follow is set, waits, and returns the run as it is then.
 func (a *app) watch(ctx context.Context, c *client.Client, id string, follow bool) (wire.Run, error) {
-	after := ""
-	for {
-		run, err := c.Run(ctx, id, 0)
-		if err != nil {
-			return run, err
-		}
-		// A run whose only call was just answered still reads as waiting for a moment; it is about to go on.
-		resting := run.Status == "done" || run.Status == "waiting" && len(run.Pending) > 0 && !follow
-		wait := patience
-		if resting {
-			wait = 0
-		}
-		for {
-			page, err := c.Events(ctx, id, after, wait, eventPage)
-			if err != nil {
-				return run, err
-			}
-			if err := a.printEvents(page.Items); err != nil {
-				return run, err
-			}
-			after = page.Next
-			if len(page.Items) == 0 || page.Done {
-				break
-			}
-			wait = 0
-		}
-		if resting {
-			return run, nil
-		}
+	view := a.newView()
+	_, err := c.Follow(ctx, id, "", follow, view.show)
+	if err = errors.Join(err, view.end()); err != nil {
+		return wire.Run{}, err
 	}
-}
-
-func (a *app) printEvents(events []wire.Event) error {
-	for _, e := range events {
-		var err error
-		if a.json {
-			err = a.printJSON(e)
-		} else {
-			line := fmt.Sprintf("%s  %-17s  %s", e.At.UTC().Format(time.TimeOnly+".000"), e.Type, Describe(e))
-			err = a.printf("%s\n", strings.TrimRight(line, " "))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.Run(ctx, id, 0)
 }
 
 // Describe says in a few words, on one line, what an event tells beyond its type; "" if nothing.
@@ -120,7 +81,7 @@ func Describe(e wire.Event) string {
 			words = append(words, w)
 		}
 	}
-	return shorten(strings.Join(words, "  "), 160)
+	return shorten(clean(strings.Join(words, "  ")), 160)
 }
 
 // standing says of a decision what its action does not: that the deadline made it, or that it came too late to count.
@@ -137,13 +98,16 @@ func standing(members map[string]json.RawMessage) []string {
 // word is a JSON value in plain text: a string without its quotes, anything else as it is, null as nothing.
 func word(raw json.RawMessage) string {
 	var text *string
+	if len(raw) == 0 {
+		return ""
+	}
 	if json.Unmarshal(raw, &text) == nil {
 		if text == nil {
 			return ""
 		}
 		return oneLine(*text)
 	}
-	return oneLine(string(raw))
+	return cleanJSON(raw)
 }
 
 // shorten cuts text after limit characters and says how many are missing.

@@ -19,10 +19,6 @@ import (
 const (
 	maxBody = 1 << 20
 
-	// maxDepth is how deep lists and objects may stand in one another. What is read here is wrapped and written again further in, where
-	// encoding/json stops at 10,000.
-	maxDepth = 256
-
 	// allBodies bounds the bytes of bodies that are being read and checked at once, of all callers; smallBody is what each may send
 	// regardless.
 	allBodies = 32 << 20
@@ -130,32 +126,7 @@ func clipped(text string) string { return strictjson.Clipped(text) }
 
 // checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object, however deep, has a member twice.
 func checkJSON(raw []byte) error {
-	if tooDeep(raw) {
-		return malformed("lists and objects stand in one another more than %d deep", maxDepth)
-	}
 	return unread(strictjson.Check(raw))
-}
-
-// tooDeep looks at nothing but brackets outside of texts. Of what is no JSON it may say anything: that is refused as well.
-func tooDeep(raw []byte) bool {
-	depth, inText, escaped := 0, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case inText:
-			escaped, inText = c == '\\', c != '"'
-		case c == '"':
-			inText = true
-		case c == '{', c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // decodeStrict reads an object into the struct behind to. Members are matched exactly, case included.

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 )
 
@@ -21,7 +23,8 @@ func at(rt httpapi.Route, run, thread string) string {
 	if strings.HasPrefix(rt.Path, "/v1/threads/") {
 		id = thread
 	}
-	return strings.NewReplacer("{id}", id, "{name}", "desk").Replace(rt.Path)
+	link := access.LinkKeys{linkKey}.Sign(access.Link{Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(time.Hour)})
+	return strings.NewReplacer("{id}", id, "{name}", "desk", "{token}", link).Replace(rt.Path)
 }
 
 // fit is a body that the route takes.
@@ -33,6 +36,8 @@ func fit(rt httpapi.Route) string {
 		return `{"agent":"desk","input":"x"}`
 	case rt.Name == "sendMessage":
 		return `{"input":"x"}`
+	case rt.Name == "answerLink":
+		return `{"action":"resume"}`
 	case rt.Name == "decide":
 		return `{"target":"c1","action":"resume"}`
 	}
@@ -54,7 +59,7 @@ func (s *server) refusedAs(status int, code string, send func(httpapi.Route) (an
 }
 
 func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
-	s := newServer(t, settings{})
+	s := newServer(t, settings{options: withLinks})
 	run := s.start()
 	path := func(rt httpapi.Route) string { return at(rt, run.ID, run.ThreadID) }
 	s.refusedAs(400, "unknown_field", func(rt httpapi.Route) (answer, bool) {
@@ -67,7 +72,7 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 		return s.send(rt.Method, path(rt), fit(rt), func(r *http.Request) { r.Host = "rebound.example" }), true
 	})
 	s.refusedAs(404, "not_found", func(rt httpapi.Route) (answer, bool) {
-		dots := strings.NewReplacer("{id}", ".", "{name}", ".").Replace(rt.Path)
+		dots := strings.NewReplacer("{id}", ".", "{name}", ".", "{token}", ".").Replace(rt.Path)
 		return s.send(rt.Method, dots, fit(rt)), dots != rt.Path
 	})
 	s.refusedAs(400, "malformed_body", func(rt httpapi.Route) (answer, bool) {
@@ -77,27 +82,28 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 		return s.send(rt.Method, path(rt), `{"reason":"`+strings.Repeat("x", 1<<20)+`"}`), rt.TakesBody
 	})
 	s.refusedAs(415, "unsupported_media_type", func(rt httpapi.Route) (answer, bool) {
-		return s.send(rt.Method, path(rt), "x=1", header("Content-Type", "application/x-www-form-urlencoded")), rt.TakesBody
+		return s.send(rt.Method, path(rt), "x", header("Content-Type", "text/plain")), rt.TakesBody
 	})
 }
 
 func TestEveryCallFindsNoOthersIDs(t *testing.T) {
-	s := newServer(t, settings{catalog: frontendCatalog{}})
-	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found"} {
+	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
+	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found",
+		"/v1/approvals/{token}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)
 		})
 	}
 }
 
-// frontendCatalog has no agents.
-type frontendCatalog struct{}
+// noAgents has no agents.
+type noAgents struct{}
 
-func (frontendCatalog) Current(context.Context, string, string) (engine.Definition, error) {
+func (noAgents) Current(context.Context, string, string) (engine.Definition, error) {
 	return engine.Definition{}, engine.ErrNotFound
 }
 
-func (frontendCatalog) Deployed(context.Context, string) ([]engine.Definition, error) {
+func (noAgents) Deployed(context.Context, string) ([]engine.Definition, error) {
 	return nil, nil
 }
 
@@ -148,9 +154,9 @@ func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
 	for code, err := range map[string]error{"unavailable": engine.ErrUnavailable, "internal": fmt.Errorf("the disk is full")} {
 		t.Run(code, func(t *testing.T) {
 			l := lost{err: err}
-			s := newServer(t, settings{catalog: l, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
+			s := newServer(t, settings{catalog: l, options: withLinks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
 			s.refusedAs(map[string]int{"unavailable": 503, "internal": 500}[code], code, func(rt httpapi.Route) (answer, bool) {
-				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), len(rt.Roles) > 0
+				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), rt.Tag != "server"
 			})
 		})
 	}

@@ -12,5 +12,6 @@ var bodies = []struct{ call, name, about, body string }{
 	{"decide", "no", "A no", `{"target":"sus_2_qcxsnhzekczzodc7","action":"cancel","reason":"it was not broken"}`},
 	{"decide", "result", "The result of a client's call", `{"target":"sus_2_qcxsnhzekczzodc7","result":{"city":"Rome"}}`},
 	{"decide", "several", "Several at once", `{"decisions":[{"target":"call_1","action":"resume"},{"target":"call_2","action":"cancel"}]}`},
+	{"answerLink", "yes", "A yes", `{"action":"resume"}`},
 	{"resumeRun", "reason", "With a reason", `{"reason":"the shop is open again"}`},
 }

@@ -80,6 +80,8 @@ func indented(answer string) string {
 
 var suspensionID = regexp.MustCompile(`"id": ?"(sus_[^"]+)"`)
 
+var linkPath = regexp.MustCompile(`/v1/approvals/[^"]+`)
+
 // suspension is the first one in the last answer.
 func (c *curls) suspension() string {
 	c.t.Helper()
@@ -112,7 +114,7 @@ func TestOpenAPIPage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine: the examples of docs/api.md are not run, and the page is not checked")
 	}
-	c := &curls{server: newServer(t, settings{front: func(o *frontend.Options) { o.Describe = refundDesk }})}
+	c := &curls{server: newServer(t, settings{options: withLinks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()
 	c.conversation()
 	c.rest()
@@ -137,11 +139,13 @@ func (c *curls) oneRun() {
 	c.call("readRun", "", path+" -H 'Prefer: wait=20'", "Preference-Applied")
 	c.call("readRun", "A run that is not there, or not yours", "URL/v1/runs/run_nobody_0", "Content-Type")
 	c.call("listApprovals", "", "'URL/v1/approvals?agent=desk'")
-	sus := c.suspension()
+	sus, link := c.suspension(), "URL"+linkPath.FindString(c.last)
+	c.call("showLink", "", link)
 	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	no := strings.Replace(httpapi.BodyOf("decide", "no"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	c.call("decide", "", path+"/decisions"+asJSON+"'"+yes+"'")
 	c.call("decide", "Another decision comes too late", path+"/decisions"+asJSON+"'"+no+"'")
+	c.call("answerLink", "The same answer, by somebody who was sent the link", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
 	c.call("interruptRun", "", "-X POST "+path+"/interrupt")
 	c.worker.Drain(run.ID)
 	c.call("resumeRun", "", path+"/resume"+asJSON+"'"+httpapi.BodyOf("resumeRun", "reason")+"'")

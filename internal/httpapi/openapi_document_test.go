@@ -145,12 +145,15 @@ func describe(s *shapes, rt route) operation {
 	if rt.body != nil {
 		op.RequestBody = &requestBody{Required: !rt.body.optional,
 			Content: map[string]content{mediaJSON: {Schema: s.alternatives(rt.body.of), Examples: examplesOf(rt.name)}}}
+		if rt.body.form {
+			op.RequestBody.Content[mediaForm] = content{Schema: s.alternatives(rt.body.of)}
+		}
 	}
 	for _, a := range rt.answers {
 		op.answer(s, a)
 	}
 	for status, codes := range codesByStatus(rt) {
-		op.Responses[fmt.Sprint(status)] = refusals(status, codes)
+		op.Responses[fmt.Sprint(status)] = refusals(rt, status, codes)
 	}
 	return op
 }
@@ -195,6 +198,8 @@ func (op operation) answer(s *shapes, a answered) {
 	}
 	switch {
 	case a.of == nil:
+	case a.media == mediaPage:
+		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
 	case a.media != "":
 		r.Content[a.media] = content{Schema: refTo("StreamEvent")}
 	case reflect.TypeOf(a.of).Kind() == reflect.Map:
@@ -209,9 +214,10 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 
 // idSchemas are of the ids in paths, by what stands before them.
 var idSchemas = map[string]parameter{
-	"runs":    {Description: "The run's id.", Schema: runID},
-	"threads": {Description: "The thread's id.", Schema: threadID},
-	"agents":  {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"runs":      {Description: "The run's id.", Schema: runID},
+	"threads":   {Description: "The thread's id.", Schema: threadID},
+	"approvals": {Description: "The link, as the inbox shows it.", Schema: &schema{Type: "string"}},
+	"agents":    {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
 
 func parametersOf(rt route) []parameter {
@@ -256,7 +262,10 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 	codes := slices.Clone(rt.codes)
 	codes = append(codes, codeUnknownField, frontend.CodeInvalid, codeForbidden, codeInternal)
 	if len(rt.roles) > 0 {
-		codes = append(codes, codeUnauthorized, codeRoleRequired, frontend.CodeUnavailable)
+		codes = append(codes, codeUnauthorized, codeRoleRequired)
+	}
+	if rt.tag != "server" {
+		codes = append(codes, frontend.CodeUnavailable)
 	}
 	if rt.body != nil {
 		codes = append(codes, codeMalformed, codeTooLarge, codeMediaType)
@@ -287,7 +296,12 @@ func sharedResponses() map[string]response {
 	return all
 }
 
-func refusals(status int, codes []frontend.Code) response {
+func refusals(rt route, status int, codes []frontend.Code) response {
+	if rt.pages {
+		r := refusalOf(status, codes)
+		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
+		return r
+	}
 	for name, of := range shared {
 		if slices.Equal(of, codes) {
 			return response{Ref: "#/components/responses/" + name}

@@ -4,16 +4,16 @@ import "github.com/dormouse-dev/dormouse/internal/access"
 
 // Route is what tests from outside see of a route.
 type Route struct {
-	Method, Path, Name string
-	Roles              []access.Role
-	TakesBody          bool
+	Method, Path, Name, Tag string
+	Roles                   []access.Role
+	TakesBody               bool
 }
 
 // Routes are all routes.
 func Routes() []Route {
 	var all []Route
 	for _, rt := range (&api{}).table() {
-		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Roles: rt.roles, TakesBody: rt.body != nil})
+		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil})
 	}
 	return all
 }

@@ -58,6 +58,7 @@ var abouts = map[string]string{
 	"ResumeRequest":   "May be left out, as may each of its members.",
 	"Nothing":         "No members; the body may be left out.",
 	"Decision":        "An answer to a call that waits. What it must hold depends on the `kind` of the call.",
+	"Verdict":         "The answer to a link.",
 	"Decisions":       "Several decisions, answered one by one.",
 	"Run":             "A run as it was when it was read.",
 	"RunPage":         "A page of runs.",
@@ -109,6 +110,9 @@ var members = map[string]member{
 
 	"ResumeRequest.decision_id": {"The caller's key: a repeat that carries it is known. At most 255 bytes.", name255},
 	"ResumeRequest.reason":      {"Why, for the record.", nil},
+
+	"Verdict.action": {"`resume` is a yes, `cancel` a no.", enumOf("resume", "cancel")},
+	"Verdict.reason": {"Why, for the record; the model is told of a no's reason.", nil},
 
 	"Decision.decision_id": {"The caller's key, at most 255 bytes. Left out, it is made of the rest, so that a repeat is the same decision.", name255},
 	"Decision.target":      {"A suspension's id; or a call's id, while that call was suspended only once.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
@@ -166,6 +170,7 @@ var members = map[string]member{
 	"Approval.run_id":    {"The run that waits.", runID},
 	"Approval.thread_id": {"Its conversation.", threadID},
 	"Approval.agent":     {"Its agent.", nil},
+	"Approval.link":      {"A path of this server by which whoever has it may answer this one, without a token. Only those who may decide see it.", nil},
 	"Approval.since":     {"Since when it waits.", nil},
 
 	"DecisionAnswer.status":      {"The HTTP status that it would have had alone.", millis},

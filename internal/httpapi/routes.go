@@ -17,6 +17,7 @@ type route struct {
 	about        string // a paragraph; empty if the title says it all
 
 	roles []access.Role // the caller has one of them; none: everybody, without a token
+	pages bool          // refusals too are a page for a person who asks for one
 	paced bool          // counts against the rate of what a tenant starts
 
 	params  []param // of query and header; those of the path follow from it
@@ -40,6 +41,7 @@ type param struct {
 type body struct {
 	of       any
 	optional bool
+	form     bool // or as a form of a page
 }
 
 // answered is one way in which a call succeeds.
@@ -103,6 +105,10 @@ var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction
 // resumeCodes: a resume is a decision whose target and content are known.
 var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
+
+// verdictCodes: what a link answers is known, and is an approval.
+var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeBadAction, frontend.CodeRunNotFound, frontend.CodeRunDone,
+	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
 
 // table is every call there is. What is not in it is not served, and not in the documents.
 func (a *api) table() []route {
@@ -197,16 +203,16 @@ func (a *api) linkRoutes() []route {
 		return answered{status: status, of: "", media: mediaPage, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
 	}
 	return []route{
-		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks",
+		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", pages: true,
 			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed.",
 			answers: []answered{answers(200, wire.Approval{}, "The call, which waits."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeRunNotFound, frontend.CodeNotSuspended}, serve: a.showLink},
-		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link",
+		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", pages: true,
 			about: "A yes or a no, once: sent again it is the same decision. Edited arguments, grants and results take a token and `decide`.",
-			body:  takes(wire.Verdict{}),
+			body:  &body{of: wire.Verdict{}, form: true},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
 				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},
-			codes: append([]frontend.Code{codeNotFound, codeLinkExpired}, decisionCodes...), serve: a.answerLink},
+			codes: verdictCodes, serve: a.answerLink},
 	}
 }
 

@@ -30,23 +30,10 @@ const (
 	perWorker = 2
 )
 
-// takeIn starts what the intake queue asks for until the server stops. It may be cut off anywhere: a message that is not settled
-// comes again, and starts no second run.
-func takeIn(ctx context.Context, stopped <-chan struct{}, db *sqlite.DB, starter intake.Starter, o Options) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	workers := o.Workers
-	if workers <= 0 {
-		workers = 4
-	}
-	newPump(db, starter, perWorker*workers, o.Logger).Run(ctx)
+// pumpFor starts what the intake queue asks for. It may be cut off anywhere: a message that is not settled comes again, and starts no
+// second run.
+func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
+	return newPump(db, starter, perWorker*o.workers(), o.Logger)
 }
 
 // newPump starts runs while fewer than most wake-ups wait.

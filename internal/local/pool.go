@@ -20,6 +20,7 @@ const giveBack = 2 * time.Second
 
 // pool stands in for the function platform: each worker takes one message, does one step, and nothing in between.
 type pool struct {
+	workers int
 	queue   engine.Receiver
 	engine  *engine.Engine
 	clock   engine.Clock
@@ -27,10 +28,10 @@ type pool struct {
 	log     *slog.Logger
 }
 
-// run works with n workers until taking ends; steps at hand are finished, in the context work.
-func (p *pool) run(taking, work context.Context, n int) {
+// run works until taking ends; steps at hand are finished, in the context work.
+func (p *pool) run(taking, work context.Context) {
 	var wg sync.WaitGroup
-	for range n {
+	for range p.workers {
 		wg.Go(func() {
 			for taking.Err() == nil {
 				if !p.once(work) {

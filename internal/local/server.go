@@ -172,17 +172,16 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: Clock{}, Random: Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
-	work := &pool{queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
+	work := &pool{workers: o.workers(), queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: Clock{}, period: times.sweep, log: o.Logger}
 	api, err := o.api(ctx, front, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
-	go takeIn(ctx, s.done, d.db, front, o)
 	go func() {
 		defer close(s.done)
-		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue, o.Workers), d.close())
+		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run), d.close())
 	}()
 	return s, nil
 }
@@ -217,6 +216,13 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 	return httpapi.New(opts)
 }
 
+func (o Options) workers() int {
+	if o.Workers <= 0 {
+		return 4
+	}
+	return o.Workers
+}
+
 // program is what definitions are run with.
 func (o Options) program() (Program, error) {
 	p := Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: Clock{},
@@ -237,17 +243,16 @@ func (o Options) program() (Program, error) {
 }
 
 // serve runs until ctx ends, or the web server fails, and everything has stopped.
-func serve(ctx context.Context, web *http.Server, listener net.Listener, work *pool, overdue *sweep, workers int) error {
-	if workers <= 0 {
-		workers = 4
-	}
+func serve(ctx context.Context, web *http.Server, listener net.Listener, work *pool, beside ...func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	atHand, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	var wg sync.WaitGroup
-	wg.Go(func() { work.run(ctx, atHand, workers) })
-	wg.Go(func() { overdue.run(ctx) })
+	wg.Go(func() { work.run(ctx, atHand) })
+	for _, run := range beside {
+		wg.Go(func() { run(ctx) })
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
 	var err error

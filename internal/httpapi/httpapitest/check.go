@@ -18,6 +18,8 @@ import (
 const (
 	mediaStream  = "text/event-stream"
 	mediaProblem = "application/problem+json"
+	mediaPage    = "text/html"
+	mediaForm    = "application/x-www-form-urlencoded"
 )
 
 // exchange is a request and its answer.
@@ -135,7 +137,7 @@ func (c *Contract) checkBody(r *response, x exchange, got []byte, whole bool) (w
 	switch {
 	case !ok:
 		return "", fmt.Errorf("the media type %q is not documented", media)
-	case x.request.Method == http.MethodHead || !whole:
+	case x.request.Method == http.MethodHead || !whole || media == mediaPage:
 		return media, nil
 	case media == mediaStream:
 		return media, c.checkStream(got)
@@ -184,10 +186,29 @@ func (c *Contract) checkRequest(op *operation, x exchange) error {
 	case len(sent) == 0:
 		return nil
 	}
-	if err := c.validate(op.RequestBody.Content["application/json"].Schema, sent); err != nil {
+	media, _, _ := mime.ParseMediaType(x.request.Header.Get("Content-Type"))
+	if media == mediaForm {
+		sent = fields(sent)
+	}
+	of, ok := op.RequestBody.Content[media]
+	if !ok {
+		of = op.RequestBody.Content["application/json"] // any application/...+json is read as that
+	}
+	if err := c.validate(of.Schema, sent); err != nil {
 		return fmt.Errorf("the request was taken, and the document refuses its body: %w", err)
 	}
 	return nil
+}
+
+// fields is a form as the object that it stands for.
+func fields(form []byte) []byte {
+	values, _ := url.ParseQuery(string(form))
+	members := map[string]string{}
+	for name := range values {
+		members[name] = values.Get(name)
+	}
+	raw, _ := json.Marshal(members)
+	return raw
 }
 
 func (c *Contract) checkQuery(op *operation, values url.Values) error {
@@ -196,7 +217,9 @@ func (c *Contract) checkQuery(op *operation, values url.Values) error {
 		if i < 0 {
 			return fmt.Errorf("the request was taken with the parameter %s, which is not documented", name)
 		}
-		if err := c.validateText(op.Parameters[i].Schema, value[0]); err != nil {
+		if p := op.Parameters[i]; value[0] == "" && p.Empty {
+			continue
+		} else if err := c.validateText(p.Schema, value[0]); err != nil {
 			return fmt.Errorf("the request was taken, and the document refuses its parameter %s: %w", name, err)
 		}
 	}

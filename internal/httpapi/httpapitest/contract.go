@@ -50,6 +50,7 @@ type (
 	parameter struct {
 		In     string             `json:"in"`
 		Name   string             `json:"name"`
+		Empty  bool               `json:"allowEmptyValue"`
 		Schema *jsonschema.Schema `json:"schema"`
 	}
 	body struct {

@@ -1,0 +1,109 @@
+"""Prepares a server for .ci/schemathesis.
+
+  schemathesis.py agents DIR                     writes the agents that the server serves
+  schemathesis.py DORMOUSE URL FILE MODE         brings runs into every state, and writes the server's document with their ids in it
+
+A fuzzer cannot guess ids. In the document that it gets, ids, names and cursors are those of the seeded runs, or what the real document
+allows. Waits are short there, so that requests do not hold the fuzzer up. With MODE with-tokens each call demands its token."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+STATES = {  # what a run is asked for, and what is done to it then
+    "waiting for an approval": ("weather", "alert Rome 3", []),
+    "waiting for a client": ("weather", "Will it rain here?", []),
+    "done": ("weather", "What is the weather in Rome?", []),
+    "stopped": ("stopper", "What is the weather in Rome?", []),
+    "cancelled": ("weather", "alert Oslo 3", ["runs", "cancel"]),
+    "interrupted": ("weather", "Will it rain here?", ["interrupt"]),
+}
+EACH = 6  # runs of each state: requests use them up
+
+
+def write_agents(directory):
+    page = open("docs/agents.md", encoding="utf-8").read()
+    agent, script = re.findall(r"(?ms)^```yaml\n(.*?)^```$", page)[:2]
+    os.makedirs(os.path.join(directory, "scripts"))
+    for name, text in {
+        "weather.yaml": agent,
+        "scripts/weather.yaml": script,
+        "stopper.yaml": agent.replace("name: weather", "name: stopper", 1) + "stop:\n  - max_rounds: 1\n",
+    }.items():
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def seed(dormouse):
+    runs = []
+    for agent, text, then in STATES.values():
+        for _ in range(EACH):
+            out = subprocess.run([dormouse, "run", agent, text, "--wait", "--json"], check=True, capture_output=True, text=True).stdout
+            run = json.loads(out)
+            runs.append(run)
+            if then:
+                subprocess.run([dormouse, *then, run["id"]], check=True, capture_output=True)
+    return runs
+
+
+def get(url, path):
+    headers = {"Accept": "application/json"}
+    if os.environ.get("DORMOUSE_TOKEN"):
+        headers["Authorization"] = "Bearer " + os.environ["DORMOUSE_TOKEN"]
+    with urllib.request.urlopen(urllib.request.Request(url + path, headers=headers)) as answer:
+        return json.load(answer)
+
+
+def or_known(words, schema):
+    return {"anyOf": [{"enum": words}, schema]}
+
+
+def only(words, schema):
+    return {**schema, "enum": words}
+
+
+def prepare(document, runs, cursors, links, secure):
+    ids = [r["id"] for r in runs]
+    threads = [r["thread_id"] for r in runs]
+    targets = [p["suspension"]["id"] for r in runs for p in r["pending"]]
+    for path, methods in document["paths"].items():
+        for call in methods.values():
+            if secure and call["security"]:
+                call["security"] = [{"bearer": []}]
+            call["parameters"] = [p for p in call.get("parameters", []) if p["name"] != "follow"]  # it holds a stream open for long
+            for p in call["parameters"]:
+                if p["in"] == "path":
+                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"]}[path.split("/")[2]]
+                    p["schema"] = only(words, p["schema"])
+                elif p["name"] in ("after", "Last-Event-ID", "cursor"):
+                    p["schema"] = or_known(cursors, p["schema"])
+                elif p["name"] == "agent":
+                    p["schema"] = or_known(["weather", "stopper"], p["schema"])
+                elif p["name"] == "wait":
+                    p["schema"]["enum"] = [0, 1]
+    shapes = document["components"]["schemas"]
+    start = shapes["StartRequest"]["properties"]
+    start["agent"] = only(["weather", "stopper", "nobody"], start["agent"])
+    start["thread_id"] = only(threads + ["", None, "thr_nobody"], start["thread_id"])
+    decision = shapes["Decision"]["properties"]
+    decision["target"] = only(targets + ["sus_1_nobody"], decision["target"])
+
+
+def main():
+    if sys.argv[1] == "agents":
+        write_agents(sys.argv[2])
+        return
+    dormouse, url, file, mode = sys.argv[1:]
+    runs = seed(dormouse)
+    cursors = [e["cursor"] for e in get(url, f"/v1/runs/{runs[0]['id']}/events")["items"]]
+    links = [a["link"].rsplit("/", 1)[1] for a in get(url, "/v1/approvals")["items"] if "link" in a]
+    document = get(url, "/openapi.json")
+    prepare(document, runs, cursors, links or ["no-link"], mode == "with-tokens")
+    with open(file, "w", encoding="utf-8") as f:
+        json.dump(document, f)
+
+
+main()

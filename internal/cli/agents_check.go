@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
+)
+
+func (a *app) agentsCheckCommand() *cobra.Command {
+	var policy string
+	cmd := &cobra.Command{
+		Use:   "check [DIR|FILE...]",
+		Short: "Say what is wrong with agent files, with file, line and what to do",
+		Long: `Say everything that serving the agents of DIR (default agents), or of the files, would be refused for: what the files say, the scripts
+and recordings they name, and the functions, hooks, memories and effects that this program has. The tests in the directory tests below DIR are
+read, too, and the file of --policy. Nothing is started and nothing is changed; no server is needed.
+
+The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is a list of
+{"file":..., "line":..., "problem":..., "fix":...}, which is empty if nothing is wrong.`,
+		Example: `  dormouse agents check
+  dormouse agents check agents/my-desk.yaml
+  dormouse agents check examples/refund-desk --policy policy.yaml --json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{scaffold.Usual}
+			}
+			found, err := a.check(args, policy)
+			if err != nil {
+				return err
+			}
+			return a.printCheck(found)
+		},
+	}
+	cmd.Flags().StringVar(&policy, "policy", "", policyFlag)
+	return cmd
+}
+
+const policyFlag = "YAML file of permissions over all agents, as dev takes it"
+
+// checked is what agents check found.
+type checked struct {
+	agents, tests int
+	problems      []agent.Problem
+}
+
+// check reads everything that the names stand for.
+func (a *app) check(names []string, policyFile string) (checked, error) {
+	found := checked{problems: []agent.Problem{}}
+	agentNames, testFiles, err := sortNames(names)
+	if err != nil {
+		return found, err
+	}
+	agents, problems, err := agent.Survey(agentNames...)
+	if err != nil {
+		return found, usagef("%v; dormouse new NAME writes an agent", err)
+	}
+	found.problems = append(found.problems, problems...)
+	policy, problems, err := readPolicy(policyFile)
+	if err != nil {
+		return found, err
+	}
+	found.problems = append(found.problems, problems...)
+	if found.agents = len(agents); len(agents)+len(testFiles)+len(found.problems) == 0 {
+		return found, usagef("there is no agent in %s; dormouse new NAME writes one", names[0])
+	}
+	for _, file := range testFiles {
+		script, problems, err := readTests(file)
+		if err != nil {
+			return found, err
+		}
+		if problems == nil {
+			problems = aimless(script)
+		}
+		found.tests += len(script.Tests)
+		found.problems = append(found.problems, problems...)
+	}
+	problems, err = a.lacking(agents, policy)
+	found.problems = append(found.problems, problems...)
+	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	return found, err
+}
+
+// readPolicy reads the policy; nil if no file is named.
+func readPolicy(file string) (*agent.Permissions, []agent.Problem, error) {
+	if file == "" {
+		return nil, nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, usagef("the policy cannot be read: %v", err)
+	}
+	policy, err := agent.ParsePolicy(file, text)
+	return &policy, agent.Problems(file, err), nil
+}
+
+func readTests(file string) (rehearsal.Script, []agent.Problem, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return rehearsal.Script{}, nil, usagef("the tests cannot be read: %v", err)
+	}
+	script, problems := rehearsal.Read(file, text)
+	return script, problems, nil
+}
+
+// aimless says that the agent of a file of tests is not there. If some agents cannot be read, it may be one of them.
+func aimless(s rehearsal.Script) []agent.Problem {
+	agents, wrong, err := agent.Survey(above(s.File))
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.Name)
+	}
+	if err != nil || len(wrong) > 0 || slices.Contains(names, s.Agent) {
+		return nil
+	}
+	instead := "write one, or move the tests"
+	if len(names) > 0 {
+		instead = "name one it has (" + strings.Join(names, ", ") + ")"
+	}
+	return []agent.Problem{agent.NewProblem(s.File, s.Line, fmt.Sprintf("there is no agent %q in %s; %s", s.Agent, above(s.File), instead))}
+}
+
+func (a *app) printCheck(found checked) error {
+	n := len(found.problems)
+	if a.json {
+		if err := a.printJSON(found.problems); err != nil || n == 0 {
+			return err
+		}
+		return wrongFiles(n)
+	}
+	for _, p := range found.problems {
+		if err := a.print(clean(p.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return wrongFiles(n)
+	}
+	var words []string
+	if found.agents > 0 {
+		words = append(words, counted(found.agents, "agent"))
+	}
+	if found.tests > 0 {
+		words = append(words, counted(found.tests, "test"))
+	}
+	return a.printf("%s, nothing wrong\n", strings.Join(words, " and "))
+}
+
+func wrongFiles(n int) error {
+	return &failure{ExitFailed, "problems", counted(n, "problem") + " found; nothing was changed"}
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// withScratch runs f with a temporary directory, which functions may keep their data in.
+func withScratch(f func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "dormouse-agents")
+	if err != nil {
+		return fmt.Errorf("making a temporary directory: %w", err)
+	}
+	return errors.Join(f(dir), os.RemoveAll(dir))
+}

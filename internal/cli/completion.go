@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+)
+
+func completionCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what makes a shell complete verbs, flags, agents and runs",
+		Long: `Print a script that makes a shell complete what is typed behind dormouse: verbs and flags, and, if the server
+answers within a second, the names of its agents and the ids of its runs. SHELL is bash, zsh or fish.
+
+  bash   source <(dormouse completion bash)        in ~/.bashrc; needs the package bash-completion
+  zsh    source <(dormouse completion zsh)         in ~/.zshrc, after compinit
+  fish   dormouse completion fish | source         in ~/.config/fish/config.fish`,
+		Example: `  dormouse completion bash > /etc/bash_completion.d/dormouse
+  dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
+		Args:      takes(1, 1),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch out := cmd.OutOrStdout(); args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(out, true)
+			case "zsh":
+				return root.GenZshCompletion(out)
+			case "fish":
+				return root.GenFishCompletion(out, true)
+			}
+			return usagef("SHELL is bash, zsh or fish, not %q", args[0])
+		},
+	}
+}
+
+// completeAll gives the verbs that take a run or an agent the ones there are.
+func (a *app) completeAll(root *cobra.Command) {
+	verbs := map[string]func(context.Context, *client.Client) []string{
+		"run": agentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
+		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""),
+	}
+	for _, cmd := range append(root.Commands(), verb(root, "runs").Commands()...) {
+		if words := verbs[cmd.Name()]; words != nil {
+			a.completes(cmd, words)
+		}
+		if cmd.Flags().Lookup("agent") != nil {
+			a.completesFlag(cmd, "agent", agentNames)
+		}
+	}
+}
+
+func verb(root *cobra.Command, name string) *cobra.Command {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == name {
+			return cmd
+		}
+	}
+	return &cobra.Command{}
+}
+
+// completionTime is how long a person who pressed the tab key waits for the server.
+const completionTime = time.Second
+
+// completes gives a verb the words for its first argument. A server that does not answer, or does not let us in, gives none.
+func (a *app) completes(cmd *cobra.Command, words func(context.Context, *client.Client) []string) *cobra.Command {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.fromServer(cmd, words), cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+// completesFlag does the same for a flag.
+func (a *app) completesFlag(cmd *cobra.Command, flag string, words func(context.Context, *client.Client) []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.fromServer(cmd, words), cobra.ShellCompDirectiveNoFileComp
+	}) // which fails only for a flag that is not there
+}
+
+func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client.Client) []string) []string {
+	c, err := a.connect()
+	if err != nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
+	defer stop()
+	found := words(ctx, c)
+	for i := range found {
+		word, about, described := strings.Cut(found[i], "\t")
+		if found[i] = clean(word); described {
+			found[i] += "\t" + clean(about)
+		}
+	}
+	return found
+}
+
+// runWords are the newest runs, each with its agent and status for shells that show them.
+func runWords(status string) func(context.Context, *client.Client) []string {
+	return func(ctx context.Context, c *client.Client) []string {
+		page, err := c.Runs(ctx, client.List{Status: status, Limit: 50})
+		if err != nil {
+			return nil
+		}
+		words := make([]string, len(page.Items))
+		for i, run := range page.Items {
+			words[i] = cobra.CompletionWithDesc(run.ID, oneLine(run.Agent+" "+statusText(run)))
+		}
+		return words
+	}
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// diff shows what edited arguments change of those that were asked for, member by member: a line with - for what goes, one with + for what comes.
+// Values count as the same if they are written the same but for blanks; the order of members is no difference. No lines, no difference.
+func diff(before, after json.RawMessage) []line {
+	return diffAt(nil, before, after)
+}
+
+func diffAt(path []string, before, after json.RawMessage) (lines []line) {
+	olds, isObject := members(before)
+	news, areObjects := members(after)
+	if !isObject || !areObjects {
+		if compact(before) == compact(after) {
+			return nil
+		}
+		return []line{gone(path, before), come(path, after)}
+	}
+	for _, o := range olds {
+		under := append(path[:len(path):len(path)], o.name)
+		if n, ok := named(news, o.name); ok {
+			lines = append(lines, diffAt(under, o.value, n)...)
+			continue
+		}
+		lines = append(lines, gone(under, o.value))
+	}
+	for _, n := range news {
+		if _, ok := named(olds, n.name); !ok {
+			lines = append(lines, come(append(path[:len(path):len(path)], n.name), n.value))
+		}
+	}
+	return lines
+}
+
+func named(all []member, name string) (json.RawMessage, bool) {
+	for _, m := range all {
+		if m.name == name {
+			return m.value, true
+		}
+	}
+	return nil, false
+}
+
+func gone(path []string, value json.RawMessage) line { return line{{red, "- " + at(path, value)}} }
+func come(path []string, value json.RawMessage) line { return line{{green, "+ " + at(path, value)}} }
+
+func at(path []string, value json.RawMessage) string {
+	if len(path) == 0 {
+		return cleanJSON(value)
+	}
+	names := make([]string, len(path))
+	for i, name := range path {
+		names[i] = inWord(name)
+	}
+	return strings.Join(names, ".") + ": " + cleanJSON(value)
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

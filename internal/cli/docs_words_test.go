@@ -1,0 +1,148 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+var drawn = regexp.MustCompile(`\b(run|call) is (\w+)`)
+
+// TestThePictureOfARunIsTrue holds the picture in the README to the tables of core: its statuses are theirs, and so are the moves.
+func TestThePictureOfARunIsTrue(t *testing.T) {
+	runs, calls := map[string]core.RunStatus{}, map[string]core.CallStatus{}
+	for s := core.RunCreated; s <= core.RunDone; s++ {
+		runs[s.String()] = s
+	}
+	for s := core.CallNew; s <= core.CallCancelled; s++ {
+		calls[s.String()] = s
+	}
+	var picture string
+	for _, b := range blocksOf(read(t, "README.md")) {
+		if b.language == "mermaid" {
+			picture = b.text
+		}
+	}
+	run, call, seen := core.RunCreated, core.CallNew, map[string]bool{}
+	for _, m := range drawn.FindAllStringSubmatch(picture, -1) {
+		what, name := m[1], m[2]
+		nextRun, isRun := runs[name]
+		nextCall, isCall := calls[name]
+		switch {
+		case what == "run" && (!isRun || !run.Allows(nextRun)):
+			t.Errorf("a run cannot be %s after %s", name, run)
+		case what == "call" && (!isCall || !call.Allows(nextCall)):
+			t.Errorf("a call cannot be %s after %s", name, call)
+		case what == "run":
+			run, seen[name] = nextRun, true
+		default:
+			call = nextCall
+		}
+	}
+	if len(seen) != len(runs) || run != core.RunDone || !call.Terminal() {
+		t.Errorf("the picture has the statuses %v, and ends with a run that is %s and a call that is %s", seen, run, call)
+	}
+}
+
+func TestTheReadmeAndTheHelpHaveTheSameExitCodes(t *testing.T) {
+	codes := func(text, form string) (found []string) {
+		for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+		return found
+	}
+	table, help := codes(read(t, "README.md"), `(?m)^\| (\d) \|`), codes(here(t, "", "help", "exit-codes").stdout, `(?m)^ +(\d)  `)
+	if !slices.Equal(table, help) || len(table) != cli.ExitBroken+1 || table[cli.ExitBroken] != strconv.Itoa(cli.ExitBroken) {
+		t.Errorf("the README has %v, the help %v", table, help)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	noWord  = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+// anchors are what a page's headings can be linked by.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		found[strings.ReplaceAll(noWord.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	return found
+}
+
+func TestLinksOfPagesLeadSomewhere(t *testing.T) {
+	for name, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			to, anchor, _ := strings.Cut(m[1], "#")
+			path := filepath.Join(filepath.Dir(name), to)
+			if to == "" {
+				path = name
+			}
+			text, err := os.ReadFile(filepath.Join(root, path))
+			if _, there := os.Stat(filepath.Join(root, path)); there != nil || anchor != "" && (err != nil || !anchors(string(text))[anchor]) {
+				t.Errorf("%s: nothing is at %s", name, m[1])
+			}
+		}
+	}
+}
+
+func TestTheReadmeNamesEveryPage(t *testing.T) {
+	readme := read(t, "README.md")
+	for name := range pages(t) {
+		if name != "README.md" && !strings.Contains(readme, "("+name+")") {
+			t.Errorf("the README does not say what %s is for", name)
+		}
+	}
+}
+
+// TestWhatPagesNameIsThere: a page that says which test, story or planted fault holds a promise must name one that exists.
+func TestWhatPagesNameIsThere(t *testing.T) {
+	tests := testNames(t)
+	for name, page := range pages(t) {
+		for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`").FindAllStringSubmatch(page, -1) {
+			if !tests[m[1]] {
+				t.Errorf("%s: there is no %s", name, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile("`((?:internal|cmd|examples)/[\\w./-]+)`").FindAllStringSubmatch(page, -1) {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !strings.Contains(page, "\n`"+m[1]+"`:\n") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// testNames are all tests and fuzzers of the project, and those that packages offer.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	form := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	for _, top := range []string{"cmd", "internal", "examples"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range form.FindAllStringSubmatch(string(text), -1) {
+				found[m[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}

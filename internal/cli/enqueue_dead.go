@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// mostLetters is how many messages of a sort are shown.
+const mostLetters = 100
+
+// letters shows, retries or forgets the dead letters.
+func (a *app) letters(ctx context.Context, f intakeFlags) error {
+	queue, err := local.OpenIntake(ctx, f.data, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("there is no data in %s; name the server's data directory with --data", f.data)
+	}
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	switch {
+	case f.retryDead:
+		n, err := queue.RetryDead(ctx, f.tenant)
+		return a.moved("retried", n, "put back into the queue", err)
+	case f.forgetDead:
+		n, err := queue.DropDead(ctx, f.tenant)
+		return a.moved("forgotten", n, "removed", err)
+	}
+	report, err := readIntake(ctx, queue, f.tenant)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(report)
+	}
+	return a.printIntake(report, f)
+}
+
+func (a *app) moved(word string, n int, words string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(map[string]int{word: n})
+	}
+	return a.printf("%d dead letters %s\n", n, words)
+}
+
+// intakeReport is what --dead prints as JSON.
+type intakeReport struct {
+	Waiting   int            `json:"waiting"`
+	GivenBack int            `json:"given_back"` // of those that wait
+	Dead      int            `json:"dead"`
+	Back      []intakeLetter `json:"waiting_messages"` // that were given back
+	Letters   []intakeLetter `json:"dead_messages"`
+}
+
+type intakeLetter struct {
+	ID         string    `json:"id"`
+	Key        string    `json:"idempotency_key,omitempty"`
+	Agent      string    `json:"agent,omitempty"`
+	Code       string    `json:"code"`
+	Detail     string    `json:"detail"`
+	EnqueuedAt wire.Time `json:"enqueued_at"`
+	DiedAt     wire.Time `json:"died_at,omitzero"`
+	NextAt     wire.Time `json:"next_at,omitzero"`
+	Message    string    `json:"message"`
+}
+
+func readIntake(ctx context.Context, queue *local.Intake, tenant string) (r intakeReport, err error) {
+	counts, err := queue.Counts(ctx, tenant)
+	if err != nil {
+		return r, err
+	}
+	back, err := queue.Back(ctx, tenant, mostLetters)
+	if err != nil {
+		return r, err
+	}
+	dead, err := queue.Dead(ctx, tenant, mostLetters)
+	r = intakeReport{Waiting: counts.Waiting, GivenBack: counts.Back, Dead: counts.Dead, Back: []intakeLetter{}, Letters: []intakeLetter{}}
+	for _, l := range back {
+		shown := letterOf(l)
+		shown.NextAt = wire.Millis(l.Since)
+		r.Back = append(r.Back, shown)
+	}
+	for _, l := range dead {
+		shown := letterOf(l)
+		shown.DiedAt = wire.Millis(l.Since)
+		r.Letters = append(r.Letters, shown)
+	}
+	return r, err
+}
+
+// letterOf shows a message as far as it can be read.
+func letterOf(l sqlite.IntakeLetter) intakeLetter {
+	var m struct {
+		Key   string `json:"idempotency_key"`
+		Agent string `json:"agent"`
+	}
+	_ = json.Unmarshal(l.Body, &m) // what cannot be read stays empty
+	return intakeLetter{ID: strconv.FormatInt(l.ID, 10), Key: m.Key, Agent: m.Agent, Code: l.Code, Detail: l.Detail,
+		EnqueuedAt: wire.Millis(l.At), Message: strings.ToValidUTF8(string(l.Body), "\uFFFD")}
+}
+
+func (a *app) printIntake(r intakeReport, f intakeFlags) error {
+	waiting := strconv.Itoa(r.Waiting)
+	if r.GivenBack > 0 {
+		waiting += fmt.Sprintf(", %d of them given back for now", r.GivenBack)
+	}
+	if err := a.table([][]string{{"waiting", waiting}, {"dead", strconv.Itoa(r.Dead)}}); err != nil {
+		return err
+	}
+	if err := a.printLetters("given back", "AGAIN AT", r.Back, r.GivenBack); err != nil {
+		return err
+	}
+	if err := a.printLetters("dead", "SINCE", r.Letters, r.Dead); err != nil || r.Dead == 0 {
+		return err
+	}
+	return a.printf("\ntry them again: dormouse enqueue --retry-dead%[1]s\nremove them:    dormouse enqueue --forget-dead%[1]s\n", f.again())
+}
+
+// again are the flags that a command for the same messages needs.
+func (f intakeFlags) again() (flags string) {
+	if f.data != ".dormouse" {
+		flags += " --data " + f.data
+	}
+	if f.tenant != access.Tenant {
+		flags += " --tenant " + f.tenant
+	}
+	return flags
+}
+
+func (a *app) printLetters(sort, when string, letters []intakeLetter, of int) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	rows := [][]string{{"KEY", "AGENT", when, "CODE", "WHY"}}
+	for _, l := range letters {
+		at := l.DiedAt
+		if at.IsZero() {
+			at = l.NextAt
+		}
+		rows = append(rows, []string{brief(l.Key), brief(l.Agent), clock(at), l.Code, oneLine(l.Detail)})
+	}
+	if err := a.printf("\n%s:\n", sort); err != nil {
+		return err
+	}
+	if err := a.table(rows); err != nil || len(letters) == of {
+		return err
+	}
+	return a.printf("and %d more\n", of-len(letters))
+}
+
+// brief is a name from outside that fits into a column.
+func brief(name string) string {
+	if name == "" {
+		return "-"
+	}
+	const most = 40
+	if runes := []rune(oneLine(name)); len(runes) > most {
+		return string(runes[:most-3]) + "..."
+	}
+	return oneLine(name)
+}

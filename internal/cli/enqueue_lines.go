@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/intake"
+	"github.com/dormouse-dev/dormouse/internal/local"
+)
+
+// Lines are stored so many, or so many bytes, at once: a server on the same data waits for each lot.
+const (
+	lotLines = 500
+	lotBytes = 4 << 20
+)
+
+// mostTold is how many bad lines are told one by one.
+const mostTold = 20
+
+// enqueuing is one file on its way into the queue.
+type enqueuing struct {
+	app      *app
+	flags    intakeFlags
+	judge    local.Messages
+	progress *progress
+	agents   map[string]int // the first line that names each
+	keys     keyLines
+
+	good, bad, stored int
+	lot               [][]byte
+	size              int
+}
+
+// look reads the whole file and tells what is bad in it. It stores nothing.
+func (e *enqueuing) look(ctx context.Context, file io.Reader) error {
+	return intake.Lines(file, func(line intake.Line) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m, err := e.judge.Check(ctx, line.Body)
+		if err == nil {
+			err = e.keys.add(line, m)
+		}
+		if err != nil {
+			return e.refused(line, err)
+		}
+		e.good++
+		if _, known := e.agents[m.Agent]; !known && len(e.agents) < 1000 {
+			e.agents[m.Agent] = line.Number
+		}
+		if e.good > lotLines { // a short file needs no word
+			e.progress.at(e.good+e.bad, 0, "looked at")
+		}
+		return nil
+	})
+}
+
+// keyLines are the keys of the file so far, and what each stands for.
+type keyLines map[[sha256.Size]byte]keyed
+
+type keyed struct {
+	line   int
+	digest string
+}
+
+// add refuses a key that stands for something else on another line. Whichever of the two came first would be started, and nobody could say which.
+// As everywhere, a start on a thread and one without have keys apart.
+func (k keyLines) add(line intake.Line, m intake.Message) error {
+	canonical, err := core.Canonical(line.Body)
+	if err != nil {
+		return err
+	}
+	name := sha256.Sum256(fmt.Appendf(nil, "%t %s", m.ThreadID != "", m.IdempotencyKey))
+	mine := keyed{line.Number, core.Digest(canonical)}
+	first, there := k[name]
+	if there && first.digest != mine.digest {
+		return &frontend.Error{Code: frontend.CodeIdempotencyMismatch, Detail: fmt.Sprintf(
+			"its idempotency_key is that of line %d, and the rest is not the same; give it a key of its own", first.line)}
+	}
+	if !there {
+		k[name] = mine
+	}
+	return nil
+}
+
+// refused tells of a bad line.
+func (e *enqueuing) refused(line intake.Line, err error) error {
+	var why *frontend.Error
+	if !errors.As(err, &why) {
+		return err
+	}
+	e.bad++
+	if e.bad <= mostTold {
+		e.progress.end()
+		e.app.warn(string(why.Code), fmt.Sprintf("line %d: %s%s", line.Number, why.Detail, hint(line.Body)))
+	}
+	return nil
+}
+
+// hint says what often stands behind a bad line.
+func hint(body []byte) string {
+	trimmed := bytes.TrimSpace(body)
+	switch {
+	case bytes.HasPrefix(trimmed, []byte("\xef\xbb\xbf")):
+		return "; it begins with a byte order mark: save the file as UTF-8 without one"
+	case bytes.Equal(trimmed, []byte("[")), bytes.Equal(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[{")):
+		return "; write one object a line, each on a line of its own and without a list around them"
+	case bytes.HasSuffix(trimmed, []byte("},")):
+		return "; there is a comma at its end, take it away"
+	}
+	return ""
+}
+
+func (e *enqueuing) badLines() string {
+	words := fmt.Sprintf("%d of %d lines are bad", e.bad, e.good+e.bad)
+	if e.good+e.bad == 1 {
+		words = "the only line is bad"
+	}
+	if e.bad > mostTold {
+		words += fmt.Sprintf(" (the first %d are told above)", mostTold)
+	}
+	return words
+}
+
+// store puts the good lines into the queue, lot by lot.
+func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
+	queue, err := local.OpenIntake(ctx, e.flags.data, true)
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	e.progress.end()
+	e.progress = e.app.progress() // the rate of looking is not that of storing
+	if err := e.warnOfAgents(ctx, queue); err != nil {
+		return err
+	}
+	err = intake.Lines(file, func(line intake.Line) error {
+		m, err := e.judge.Check(ctx, line.Body)
+		if err == nil {
+			err = e.keys.add(line, m)
+		}
+		if err != nil {
+			return e.changed(line)
+		}
+		e.lot, e.size = append(e.lot, bytes.Clone(line.Body)), e.size+len(line.Body)
+		if len(e.lot) < lotLines && e.size < lotBytes {
+			return nil
+		}
+		return e.flush(ctx, queue)
+	})
+	if err == nil {
+		err = e.flush(ctx, queue)
+	}
+	if err != nil {
+		return e.cut(err)
+	}
+	return nil
+}
+
+// changed answers a line that is bad now. It was told of, or the file is not what it was.
+func (e *enqueuing) changed(line intake.Line) error {
+	if e.flags.keepGoing {
+		return nil
+	}
+	return fmt.Errorf("the file was changed while it was read, at line %d", line.Number)
+}
+
+func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
+	if len(e.lot) == 0 {
+		return nil
+	}
+	if err := queue.Put(ctx, e.flags.tenant, e.lot); err != nil {
+		return err
+	}
+	e.stored += len(e.lot)
+	e.lot, e.size = nil, 0
+	if e.good > lotLines {
+		e.progress.at(e.stored, e.good, "stored")
+	}
+	return nil
+}
+
+// warnOfAgents tells of names that the servers of the directory do not have. They may come with the next start, so that it is no error.
+func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake) error {
+	have, err := queue.Agents(ctx, e.flags.tenant)
+	if err != nil || len(have) == 0 {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.agents)) {
+		if !have[name] {
+			e.progress.end()
+			e.app.warn("agent_not_deployed", fmt.Sprintf("line %d: the server on %s had no agent %q when it was last started (it had %s); without one the run is not started",
+				e.agents[name], e.flags.data, name, listed(slices.Sorted(maps.Keys(have)))))
+		}
+	}
+	return nil
+}
+
+// listed is a list of names, and how many more there are.
+func listed(names []string) string {
+	const most = 5
+	words := ""
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			words += ", "
+		}
+		words += name
+	}
+	if len(names) > most {
+		words += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return words
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// view is the whole screen, a line for each of its lines.
+func (m *inbox) view() []line {
+	head := line{{bold, "dormouse approvals"}, {faint, "  " + m.headline()}}
+	lines := []line{head.cut(m.width), nil}
+	if m.place == atList {
+		lines = append(lines, m.rows()...)
+	} else {
+		body := m.body()
+		lines = append(lines, body[min(m.top, len(body)):min(m.top+m.room(), len(body))]...)
+	}
+	for len(lines) < m.height-m.feet() {
+		lines = append(lines, nil)
+	}
+	return append(lines, m.foot()...)
+}
+
+func (m *inbox) headline() string {
+	switch {
+	case !m.loaded:
+		return "reading..."
+	case m.place == atEvents:
+		return "what " + m.item.RunID + " did"
+	case m.place != atList:
+		return ""
+	case len(m.items) == 0:
+		return "nothing waits"
+	case m.more:
+		return fmt.Sprintf("the %d oldest of more", len(m.items))
+	case len(m.items) == 1:
+		return "1 call waits"
+	}
+	return fmt.Sprintf("%d calls wait", len(m.items))
+}
+
+// feet is how many lines stand below the body: an empty one, the question with what is typed, the notice, and the keys.
+func (m *inbox) feet() int { return len(m.foot()) }
+
+// room is how many lines the body has.
+func (m *inbox) room() int { return max(m.height-2-m.feet(), 1) }
+
+func (m *inbox) foot() []line {
+	lines := []line{nil}
+	if m.place == atConfirm || m.place == atField {
+		lines = append(lines, m.question().wrap(m.width, 2)...)
+	}
+	if m.place == atField {
+		lines = append(lines, line{{asIs, "> " + tail(m.field, m.width-4)}, {marked, " "}})
+	}
+	notice := m.notice
+	if notice == nil {
+		notice = line{{faint, m.position(len(lines) + 2)}}
+	}
+	return append(append(lines, notice.wrap(m.width, 2)...), line{{faint, m.keys()}}.cut(m.width))
+}
+
+// position says that there is more than the screen shows.
+func (m *inbox) position(feet int) string {
+	if m.place == atList {
+		return ""
+	}
+	if below := len(m.body()) - m.top - max(m.height-2-feet, 1); below > 0 {
+		return "more below: space"
+	}
+	return ""
+}
+
+// tail is the end of what is typed, as much of it as fits.
+func tail(typed []rune, columns int) string {
+	words := clean(string(typed))
+	for len(typed) > 0 && wide(words) > columns {
+		typed = typed[1:]
+		words = clean(string(typed))
+	}
+	return words
+}
+
+// keys are those that mean something here.
+func (m *inbox) keys() string {
+	switch m.place {
+	case atList:
+		return "j k move  Enter show  y approve  n deny  e edit  r result  o events  q quit"
+	case atConfirm:
+		return "y send it  space more  any other key: do not"
+	case atField:
+		return "Enter send it  Esc do not"
+	case atEvents:
+		return "j k space b move  q back"
+	}
+	switch m.item.Kind {
+	case "approval":
+		return "y approve  n deny  e edit the arguments  o events  q back"
+	case "interrupt":
+		return "y go on  o events  q back"
+	case "unknown_outcome":
+		return "y it did not happen, run it  r it happened: result  x it failed  n leave it  o events  q back"
+	}
+	return "r result  x it failed  n cancel it  o events  q back"
+}
+
+// rows is the list, with the chosen one on the screen.
+func (m *inbox) rows() []line {
+	room := m.room()
+	first := max(min(m.row-room/2, len(m.items)-room), 0)
+	var lines []line
+	for i := first; i < min(first+room, len(m.items)); i++ {
+		a := m.items[i]
+		mark, how := "  ", asIs
+		if a.Suspension.ID == m.chosen {
+			mark, how = "> ", marked
+		}
+		words := fmt.Sprintf("%s%7s  %-8s  %s  %s %s", mark, age(a.Since, m.now), kindWords(a.Kind), a.Agent, a.Tool, inWords(a.Arguments))
+		lines = append(lines, line{{how, words}}.cut(m.width))
+	}
+	return lines
+}
+
+func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
+
+// body is what is shown of one call, or of its run: whole, in lines that fit. Nothing of what would run is left out or cut.
+func (m *inbox) body() []line {
+	var all []line
+	if m.place == atEvents {
+		all = m.events
+	} else {
+		all = details(m.item, m.edited, m.now)
+	}
+	var lines []line
+	for _, l := range all {
+		lines = append(lines, l.wrap(m.width, margin)...)
+	}
+	return lines
+}
+
+// details is everything that is known of a waiting call, as lines without end. edited, if not nil, is what it would run with instead of its arguments.
+func details(a wire.Approval, edited []byte, now time.Time) []line {
+	lines := []line{row("waits for", awaitedWhat(a.Pending)), row("agent", a.Agent), row("run", a.RunID), row("call", a.CallID),
+		row("this", a.Suspension.ID), row("since", strings.TrimSpace(clock(a.Since)+after(", ", age(a.Since, now))))}
+	if a.Deadline != nil {
+		lines = append(lines, row("deadline", clock(*a.Deadline)+untilDeadline(a.Deadline.Time, now)))
+	}
+	if a.Suspension.Message != "" {
+		lines = append(lines, block("message", cleanProse(a.Suspension.Message))...)
+	}
+	arguments := a.Arguments
+	if edited != nil {
+		lines = append(lines, line{}, line{{bold, "what changes"}})
+		lines = append(lines, diff(a.Arguments, edited)...)
+		arguments = edited
+	}
+	lines = append(lines, line{}, line{{bold, cmp.Or(a.Tool, "it") + " would run with"}})
+	for _, l := range cleanJSONLines(arguments) {
+		lines = append(lines, text(l))
+	}
+	if hidden(arguments) {
+		lines = append(lines, line{{yellow, hiddenNote}})
+	}
+	if len(a.Suspension.ResponseSchema) > 0 && string(a.Suspension.ResponseSchema) != "null" {
+		lines = append(lines, line{}, line{{bold, "the answer must fit"}})
+		for _, l := range cleanJSONLines(a.Suspension.ResponseSchema) {
+			lines = append(lines, text(l))
+		}
+	}
+	return lines
+}
+
+func row(name, value string) line { return line{{faint, fmt.Sprintf("%-10s", name)}, {asIs, value}} }
+
+func block(name string, all []string) (lines []line) {
+	for _, l := range all {
+		lines = append(lines, row(name, l))
+		name = ""
+	}
+	return lines
+}

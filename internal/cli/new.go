@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
+)
+
+func (a *app) newCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a new agent that runs as it is, with its script and its tests",
+		Long: `Write a new agent into DIR: the agent, the script of its model, and tests. It runs without an account and asks a person before
+it does something large. JSON Schemas for editors are written beside it.
+
+Nothing is overwritten: a file that is there already is named, and then none is written. Schemas that are there are left as they are.`,
+		Example: `  dormouse new my-desk
+  dormouse new my-desk --dir work/agents`,
+		Args: takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.writeAgent(filepath.Clean(dir), args[0])
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", scaffold.Usual, "directory of the agents; it is made if it is not there")
+	return cmd
+}
+
+// novelty is what new prints with --json.
+type novelty struct {
+	Agent   string   `json:"agent"`
+	Written []string `json:"written"`
+	Kept    []string `json:"kept"` // schemas that are there with another text
+}
+
+func (a *app) writeAgent(dir, name string) error {
+	if err := agent.CheckName(name); err != nil {
+		return usagef("%v", err)
+	}
+	if err := unnamed(dir, name); err != nil {
+		return err
+	}
+	schemas := map[string][]byte{}
+	for _, kind := range []string{agent.SchemaAgent, agent.SchemaScript, schemaTest} {
+		text, err := schemaOf(kind)
+		if err != nil {
+			return err
+		}
+		schemas[kind] = text
+	}
+	files, err := scaffold.Agent(dir, name, schemas)
+	if err != nil {
+		return err
+	}
+	written, kept, err := scaffold.Write(files)
+	if errors.Is(err, scaffold.ErrInTheWay) {
+		return &failure{ExitFailed, "in_the_way", err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	return a.printNew(dir, novelty{name, written, append([]string{}, kept...)})
+}
+
+// unnamed refuses a name that an agent in the directory has, whatever its file is called.
+func unnamed(dir, name string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	agents, _, err := agent.Survey(dir) // what is wrong with others is not this command's to say
+	if err != nil {
+		return &failure{ExitFailed, "failed", err.Error()}
+	}
+	for _, other := range agents {
+		if other.Name == name {
+			return &failure{ExitFailed, "in_the_way", fmt.Sprintf("there is an agent %q already, in %s; take another name", name, other.File)}
+		}
+	}
+	return nil
+}
+
+func (a *app) printNew(dir string, n novelty) error {
+	if a.json {
+		return a.printJSON(n)
+	}
+	var b strings.Builder
+	for _, file := range n.Written {
+		fmt.Fprintf(&b, "wrote %s\n", file)
+	}
+	for _, file := range n.Kept {
+		kind := strings.TrimSuffix(filepath.Base(file), ".json")
+		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: dormouse agents schema %s > %s\n", file, kind, file)
+	}
+	argument, option := "", ""
+	if dir != scaffold.Usual {
+		argument, option = " "+dir, " --agents "+dir
+	}
+	fmt.Fprintf(&b, `
+Next:
+  dormouse agents check%s
+  dormouse agents test%s
+  dormouse dev%s
+and, while that runs, in another terminal:
+  dormouse run %s "Refund order A-2" --wait
+`, argument, argument, option, n.Agent)
+	return a.print(b.String())
+}

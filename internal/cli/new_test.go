@@ -1,0 +1,206 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+// emptyFolder makes an empty directory the one that commands run in.
+func emptyFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return dir
+}
+
+// here runs a command in the current directory, without a server unless url names one.
+func here(t *testing.T, url string, args ...string) output {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	getenv := func(name string) string { return map[string]string{"DORMOUSE_URL": url}[name] }
+	exit := cli.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cli.Options{Version: "v1.2.3", Getenv: getenv})
+	return output{exit, stdout.String(), stderr.String()}
+}
+
+// devHere serves the current directory with the command dev, and returns the address it prints.
+func devHere(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	read, write := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		code := cli.Main(ctx, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...), strings.NewReader(""), write, &stderr,
+			cli.Options{Getenv: func(string) string { return "" }})
+		write.Close()
+		ended <- code
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != cli.ExitOK {
+			t.Errorf("dev ended with %d: %s", code, stderr.String())
+		}
+	})
+	said, err := bufio.NewReader(read).ReadString('\n')
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(said)
+	if err != nil || url == "" {
+		t.Fatalf("dev says %q, %v", said, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }() // it may say more, and must not wait for a reader
+	return url
+}
+
+func TestANewAgentIsCheckedTestedServedAndRunInAnEmptyFolder(t *testing.T) {
+	emptyFolder(t)
+	made := here(t, "", "new", "my-desk")
+	made.wantExit(t, cli.ExitOK)
+	contains(t, made.stdout, "wrote agents/my-desk.yaml\n", "wrote agents/scripts/my-desk.yaml\n", "wrote agents/tests/my-desk.yaml\n")
+
+	checked := here(t, "", "agents", "check")
+	checked.wantExit(t, cli.ExitOK)
+	if checked.stdout != "1 agent and 4 tests, nothing wrong\n" {
+		t.Errorf("check says %q", checked.stdout)
+	}
+	tested := here(t, "", "agents", "test")
+	tested.wantExit(t, cli.ExitOK)
+	contains(t, tested.stdout, "approve send_refund", "4 tests, nothing wrong\n")
+
+	url := devHere(t)
+	ran := here(t, url, "run", "my-desk", "Refund order A-2", "--wait")
+	ran.wantExit(t, cli.ExitOK)
+	contains(t, ran.stdout, "waiting", `approval of send_refund {"amount":120,"order":"A-2"}`)
+	id := regexp.MustCompile(`run_\w+`).FindString(ran.stdout)
+	here(t, url, "decide", id, "--approve").wantExit(t, cli.ExitOK)
+	watched := here(t, url, "watch", id)
+	watched.wantExit(t, cli.ExitOK)
+	contains(t, watched.stdout, "The money for order A-2 is on its way.")
+}
+
+func TestTheNextCommandsThatNewPrintsFindTheDirectory(t *testing.T) {
+	emptyFolder(t)
+	made := here(t, "", "new", "my-desk", "--dir", "work/desks")
+	made.wantExit(t, cli.ExitOK)
+	for _, command := range regexp.MustCompile(`(?m)^  dormouse (agents .*)$`).FindAllStringSubmatch(made.stdout, -1) {
+		here(t, "", strings.Fields(command[1])...).wantExit(t, cli.ExitOK)
+	}
+	dev := regexp.MustCompile(`(?m)^  dormouse dev (.*)$`).FindStringSubmatch(made.stdout)
+	if dev == nil {
+		t.Fatalf("no command serves the agent:\n%s", made.stdout)
+	}
+	url := devHere(t, strings.Fields(dev[1])...)
+	here(t, url, "run", "my-desk", "Refund order A-1", "--wait").wantExit(t, cli.ExitOK)
+}
+
+func TestNewOverwritesNothing(t *testing.T) {
+	emptyFolder(t)
+	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	if err := os.WriteFile("agents/my-desk.yaml", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := here(t, "", "new", "my-desk")
+	again.wantExit(t, cli.ExitFailed)
+	contains(t, again.stderr, "agents/my-desk.yaml is there already")
+	if text, err := os.ReadFile("agents/my-desk.yaml"); string(text) != "mine" {
+		t.Errorf("the file is now %q, %v", text, err)
+	}
+	second := here(t, "", "new", "other", "--json")
+	second.wantExit(t, cli.ExitOK)
+	if want := `{"agent":"other","written":["agents/other.yaml","agents/scripts/other.yaml","agents/tests/other.yaml"],"kept":[]}` + "\n"; second.stdout != want {
+		t.Errorf("%s, want %s", second.stdout, want)
+	}
+}
+
+func TestNewRefusesTheNameOfAnAgentInAnotherFile(t *testing.T) {
+	emptyFolder(t)
+	here(t, "", "new", "first").wantExit(t, cli.ExitOK)
+	text, err := os.ReadFile("agents/first.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("agents/first.yaml", []byte(strings.Replace(string(text), "name: first", "name: second", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := here(t, "", "new", "second")
+	second.wantExit(t, cli.ExitFailed)
+	contains(t, second.stderr, `there is an agent "second" already, in agents/first.yaml`)
+}
+
+func TestNewRefusesWhatCannotBeAName(t *testing.T) {
+	dir := emptyFolder(t)
+	for _, name := range []string{"", "My-Desk", "../desk", "a b", "desk.yaml", strings.Repeat("a", 65)} {
+		refused := here(t, "", "new", "--", name)
+		refused.wantExit(t, cli.ExitUsage)
+		contains(t, refused.stderr, "cannot be an agent's name")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+}
+
+func TestNewSaysWhichSchemasAreOfAnotherVersion(t *testing.T) {
+	emptyFolder(t)
+	if err := os.MkdirAll("agents/schemas", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("agents/schemas/script.json", []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := here(t, "", "new", "my-desk")
+	made.wantExit(t, cli.ExitOK)
+	contains(t, made.stdout, "kept  agents/schemas/script.json", "dormouse agents schema script > agents/schemas/script.json")
+}
+
+func TestTheToolThatIsCommentedOutInANewAgentIsRight(t *testing.T) {
+	emptyFolder(t)
+	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	text, err := os.ReadFile("agents/my-desk.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, commented := "", 0
+	for line := range strings.Lines(string(text)) {
+		if tool, is := strings.CutPrefix(line, "  # "); is && !strings.HasPrefix(tool, "look_up") {
+			line, commented = "  "+tool, commented+1
+		}
+		lines += line
+	}
+	if commented < 5 {
+		t.Fatalf("%d lines are commented out:\n%s", commented, text)
+	}
+	lines = strings.Replace(lines, "name: look_up", "name: look_up_recorded", 1)
+	if err := os.WriteFile("agents/my-desk.yaml", []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here(t, "", "agents", "check", "agents/my-desk.yaml").wantExit(t, cli.ExitOK)
+}
+
+func TestTheSchemasAreJSON(t *testing.T) {
+	for _, kind := range []string{"agent", "policy", "script", "test"} {
+		printed := here(t, "", "agents", "schema", kind)
+		printed.wantExit(t, cli.ExitOK)
+		var schema struct {
+			Schema string `json:"$schema"`
+			Title  string
+		}
+		if err := json.Unmarshal([]byte(printed.stdout), &schema); err != nil || schema.Schema != "http://json-schema.org/draft-07/schema#" || schema.Title != "Dormouse: "+kind {
+			t.Errorf("%s: %+v, %v", kind, schema, err)
+		}
+	}
+	if here(t, "", "agents", "schema").stdout != here(t, "", "agents", "schema", "agent").stdout {
+		t.Error("without a kind it is not that of agents")
+	}
+	here(t, "", "agents", "schema", "agents").wantExit(t, cli.ExitUsage)
+	if written := filepath.Join(root, "docs", "agent.schema.json"); here(t, "", "agents", "schema").stdout != read(t, "docs/agent.schema.json") {
+		t.Errorf("%s is not what the command prints", written)
+	}
+}

@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// tale tells what a run does in the words of people. It is shown the run's events in order and remembers the calls, so that what happens to
+// one can be told by its name. It prints nothing.
+type tale struct {
+	now   func() time.Time
+	calls map[string]told // by id
+	ended fact            // the last turn.ended: it says why a run is done
+}
+
+// told is what a call asks for.
+type told struct {
+	tool      string
+	arguments json.RawMessage
+}
+
+func newTale(now func() time.Time) *tale { return &tale{now: now, calls: map[string]told{}} }
+
+// fact is what the events of a run carry, of all sorts.
+type fact struct {
+	Status     string          `json:"status"`
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool_name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Kind       string          `json:"kind"`
+	Deadline   int64           `json:"deadline"`
+	Suspension json.RawMessage `json:"suspension"`
+	Pending    json.RawMessage `json:"pending"`
+	Action     string          `json:"action"`
+	By         string          `json:"by"`
+	Reason     string          `json:"reason"`
+	DoneReason string          `json:"done_reason"`
+	Result     json.RawMessage `json:"result"`
+	Error      any             `json:"error"`
+	Code       string          `json:"code"`
+	Detail     string          `json:"detail"`
+	Text       string          `json:"text"`
+	TimedOut   bool            `json:"timed_out"`
+	Late       bool            `json:"late"`
+	Applied    *bool           `json:"applied"`
+	Grant      string          `json:"grant"`
+	Ops        []struct {
+		Key string `json:"key"`
+	} `json:"ops"`
+}
+
+// silent are the events that matter to programs only.
+var silent = map[string]bool{"turn.started": true, "turn.ended": true, "step.started": true, "step.ended": true, "activation.ended": true,
+	"call.resuming": true, "state.snapshot": true, "reasoning.delta": true, "reasoning.ended": true, "text.delta": true}
+
+// tell is an event in words: no line, one, or several of which the later ones belong to the first.
+func (t *tale) tell(e wire.Event) []line {
+	var f fact
+	if len(e.Data) > 0 && json.Unmarshal(e.Data, &f) != nil {
+		return []line{text(e.Type + " " + Describe(e))}
+	}
+	t.note(e, f)
+	if silent[e.Type] {
+		return nil
+	}
+	if e.Type == "run.status" {
+		return t.status(e, f)
+	}
+	if strings.HasPrefix(e.Type, "call.") {
+		return t.call(e, f)
+	}
+	switch e.Type {
+	case "text.ended":
+		return says(f.Text)
+	case "decision.recorded":
+		return t.decision(f)
+	case "state.delta":
+		return []line{{{faint, "remembers " + keys(f)}}}
+	case "step.reset":
+		return []line{{{yellow, "makes way for others; the model is asked again"}}}
+	case "hook.failed":
+		return []line{{{yellow, "a hook failed: " + f.Detail}}}
+	case "memory.failed":
+		return []line{{{yellow, "the memory failed: " + f.Detail}}}
+	case "message.queued":
+		return []line{text("a message is queued behind this run")}
+	case "interrupt.recorded":
+		return []line{text("asked to pause" + by(f.By) + "; it was paused already, or is done")}
+	}
+	return []line{text(strings.TrimSpace(e.Type + "  " + Describe(e)))}
+}
+
+// note remembers what later events are told by.
+func (t *tale) note(e wire.Event, f fact) {
+	switch e.Type {
+	case "turn.ended":
+		t.ended = f
+	case "call.ready":
+		t.calls[f.CallID] = told{f.Tool, f.Arguments}
+	case "call.suspended":
+		var with struct {
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		if json.Unmarshal(f.Pending, &with) == nil && len(with.Arguments) > 0 {
+			t.calls[f.CallID] = told{f.Tool, with.Arguments} // what it would run with
+		}
+	}
+}
+
+func (t *tale) status(e wire.Event, f fact) []line {
+	switch {
+	case f.Status == "waiting":
+		return []line{{{faint, "sleeps until somebody answers"}}}
+	case f.Status == "running" && e.Turn <= 1:
+		return []line{{{faint, "begins"}}}
+	case f.Status == "running":
+		return []line{{{faint, "wakes up"}}}
+	case f.Status != "done":
+		return []line{text(f.Status)}
+	}
+	how, reason := green, cmp.Or(f.DoneReason, t.ended.Reason)
+	switch reason {
+	case "error":
+		how = red
+	case "stopped", "cancelled", "blocked":
+		how = yellow
+	}
+	words := "done"
+	if extra := strings.TrimSpace(reason + " " + t.ended.Code); extra != "" {
+		words += " (" + extra + ")"
+	}
+	if t.ended.Detail != "" {
+		words += ": " + t.ended.Detail
+	}
+	return []line{{{how, oneLine(words)}}}
+}
+
+func (t *tale) call(e wire.Event, f fact) []line {
+	tool := cmp.Or(f.Tool, t.calls[f.CallID].tool, "the run")
+	switch e.Type {
+	case "call.ready":
+		return []line{{{asIs, "asks for "}, {cyan, tool}, {asIs, " " + inWords(f.Arguments)}}}
+	case "call.invalid":
+		return []line{{{yellow, "asked for " + tool + " in a way that does not fit: " + oneLine(f.Detail)}}}
+	case "call.started":
+		return []line{{{asIs, "runs "}, {cyan, tool}}}
+	case "call.succeeded":
+		return []line{{{cyan, tool}, {asIs, " returns " + shorten(word(f.Result), longest)}}}
+	case "call.failed":
+		return []line{{{red, tool + " failed"}, {asIs, after(": ", shorten(cmp.Or(word(f.Result), f.why()), longest))}}}
+	case "call.cancelled":
+		return []line{{{yellow, tool + " was not run"}, {asIs, after(": ", shorten(cmp.Or(word(f.Result), f.why()), longest))}}}
+	case "call.suspended":
+		return t.suspended(e, f, tool)
+	}
+	return []line{text(e.Type + "  " + Describe(e))}
+}
+
+// longest is how much of a result is told; the messages verb shows all of it.
+const longest = 300
+
+func (t *tale) suspended(e wire.Event, f fact, tool string) []line {
+	words := map[string]string{"approval": "approval of " + tool, "client": "the client's result of " + tool, "input": "an answer to " + tool,
+		"unknown_outcome": "word of what became of " + tool, "interrupt": "the word to go on", "child": "the run that " + tool + " began"}[f.Kind]
+	rest := ""
+	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
+		rest = " since " + e.At.UTC().Format("15:04")
+	}
+	if f.Deadline > 0 {
+		rest += untilDeadline(time.UnixMilli(f.Deadline), t.now())
+	}
+	lines := []line{{{yellow, "waits for " + cmp.Or(words, f.Kind+" of "+tool)}, {asIs, rest}}}
+	var sus wire.Suspension
+	if json.Unmarshal(f.Suspension, &sus) == nil && sus.Message != "" {
+		lines = append(lines, text(oneLine(sus.Message)))
+	}
+	return lines
+}
+
+// untilDeadline says how long is left, for the end of a sentence.
+func untilDeadline(at, now time.Time) string {
+	if left := at.Sub(now); left > 0 {
+		return ", deadline in " + lasting(left)
+	}
+	return ", its deadline was " + at.UTC().Format(timeFormat)
+}
+
+func (t *tale) decision(f fact) []line {
+	if f.TimedOut {
+		return []line{{{yellow, "nobody answered before the deadline"}}}
+	}
+	how, words := green, "approved"
+	switch {
+	case f.Action == "cancel":
+		how, words = red, "denied"
+	case len(f.Result) > 0 && string(f.Result) != "null":
+		words = "answered"
+	case f.why() != "":
+		how, words = red, "answered with an error"
+	}
+	words += by(f.By)
+	if f.Grant != "" {
+		words += ", and the like calls of this run"
+	}
+	if f.Late {
+		how, words = yellow, words+", too late to count"
+	} else if f.Applied != nil && !*f.Applied {
+		how, words = yellow, words+", without effect: the run was cancelled with it"
+	}
+	said := oneLine(cmp.Or(f.Reason, f.why()))
+	if words := word(f.Result); said == "" && words != "" {
+		said = shorten(words, longest)
+	}
+	lines := []line{{{how, words}, {asIs, after(": ", said)}}}
+	if len(f.Arguments) > 0 && string(f.Arguments) != "null" {
+		lines = append(lines, text("with other arguments:"))
+		lines = append(lines, diff(t.calls[f.CallID].arguments, f.Arguments)...)
+	}
+	return lines
+}
+
+// says is what the model said, line by line.
+func says(words string) []line {
+	var lines []line
+	lead := "says: "
+	for _, l := range cleanProse(words) {
+		lines = append(lines, line{{asIs, lead}, {bold, l}})
+		lead = "      " // below it: no line of the model's looks like one of ours
+	}
+	return lines
+}
+
+// why is the error of an event, which is text or a code with a detail.
+func (f fact) why() string {
+	switch e := f.Error.(type) {
+	case string:
+		return e
+	case map[string]any:
+		code, _ := e["code"].(string)
+		detail, _ := e["detail"].(string)
+		return strings.TrimSpace(code + " " + detail)
+	}
+	return ""
+}
+
+func by(who string) string { return after(" by ", who) }
+
+// after is words behind a link, or nothing.
+func after(link, words string) string {
+	if words == "" {
+		return ""
+	}
+	return link + words
+}
+
+func keys(f fact) string {
+	names := make([]string, len(f.Ops))
+	for i, op := range f.Ops {
+		names[i] = op.Key
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// view shows events as they come: to programs one JSON value a line, to a file one plain line each, to a person on a terminal in words.
+type view struct {
+	app    *app
+	screen screen
+	tale   *tale
+	live   strings.Builder // model text that stands on the terminal already, with the cursor behind it
+}
+
+func (a *app) newView() *view {
+	return &view{app: a, screen: screenOf(a.stdout, a.opts.Getenv), tale: newTale(a.now)}
+}
+
+func (v *view) show(e wire.Event) error {
+	switch {
+	case v.app.json:
+		return v.app.printJSON(e)
+	case !v.screen.terminal:
+		words := fmt.Sprintf("%s  %-17s  %s", e.At.UTC().Format(time.TimeOnly+".000"), e.Type, Describe(e))
+		return v.app.printf("%s\n", strings.TrimRight(words, " "))
+	case e.Type == "text.delta":
+		return v.typed(e)
+	}
+	same := v.said(e)
+	lines := v.tale.tell(e)
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := v.end(); err != nil || same {
+		return err
+	}
+	return v.app.print(v.draw(e, lines))
+}
+
+// margin is how far words stand from the left, behind the time.
+const margin = len(time.TimeOnly) + 2
+
+// draw puts the time before the first line and the rest below it.
+func (v *view) draw(e wire.Event, lines []line) string {
+	var b strings.Builder
+	lead := line{{faint, e.At.UTC().Format(time.TimeOnly)}, {asIs, "  "}}
+	for _, l := range lines {
+		for _, part := range append(lead, l...).wrap(v.screen.width, margin) {
+			b.WriteString(part.render(v.screen.colour) + "\n")
+		}
+		lead = line{{asIs, strings.Repeat(" ", margin)}}
+	}
+	return b.String()
+}
+
+// typed shows a piece of text while the model still speaks. A piece may end in the middle of anything but a character.
+func (v *view) typed(e wire.Event) error {
+	var piece struct {
+		Delta string `json:"delta"`
+		Text  string `json:"text"`
+	}
+	if json.Unmarshal(e.Data, &piece) != nil || piece.Delta+piece.Text == "" {
+		return nil
+	}
+	words := piece.Delta + piece.Text
+	lead := ""
+	if v.live.Len() == 0 {
+		lead = line{{faint, e.At.UTC().Format(time.TimeOnly)}, {asIs, "  says: "}}.render(v.screen.colour)
+	}
+	v.live.WriteString(words)
+	for i, l := range strings.Split(words, "\n") {
+		if i > 0 {
+			lead += "\n" + strings.Repeat(" ", margin+len("says: "))
+		}
+		lead += line{{bold, l}}.render(v.screen.colour)
+	}
+	return v.app.print(lead)
+}
+
+// said tells whether the committed turn says what was shown while it came, so that it is not shown twice.
+func (v *view) said(e wire.Event) bool {
+	var whole struct {
+		Text string `json:"text"`
+	}
+	return e.Type == "text.ended" && v.live.Len() > 0 && json.Unmarshal(e.Data, &whole) == nil && whole.Text == v.live.String()
+}
+
+// end leaves the terminal at the start of a line.
+func (v *view) end() error {
+	if v.live.Len() == 0 {
+		return nil
+	}
+	v.live.Reset()
+	return v.app.print("\n")
+}

@@ -1,0 +1,8 @@
+package hostile
+
+// What the tested program gives a caller; it is built with these.
+const (
+	headerTime = "1s"
+	bodyTime   = "2s"
+	answerTime = "4s"
+)
