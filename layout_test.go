@@ -20,7 +20,7 @@ var floors = map[string]int{
 	"internal/scaffold": 1, "internal/rehearsal": 4,
 	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6, "examples/night-shift": 4, "internal/sim/planted": 6,
 	"internal/strictjson": 1, "internal/intake": 2,
-	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, // for tests
+	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, // for tests
 }
 
 var sideways = map[string][]string{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -64,6 +65,39 @@ func TestTheReadmeAndTheHelpHaveTheSameExitCodes(t *testing.T) {
 	}
 }
 
+func TestConceptsNameEveryStatusKindAndRole(t *testing.T) {
+	var words []string
+	for s := core.RunCreated; s <= core.RunDone; s++ {
+		words = append(words, s.String())
+	}
+	for k := core.KindApproval; k <= core.KindInterrupt; k++ {
+		words = append(words, k.String())
+	}
+	for _, r := range access.Roles() {
+		words = append(words, string(r))
+	}
+	page := read(t, "docs/concepts.md")
+	for _, word := range words {
+		contains(t, page, "`"+word+"`")
+	}
+}
+
+func TestApprovalsNameEveryKindAndOnlyCodesThatThereAre(t *testing.T) {
+	page, problems := read(t, "docs/approvals.md"), read(t, "docs/problems.md")
+	for k := core.KindApproval; k <= core.KindInterrupt; k++ {
+		contains(t, page, "\n| `"+k.String()+"` |")
+	}
+	codes := regexp.MustCompile("4\\d\\d (`[a-z_]+`(?:, `[a-z_]+`)*)").FindAllStringSubmatch(page, -1)
+	if len(codes) < 4 {
+		t.Errorf("the page tells of %d refusals", len(codes))
+	}
+	for _, m := range codes {
+		for code := range strings.SplitSeq(m[1], ", ") {
+			contains(t, problems, "| "+code+" |")
+		}
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
@@ -107,21 +141,57 @@ func TestTheReadmeNamesEveryPage(t *testing.T) {
 	}
 }
 
-// TestWhatPagesNameIsThere: a page that says which test, story or planted fault holds a promise must name one that exists.
+var (
+	namedTest  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	namedFault = regexp.MustCompile("`(\\d\\d-[a-z-]+)`")
+	namedPath  = regexp.MustCompile("`((?:internal|cmd|examples)/[\\w./-]+)`")
+	namedLog   = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| the log")
+)
+
+// TestWhatPagesNameIsThere: a page that says which test or planted fault holds a promise, or what stands in the log, must name one that exists.
 func TestWhatPagesNameIsThere(t *testing.T) {
-	tests := testNames(t)
+	tests, logged := testNames(t), sources(t, "internal/local")
 	for name, page := range pages(t) {
-		for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`").FindAllStringSubmatch(page, -1) {
+		for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
 			if !tests[m[1]] {
 				t.Errorf("%s: there is no %s", name, m[1])
 			}
 		}
-		for _, m := range regexp.MustCompile("`((?:internal|cmd|examples)/[\\w./-]+)`").FindAllStringSubmatch(page, -1) {
-			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !strings.Contains(page, "\n`"+m[1]+"`:\n") {
+		for _, m := range namedFault.FindAllStringSubmatch(page, -1) {
+			if _, err := os.Stat(filepath.Join(root, "internal/sim/testdata/planted", m[1]+".txt")); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+		for _, m := range namedPath.FindAllStringSubmatch(page, -1) {
+			shown := slices.ContainsFunc(blocksOf(page), func(b block) bool { return b.file == m[1] })
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !shown {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, m := range namedLog.FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(logged, m[1]) {
+				t.Errorf("%s: nothing logs %q", name, m[1])
+			}
+		}
 	}
+}
+
+// sources are the Go files of a package, one behind the other.
+func sources(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources in %s, %v", dir, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
 }
 
 // testNames are all tests and fuzzers of the project, and those that packages offer.

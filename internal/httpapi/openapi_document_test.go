@@ -214,8 +214,8 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 
 // idSchemas are of the ids in paths, by what stands before them.
 var idSchemas = map[string]parameter{
-	"runs":      {Description: "The run's id.", Schema: runID},
-	"threads":   {Description: "The thread's id.", Schema: threadID},
+	"runs":      {Description: "The run's id.", Schema: &schema{Type: "string"}},
+	"threads":   {Description: "The thread's id.", Schema: &schema{Type: "string"}},
 	"approvals": {Description: "The link, as the inbox shows it.", Schema: &schema{Type: "string"}},
 	"agents":    {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/httpapi/httpapitest"
 )
 
 const openapiFile = "openapi.json"
@@ -56,9 +58,19 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestEveryExampleIsInTheDocument(t *testing.T) {
+	contract, err := httpapitest.Read(OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, b := range bodies {
-		if !names[b.call] || !json.Valid([]byte(b.body)) {
-			t.Errorf("the example %s of %s: no such call, or no JSON: %s", b.name, b.call, b.body)
+		if err := contract.Takes(b.call, []byte(b.body)); err != nil {
+			t.Errorf("the example %s of %s: %v\n%s", b.name, b.call, err, b.body)
 		}
+	}
+	if contract.Takes("startRun", []byte(`{"agent":"desk","input":"x","colour":1}`)) == nil || contract.Takes("readRun", []byte(`{}`)) == nil {
+		t.Error("anything is taken")
 	}
 }

@@ -75,7 +75,7 @@ func (c *Contract) outside(x exchange, got []byte, allowed []string, known bool)
 		want = http.StatusMethodNotAllowed
 		for _, method := range allowed {
 			if x.response.StatusCode == want && !strings.Contains(x.response.Header.Get("Allow"), method) {
-				return fmt.Errorf("Allow is %q and lacks %s", x.response.Header.Get("Allow"), method)
+				return fmt.Errorf("the header Allow is %q and lacks %s", x.response.Header.Get("Allow"), method)
 			}
 		}
 	}
@@ -198,6 +198,18 @@ func (c *Contract) checkRequest(op *operation, x exchange) error {
 		return fmt.Errorf("the request was taken, and the document refuses its body: %w", err)
 	}
 	return nil
+}
+
+// Takes holds a body in JSON against what the document says of a call.
+func (c *Contract) Takes(call string, raw []byte) error {
+	for _, p := range c.paths {
+		for _, op := range p.calls {
+			if op.OperationID == call && op.RequestBody != nil {
+				return c.validate(op.RequestBody.Content["application/json"].Schema, raw)
+			}
+		}
+	}
+	return fmt.Errorf("the document has no call %s that takes a body", call)
 }
 
 // fields is a form as the object that it stands for.

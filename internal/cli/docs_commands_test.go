@@ -1,0 +1,138 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+// notCommands are indented lines of pages that are not typed, by their beginning, and why no test runs them.
+var notCommands = map[string]string{
+	"300 kills,": "what a torture printed once; its numbers are of that machine",
+}
+
+var (
+	indented = regexp.MustCompile(`(?m)^    (\S.*)$`)
+	comment  = regexp.MustCompile(`\s+# .*$`)
+	longFlag = regexp.MustCompile(`^--([a-z-]+)`)
+)
+
+// TestIndentedCommandsCouldBeTyped looks at the commands that pages show without what they print: they take minutes, or never end, so that they
+// are not run. Their targets, packages, tests, verbs and flags must be there.
+func TestIndentedCommandsCouldBeTyped(t *testing.T) {
+	looked := 0
+	for name, page := range pages(t) {
+		for _, m := range indented.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+			line := comment.ReplaceAllString(m[1], "")
+			if slices.ContainsFunc(keysOf(notCommands), func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+				continue
+			}
+			looked++
+			if wrong := untypable(t, line); wrong != "" {
+				t.Errorf("%s: %s\n\t%s", name, wrong, m[1])
+			}
+		}
+	}
+	if looked < 10 {
+		t.Errorf("%d commands on all pages", looked)
+	}
+}
+
+func keysOf(reasons map[string]string) (keys []string) {
+	for key := range reasons {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// untypable says what is wrong with a command, or nothing.
+func untypable(t *testing.T, line string) string {
+	t.Helper()
+	words := strings.Fields(line)
+	switch filepath.Base(words[0]) {
+	case "make":
+		for _, target := range words[1:] {
+			if !strings.Contains(target, "=") && !strings.Contains(read(t, "Makefile"), "\n"+target+":") {
+				return "the Makefile has no target " + target
+			}
+		}
+		return ""
+	case "go":
+		return untypableGo(t, words[1:])
+	case "dormouse":
+		return untypableVerb(t, words[1:])
+	case "export":
+		if line == `export PATH="$PWD/bin:$PATH"` {
+			return ""
+		}
+	}
+	return "nobody knows whether this can be typed; show it as console, or name it in notCommands"
+}
+
+// untypableGo looks at go run and go test: the package is there, and so is each test that a flag names.
+func untypableGo(t *testing.T, words []string) string {
+	t.Helper()
+	var dir string
+	for _, word := range words {
+		if strings.HasPrefix(word, "./") {
+			dir = strings.TrimSuffix(word, "/...")
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, dir)); dir == "" || err != nil {
+		return "there is no package " + dir
+	}
+	for i, word := range words[:len(words)-1] {
+		names := strings.Trim(words[i+1], "'\"")
+		if !slices.Contains([]string{"-run", "-fuzz", "-bench"}, word) || names == "^$" {
+			continue
+		}
+		for one := range strings.SplitSeq(names, "|") {
+			one = strings.TrimPrefix(strings.Trim(one, "^$"), "Test")
+			if !regexp.MustCompile(`\nfunc (Test|Fuzz|Benchmark)\w*` + regexp.QuoteMeta(strings.TrimPrefix(one, "Fuzz"))).MatchString(testSources(t, dir)) {
+				return "nothing in " + dir + " is called " + one
+			}
+		}
+	}
+	return ""
+}
+
+func testSources(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// untypableVerb asks the help of a verb for the flags that are used.
+func untypableVerb(t *testing.T, words []string) string {
+	t.Helper()
+	asked := []string{words[0]}
+	if slices.Contains([]string{"agents", "tokens", "runs"}, words[0]) && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		asked = append(asked, words[1])
+	}
+	help := here(t, "", append(slices.Clone(asked), "--help")...)
+	if help.exit != cli.ExitOK || !strings.Contains(help.stdout, "dormouse "+strings.Join(asked, " ")) {
+		return "there is no verb " + strings.Join(asked, " ")
+	}
+	for _, word := range words {
+		if m := longFlag.FindStringSubmatch(word); m != nil && !strings.Contains(help.stdout, "--"+m[1]+" ") {
+			return strings.Join(asked, " ") + " has no flag --" + m[1]
+		}
+	}
+	return ""
+}
