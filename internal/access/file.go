@@ -34,11 +34,11 @@ func NewKeys(grants ...Grant) Keys {
 }
 
 // Parse reads a file of tokens: a line holds name, tenant, roles and the token's hash; what follows # and blank lines are left out. The
-// error names every wrong line, and what to do about it.
+// error is an [ErrLines] and names every wrong line, and what to do about it; the keys are then those of the other lines.
 func Parse(file string, text []byte) (Keys, error) {
 	var grants []Grant
 	var wrong []error
-	names := map[string]int{}
+	names, hashes := map[string]int{}, map[Hash]int{}
 	for n, line := range slices.Collect(strings.Lines(string(text))) {
 		line, _, _ = strings.Cut(line, "#")
 		fields := strings.Fields(line)
@@ -49,15 +49,29 @@ func Parse(file string, text []byte) (Keys, error) {
 		if first, twice := names[g.Name]; err == nil && twice {
 			err = fmt.Errorf("the name %q is on line %d already; give each token its own", g.Name, first)
 		}
+		if first, twice := hashes[g.Hash]; err == nil && twice {
+			err = fmt.Errorf("the token is that of line %d; make one for each with dormouse tokens add", first)
+		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s:%d: %w", file, n+1, err))
 			continue
 		}
-		names[g.Name] = n + 1
+		names[g.Name], hashes[g.Hash] = n+1, n+1
 		grants = append(grants, g)
 	}
-	return NewKeys(grants...), errors.Join(wrong...)
+	if len(wrong) > 0 {
+		return NewKeys(grants...), linesError{errors.Join(wrong...)}
+	}
+	return NewKeys(grants...), nil
 }
+
+// ErrLines says that lines of a file are wrong.
+var ErrLines = errors.New("access: lines of the file are wrong")
+
+// linesError is an [ErrLines] that says which.
+type linesError struct{ error }
+
+func (linesError) Is(target error) bool { return target == ErrLines }
 
 // parseLine never repeats the line: it may hold a token.
 func parseLine(fields []string) (Grant, error) {

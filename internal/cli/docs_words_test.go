@@ -65,6 +65,27 @@ func TestTheReadmeAndTheHelpHaveTheSameExitCodes(t *testing.T) {
 	}
 }
 
+// TestTheFloorsOfTheArchitectureAreThoseOfTheLayout: the drawing has every package on the floor that layout_test.go holds it to.
+func TestTheFloorsOfTheArchitectureAreThoseOfTheLayout(t *testing.T) {
+	drawing := map[string]string{}
+	floor := ""
+	for line := range strings.Lines(blocksOf(read(t, "docs/architecture.md"))[0].text) {
+		if after, ok := strings.CutPrefix(line, "floor "); ok {
+			floor = after[:1]
+		}
+		drawing[floor] += line
+	}
+	packages := regexp.MustCompile(`"internal/(\w+)": (\d)`).FindAllStringSubmatch(read(t, "layout_test.go"), -1)
+	if len(packages) < 15 {
+		t.Fatalf("layout_test.go has %d packages", len(packages))
+	}
+	for _, m := range packages {
+		if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(drawing[m[2]]) {
+			t.Errorf("internal/%s is not on floor %s of docs/architecture.md", m[1], m[2])
+		}
+	}
+}
+
 func TestConceptsNameEveryStatusKindAndRole(t *testing.T) {
 	var words []string
 	for s := core.RunCreated; s <= core.RunDone; s++ {

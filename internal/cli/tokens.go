@@ -3,16 +3,13 @@ package cli
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
 // tokensFile is where the verbs look if no file is named.
@@ -69,28 +66,31 @@ nowhere. What its holder does is recorded under NAME.`,
 }
 
 func (a *app) addToken(file string, p access.Principal) error {
-	text, keys, err := readTokens(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if slices.ContainsFunc(keys.Grants(), func(g access.Grant) bool { return g.Name == p.Name }) {
-		return usagef("%s has a token %q already; remove it first, or take another name", file, p.Name)
-	}
 	var random [access.TokenBytes]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return err
 	}
 	token := access.NewToken(random)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	if err := replaceFile(file, text+access.Grant{Principal: p, Hash: access.HashOf(token)}.Line()+"\n"); err != nil {
+	err := updateTokens(file, true, func(text string, keys access.Keys) (string, error) {
+		if has(keys, p.Name) {
+			return "", usagef("%s has a token %q already; remove it first, or take another name", file, p.Name)
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + access.Grant{Principal: p, Hash: access.HashOf(token)}.Line() + "\n", nil
+	})
+	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"name": p.Name, "tenant": p.Tenant, "roles": p.Roles, "token": token, "file": file})
 	}
 	return a.printf("%s\n", token)
+}
+
+func has(keys access.Keys, name string) bool {
+	return slices.ContainsFunc(keys.Grants(), func(g access.Grant) bool { return g.Name == name })
 }
 
 func (a *app) tokensListCommand() *cobra.Command {
@@ -101,9 +101,9 @@ func (a *app) tokensListCommand() *cobra.Command {
 		Example: "  dormouse tokens list",
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, keys, err := readTokens(file)
+			_, keys, err := local.ReadTokens(file)
 			if err != nil {
-				return err
+				return wrongLines(err)
 			}
 			return a.printTokens(keys.Grants())
 		},
@@ -139,14 +139,12 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 		Example: "  dormouse tokens remove ci",
 		Args:    takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, keys, err := readTokens(file)
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(keys.Grants(), func(g access.Grant) bool { return g.Name == args[0] }) {
-				return usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], file)
-			}
-			return replaceFile(file, withoutToken(text, args[0]))
+			return updateTokens(file, false, func(text string, keys access.Keys) (string, error) {
+				if !has(keys, args[0]) {
+					return "", usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], file)
+				}
+				return withoutToken(text, args[0]), nil
+			})
 		},
 	}
 	fileFlag(cmd, &file)
@@ -164,29 +162,14 @@ func withoutToken(text, name string) string {
 	return kept.String()
 }
 
-// readTokens reads a file as a person left it: a wrong line must be put right first.
-func readTokens(file string) (string, access.Keys, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", access.Keys{}, fmt.Errorf("reading the tokens: %w", err)
-	}
-	keys, err := access.Parse(file, text)
-	if err != nil {
-		return "", access.Keys{}, usagef("%v", err)
-	}
-	return string(text), keys, nil
+func updateTokens(file string, create bool, change func(text string, keys access.Keys) (string, error)) error {
+	return wrongLines(local.UpdateTokens(file, create, change))
 }
 
-// replaceFile puts the text in the file's place at once, so that a server never reads half of it. Only its owner may read it.
-func replaceFile(file, text string) error {
-	to, err := os.CreateTemp(filepath.Dir(file), ".tokens-*")
-	if err != nil {
-		return err
+// wrongLines says of a line that is wrong that a person must put it right first.
+func wrongLines(err error) error {
+	if errors.Is(err, access.ErrLines) {
+		return usagef("%v", err)
 	}
-	defer os.Remove(to.Name()) // gone, once it was renamed
-	_, err = to.WriteString(text)
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return err
-	}
-	return os.Rename(to.Name(), file)
+	return err
 }

@@ -96,17 +96,27 @@ func (s *server) startAs(token string) (run wire.Run) {
 	return run
 }
 
-// changing are keys that are good until they are forgotten.
+// changing are keys whose tokens are somebody else's, or nobody's, once they change.
 type changing struct {
 	access.Keys
-	gone atomic.Bool
+	changed atomic.Bool
+	then    atomic.Pointer[access.Principal]
 }
 
-func (c *changing) forget() { c.gone.Store(true) }
+func (c *changing) change(then *access.Principal) {
+	c.then.Store(then)
+	c.changed.Store(true)
+}
 
 func (c *changing) Find(_ context.Context, token string) (access.Principal, bool, error) {
 	p, ok := c.Keys.Find(token)
-	return p, ok && !c.gone.Load(), nil
+	if !c.changed.Load() {
+		return p, ok, nil
+	}
+	if then := c.then.Load(); then != nil {
+		return *then, ok, nil
+	}
+	return access.Principal{}, false, nil
 }
 
 // keys are those of a test, which do not change.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -130,6 +131,14 @@ func readForm(w http.ResponseWriter, r *http.Request) (v wire.Verdict, err error
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
 		return v, malformed("the form cannot be read")
+	}
+	for name, values := range form {
+		if name != "action" && name != "reason" {
+			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has a field that is not known here; it takes action and reason"}
+		}
+		if len(values) > 1 || !utf8.ValidString(values[0]) {
+			return v, malformed("%s is there twice, or is not UTF-8", name)
+		}
 	}
 	return wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason"))}, nil
 }

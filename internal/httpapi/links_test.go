@@ -71,7 +71,15 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+	if first := page.text[strings.Index(page.text, "<form"):]; !strings.HasPrefix(first[strings.Index(first, "<button"):], `<button type="submit" disabled`) || strings.Contains(first, "<input") {
+		t.Error("the enter key answers")
+	}
 	form := header("Content-Type", "application/x-www-form-urlencoded")
+	for body, status := range map[string]int{"action=resume&action=cancel": 400, "action=resume&grant=run": 400, "action=cancel&reason=%ff": 400, "reason=x": 400, "": 415} {
+		if got := s.send("POST", link, body, html, form); body != "" && got.StatusCode != status {
+			t.Errorf("%s: %d %s", body, got.StatusCode, got.text)
+		}
+	}
 	fromElsewhere := s.send("POST", link, "action=resume", html, form, header("Sec-Fetch-Site", "cross-site"))
 	if fromElsewhere.StatusCode != 403 {
 		t.Errorf("another site's page was listened to: %d", fromElsewhere.StatusCode)

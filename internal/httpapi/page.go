@@ -33,11 +33,12 @@ const pageFrame = `<!doctype html>
 <style>
 :root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem}
 pre{border:1px solid;padding:.75rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}dt{font-weight:600}dd{margin:0 0 .5rem}
-input{width:100%%;box-sizing:border-box;padding:.5rem;font:inherit}button{font:inherit;padding:.5rem 1.5rem;margin:1rem .5rem 0 0}
+textarea{width:100%%;box-sizing:border-box;padding:.5rem;font:inherit}button{font:inherit;padding:.5rem 1.5rem;margin:1rem .5rem 0 0}
 </style></head><body>
 %s</body></html>
 `
 
+// questionPage has a first button that does nothing: it is the one that the enter key presses.
 func questionPage(l question) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<h1>May %s run?</h1>\n", shown(l.call.Tool))
@@ -50,7 +51,8 @@ func questionPage(l question) string {
 		fmt.Fprintf(&b, "<dt>Until</dt><dd>%s</dd>", l.call.Deadline.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	b.WriteString(`</dl>
-<form method="post"><label>Reason, if you want to give one <input name="reason" maxlength="1000" autocomplete="off"></label>
+<form method="post"><button type="submit" disabled hidden></button>
+<label>Reason, if you want to give one <textarea name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea></label>
 <button name="action" value="resume">Yes, run it</button><button name="action" value="cancel">No</button></form>
 `)
 	return b.String()

@@ -165,6 +165,9 @@ func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMess
 	answers := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(decisions))}
 	for i, d := range decisions {
 		answers.Answers[i] = a.decideOne(r, d)
+		if answers.Answers[i].Code == string(frontend.CodeRunNotFound) { // of all of them, then
+			return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: answers.Answers[i].Detail}
+		}
 	}
 	return writeJSON(w, http.StatusOK, answers)
 }

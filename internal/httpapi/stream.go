@@ -140,12 +140,12 @@ func (f *feed) run(r *http.Request, page wire.EventPage) {
 	}
 }
 
-// errLocked: the token is not good any more.
+// errLocked: the token is not good any more, or not for this.
 var errLocked = errors.New("httpapi: the token was taken away")
 
 // next waits for what comes. A token that is taken away ends the stream within a keep-alive.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
-	if _, err := f.api.who(r); err != nil {
+	if p, err := f.api.who(r); err != nil || p.Tenant != principal(r).Tenant || authorize(p, reading) != nil {
 		return wire.EventPage{}, errLocked
 	}
 	return f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),

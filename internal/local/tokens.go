@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// lookAgain is how long a file of tokens that was looked at counts as unchanged.
+// lookAgain is how long what was read of a file of tokens counts as what is in it.
 const lookAgain = time.Second
 
 // tokens are the keys of a file, read again when it changes: whoever takes a token out need not restart anything. Safe for
@@ -29,40 +28,18 @@ type tokens struct {
 	mu     sync.Mutex
 	keys   access.Keys
 	looked time.Time
-	seen   version
-}
-
-// version is what a file is known by without being read.
-type version struct {
-	changed time.Time
-	size    int64
+	text   string
 }
 
 // openTokens reads the file. At the start everything in it must be right, and somebody must be let in.
 func openTokens(file string, clock engine.Clock, log *slog.Logger) (*tokens, error) {
 	t := &tokens{file: file, clock: clock, log: log}
-	seen, err := t.version()
-	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
-	}
-	keys, err := access.Parse(file, text)
+	text, keys, err := ReadTokens(file)
 	if err == nil && len(keys.Grants()) == 0 {
 		err = fmt.Errorf("%s holds no token; make one with: dormouse tokens add NAME --file %s", file, file)
 	}
-	t.keys, t.seen, t.looked = keys, seen, clock.Now()
+	t.keys, t.text, t.looked = keys, text, clock.Now()
 	return t, err
-}
-
-func (t *tokens) version() (version, error) {
-	info, err := os.Stat(t.file)
-	if err != nil {
-		return version{}, err
-	}
-	return version{info.ModTime(), info.Size()}, nil
 }
 
 // tenants are those of the tokens there are, and the one of callers without.
@@ -90,19 +67,17 @@ func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool
 	return p, ok, nil
 }
 
-// refresh reads the file again if it is not the one that was read. A wrong line lets nobody in; the others count.
+// refresh reads the file again. A wrong line lets nobody in; the others count.
 func (t *tokens) refresh(ctx context.Context) error {
-	seen, err := t.version()
-	if err != nil || seen == t.seen {
+	text, keys, err := ReadTokens(t.file)
+	if err != nil && !errors.Is(err, access.ErrLines) {
 		return err
 	}
-	text, err := os.ReadFile(t.file)
+	if text == t.text {
+		return nil
+	}
 	if err != nil {
-		return err
-	}
-	keys, wrong := access.Parse(t.file, text)
-	if wrong != nil {
-		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let nobody in", "error", wrong)
+		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let nobody in", "error", err)
 	}
 	for _, tenant := range keys.Tenants() {
 		if t.joined == nil {
@@ -112,6 +87,6 @@ func (t *tokens) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	t.keys, t.seen = keys, seen
+	t.keys, t.text = keys, text
 	return nil
 }

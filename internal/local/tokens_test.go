@@ -70,6 +70,22 @@ func TestATokenTakenOutOfTheFileIsRefusedASecondLater(t *testing.T) {
 	}
 }
 
+func TestAFileThatWasReplacedByOneOfTheSameSizeAndTimeIsReadAgain(t *testing.T) {
+	r := newTokensRig(t, line("a", "acme", "one", access.Read))
+	before, err := os.Stat(r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(line("a", "acme", "two", access.Read))
+	if err := os.Chtimes(r.file, before.ModTime(), before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	r.clock.now = r.clock.now.Add(lookAgain)
+	if r.finds("one") || !r.finds("two") {
+		t.Error("what was replaced is still let in")
+	}
+}
+
 func TestAWrongLineLetsNobodyInAndTheOthersCount(t *testing.T) {
 	r := newTokensRig(t, line("a", "acme", "one", access.Read)+line("b", "acme", "two", access.Read))
 	r.write("a acme drive " + access.HashOf("one").String() + "\n" + line("b", "acme", "two", access.Read))
