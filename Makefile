@@ -41,5 +41,5 @@ fuzz: ## every fuzzer for TIME each (10s); a failing input is kept and its path 
 planted: ## puts deliberate faults into the code; the simulator must find each one
 	go run ./internal/sim/planted $(FLAGS)
 
-ci: ## what the runner does: lint, test, sim, planted faults, fuzz, demo, recordings with faults
+ci: ## what the runner does: lint, test, sim, planted faults, fuzz, schemathesis, demo, recordings with faults
 	.ci/run

@@ -142,7 +142,7 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"broken YAML", head + "tools: [\n", []string{"this is not YAML"}},
 		{"bare star", head + "permissions:\n  allow: [*]\n", []string{"a.yaml:3: this is not YAML", "in quotes"}},
 		{"a list", "- a\n", []string{"a.yaml:1: an agent is a list"}},
-		{"unknown field", head + "modell: x\n", []string{`a.yaml:2: unknown field "modell" in an agent; it takes name, description, model`}},
+		{"unknown field", head + "modell: x\n", []string{`a.yaml:2: unknown field "modell" in an agent; did you mean "model"? it takes name, description, model`}},
 		{"unknown nested field", head + "tools:\n  - name: a\n    go: a\n    colour: red\n", []string{`a.yaml:5: unknown field "colour" in a tool`}},
 		{"merge key", head + "permissions:\n  <<: {default: allow}\n", []string{`a.yaml:3: unknown field "<<"`}},
 		{"alias", "description: &x hi\ninstructions: *x\n" + head, []string{"a.yaml:2: instructions must be text, not an alias"}},

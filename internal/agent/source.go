@@ -21,7 +21,7 @@ type problem struct {
 	text string
 }
 
-func (p problem) Error() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.text) }
+func (p problem) Error() string { return NewProblem(p.file, p.line, p.text).String() }
 
 // source is a YAML document being read. It collects everything that is wrong, so that one look shows all of it.
 type source struct {
