@@ -171,7 +171,7 @@ var (
 
 // TestWhatPagesNameIsThere: a page that says which test or planted fault holds a promise, or what stands in the log, must name one that exists.
 func TestWhatPagesNameIsThere(t *testing.T) {
-	tests, logged := testNames(t), sources(t, "internal/local")
+	tests, logged := testNames(t), sources(t, "internal/local")+sources(t, "internal/engine")
 	for name, page := range pages(t) {
 		for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
 			if !tests[m[1]] {

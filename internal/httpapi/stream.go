@@ -143,13 +143,17 @@ func (f *feed) run(r *http.Request, page wire.EventPage) {
 // errLocked: the token is not good any more, or not for this.
 var errLocked = errors.New("httpapi: the token was taken away")
 
-// next waits for what comes. A token that is taken away ends the stream within a keep-alive.
+// next waits for what comes. What came after the token was taken away is not sent.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
+	page, err := f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
+		frontend.EventQuery{After: f.after, Limit: streamPage, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+	if err != nil {
+		return page, err
+	}
 	if p, err := f.api.who(r); err != nil || p.Tenant != principal(r).Tenant || authorize(p, reading) != nil {
 		return wire.EventPage{}, errLocked
 	}
-	return f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: f.after, Limit: streamPage, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+	return page, nil
 }
 
 // over says whether what was sent is an end that a reader can take for one.
