@@ -30,9 +30,10 @@ func exitCodesTopic() *cobra.Command {
 		Long: `Exit codes:
   0  done as asked; a run that still works or waits counts as that,
      and one that ended blocked or stopped
-  1  it failed: the run ended in error, the decision was refused, the replay found a mismatch,
-     agents diff found a waiting run that is affected, the server answered with an error
-     or could not start, or the command was interrupted
+  1  it failed: the run ended in error, the decision was refused, agents check or agents test found
+     something wrong, agents diff a waiting run that is affected, the replay a mismatch,
+     enqueue --keep-going left lines out, new found a file in its way, the server answered
+     with an error or could not start, or the command was interrupted
   2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
      an agent that is not there, approvals -i without a terminal, a recording to replay that is none;
      nothing was changed
