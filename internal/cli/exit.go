@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
 // The exit codes, a contract with scripts.
@@ -107,5 +108,5 @@ func printReason(w io.Writer, sort, code, detail string) {
 	if err != nil {
 		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
 	}
-	fmt.Fprintln(w, escapeJSON(string(body)))
+	fmt.Fprintln(w, visible.JSON(string(body)))
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
 // member is one name of a JSON object and its value, as it was sent.
@@ -57,7 +59,7 @@ func inWord(name string) string {
 	if obvious.MatchString(name) {
 		return name
 	}
-	return escapeJSON(quoted(name))
+	return visible.JSON(quoted(name))
 }
 
 func valueInWord(raw json.RawMessage) string {

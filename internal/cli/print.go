@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/visible"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -43,7 +44,7 @@ func (a *app) printJSON(v any) error {
 	}
 	words := b.String()
 	if screenOf(a.stdout, a.opts.Getenv).terminal {
-		words = escapeJSON(strings.TrimSuffix(words, "\n")) + "\n"
+		words = visible.JSON(strings.TrimSuffix(words, "\n")) + "\n"
 	}
 	return a.print(words)
 }

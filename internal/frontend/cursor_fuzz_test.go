@@ -15,9 +15,9 @@ func FuzzCursor(f *testing.F) {
 	f.Add("not base64!", false, int64(-5), int64(-1), int64(-1), -1)
 	f.Fuzz(func(t *testing.T, text string, encode bool, from, to, seq int64, read int) {
 		if encode {
-			text = base64.RawURLEncoding.EncodeToString([]byte(text))
+			text = base64.RawURLEncoding.EncodeToString([]byte(text + "." + cursorMark("thr_a")))
 		}
-		at, err := readCursor(text, from, to)
+		at, err := readCursor(text, "thr_a", from, to)
 		if refused, ok := errors.AsType[*Error](err); err != nil && (!ok || refused.Code != CodeBadCursor) {
 			t.Fatalf("%q is refused with %v", text, err)
 		}
@@ -28,8 +28,11 @@ func FuzzCursor(f *testing.F) {
 			return
 		}
 		given := cursor{seq, read}
-		if back, err := readCursor(given.String(), from, to); err != nil || back != given {
+		if back, err := readCursor(given.of("thr_a"), "thr_a", from, to); err != nil || back != given {
 			t.Fatalf("%+v came back as %+v, %v", given, back, err)
+		}
+		if _, err := readCursor(given.of("thr_b"), "thr_a", from, to); err == nil {
+			t.Fatalf("%+v of another thread is taken", given)
 		}
 	})
 }

@@ -80,24 +80,28 @@ func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segmen
 	return found, err
 }
 
-// cursor is a place in a journal: a segment, and how many of its entries were read. Outside it is opaque.
+// cursor is a place in a thread's journal: a segment, and how many of its entries were read.
 type cursor struct {
 	seq  int64
 	read int
 }
 
-func (c cursor) String() string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "1.%d.%d", c.seq, c.read))
+// of is the cursor as callers have it, opaque, for this thread alone.
+func (c cursor) of(thread string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "1.%d.%d.%s", c.seq, c.read, cursorMark(thread)))
 }
 
-// readCursor reads what String wrote, and moves it into the segments from..to+1. Empty is the beginning.
-func readCursor(text string, from, to int64) (cursor, error) {
+// cursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an attack.
+func cursorMark(thread string) string { return core.Digest([]byte(thread))[:6] }
+
+// readCursor reads a cursor of the thread, and moves it into the segments from..to+1. Empty is the beginning.
+func readCursor(text, thread string, from, to int64) (cursor, error) {
 	if text == "" {
 		return cursor{seq: from}, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	fields := strings.Split(string(raw), ".")
-	if err != nil || len(fields) != 3 || fields[0] != "1" {
+	if err != nil || len(fields) != 4 || fields[0] != "1" || fields[3] != cursorMark(thread) {
 		return cursor{}, badCursor()
 	}
 	seq, err1 := strconv.ParseInt(fields[1], 10, 64)

@@ -181,13 +181,13 @@ func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List
 	if err != nil {
 		return page, err
 	}
-	at, err := readCursor(q.Cursor, 1, h.Seq)
+	at, err := readCursor(q.Cursor, h.Thread, 1, h.Seq)
 	if err != nil {
 		return page, err
 	}
 	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), messagesOf, weighMessage)
 	if at.seq <= h.Seq {
-		page.Next = at.String()
+		page.Next = at.of(h.Thread)
 	}
 	return page, err
 }

@@ -227,7 +227,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	at, err := readCursor(q.After, p.record.Seq0+1, p.record.Seq)
+	at, err := readCursor(q.After, p.head.Thread, p.record.Seq0+1, p.record.Seq)
 	if err != nil {
 		return wire.EventPage{}, err
 	}
@@ -237,7 +237,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 		return wire.EventPage{}, err
 	}
 	all := at.seq > p.record.Seq
-	return wire.EventPage{Items: items, Next: at.String(), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
+	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
 }
 
 func eventsOf(s core.Segment) []wire.Event {
@@ -245,7 +245,7 @@ func eventsOf(s core.Segment) []wire.Event {
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
 		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{s.Seq, i + 1}.String()}
+			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{s.Seq, i + 1}.of(e.ThreadID)}
 	}
 	return shown
 }

@@ -60,13 +60,13 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 }
 
 func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
-	s, _, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000"}`)
+	s, _, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000","order":"A-2`+"\u3164\u2800\u20dd"+`"}`)
 	html := header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 	page := s.send("GET", link, "", html)
-	if page.StatusCode != 200 || strings.Contains(page.text, "<script") || strings.ContainsRune(page.text, '\u202e') || !strings.Contains(page.text, "refund") {
+	if page.StatusCode != 200 || strings.Contains(page.text, "<script") || strings.ContainsAny(page.text, "\u202e\u3164\u2800") || !strings.Contains(page.text, "refund") {
 		t.Fatalf("%d %s", page.StatusCode, page.text)
 	}
-	for name, want := range map[string]string{"X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+	for name, want := range map[string]string{"X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"} {
 		if got := page.Header.Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}

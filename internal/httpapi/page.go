@@ -7,22 +7,22 @@ import (
 	"html"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/visible"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 const mediaPage = "text/html"
 
 // writePage sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
-// secret, to the next one.
+// secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
 func writePage(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", mediaPage+"; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, pageFrame, body)
 }
@@ -85,16 +85,11 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// shown is text of a model or a tool for a page. Characters that a reader would not see, or that change the order of those around
-// them, are written out: what a person reads is what runs.
+// shown is text of a model or a tool for a page, its lines as they are: what a person reads is what runs.
 func shown(text string) string {
-	var b strings.Builder
-	for _, c := range text {
-		if c == '\n' || c == ' ' || unicode.IsPrint(c) && !unicode.Is(unicode.Mn, c) {
-			b.WriteRune(c)
-		} else {
-			fmt.Fprintf(&b, `\u%04X`, c)
-		}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = visible.Text(lines[i])
 	}
-	return html.EscapeString(b.String())
+	return html.EscapeString(strings.Join(lines, "\n"))
 }
