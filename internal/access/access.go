@@ -35,6 +35,9 @@ type Principal struct {
 	Tenant string
 	Name   string // of the token, as it is kept with what the caller does; empty where no token is needed
 	Roles  []Role
+
+	// Print tells the token from another that had or gets the same name. It is no secret; empty where no token is needed.
+	Print string
 }
 
 // Anyone is the caller where no token is needed.
@@ -63,6 +66,9 @@ func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
 
 const hashPrefix = "sha256:"
 
+// print is enough of a hash to tell tokens apart.
+func (h Hash) print() string { return hex.EncodeToString(h[:6]) }
+
 func parseHash(text string) (h Hash, ok bool) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(text, hashPrefix))
 	ok = strings.HasPrefix(text, hashPrefix) && err == nil && len(raw) == len(h)
@@ -89,8 +95,8 @@ func (p Principal) Check() error {
 	if !tokenName.MatchString(p.Name) {
 		wrong = append(wrong, fmt.Errorf("%q is no name of a token; use up to 63 letters, digits and . _ @ -", p.Name))
 	}
-	if !tenantName.MatchString(p.Tenant) {
-		wrong = append(wrong, fmt.Errorf("%q is no tenant; use up to 63 small letters, digits, _ and -", p.Tenant))
+	if err := CheckTenant(p.Tenant); err != nil {
+		wrong = append(wrong, err)
 	}
 	if len(p.Roles) == 0 {
 		wrong = append(wrong, fmt.Errorf("a role is missing; give one or more of %s", roleNames()))
@@ -101,6 +107,14 @@ func (p Principal) Check() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// CheckTenant says what is wrong with the name of a tenant, and what to write instead.
+func CheckTenant(name string) error {
+	if !tenantName.MatchString(name) {
+		return fmt.Errorf("%q is no tenant; use up to 63 small letters, digits, _ and -", name)
+	}
+	return nil
 }
 
 func roleNames() string { return joinRoles(Roles()) }

@@ -26,8 +26,9 @@ type Keys struct {
 
 // NewKeys makes keys of grants.
 func NewKeys(grants ...Grant) Keys {
-	k := Keys{grants: grants, byHash: make(map[Hash]int, len(grants))}
+	k := Keys{grants: slices.Clone(grants), byHash: make(map[Hash]int, len(grants))}
 	for i, g := range grants {
+		k.grants[i].Print = g.Hash.print()
 		k.byHash[g.Hash] = i
 	}
 	return k
@@ -82,7 +83,7 @@ func parseLine(fields []string) (Grant, error) {
 	if !ok {
 		return Grant{}, errors.New("the last word must be sha256: and 64 hexadecimal digits, as dormouse tokens add writes it")
 	}
-	g := Grant{Principal{Name: fields[0], Tenant: fields[1], Roles: ParseRoles(fields[2])}, hash}
+	g := Grant{Principal: Principal{Name: fields[0], Tenant: fields[1], Roles: ParseRoles(fields[2])}, Hash: hash}
 	return g, g.Check()
 }
 
@@ -91,6 +92,15 @@ func parseLine(fields []string) (Grant, error) {
 func (k Keys) Find(token string) (p Principal, ok bool) {
 	i, ok := k.byHash[HashOf(token)]
 	if !ok {
+		return Principal{}, false
+	}
+	return k.grants[i].Principal, true
+}
+
+// Named is the principal whose token has the name; ok is false if there is none.
+func (k Keys) Named(name string) (p Principal, ok bool) {
+	i := slices.IndexFunc(k.grants, func(g Grant) bool { return g.Name == name })
+	if i < 0 {
 		return Principal{}, false
 	}
 	return k.grants[i].Principal, true

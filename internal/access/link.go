@@ -13,6 +13,8 @@ import (
 // Link lets whoever has it answer one suspension, without a token, until it expires. It is good for nothing else.
 type Link struct {
 	Tenant     string
+	Name       string // of the token it was given to; empty where no token is needed
+	Print      string // of that token, see [Principal]
 	Run        string
 	Suspension string
 	Expires    time.Time // to the second
@@ -31,9 +33,17 @@ type LinkKeys [][]byte
 // linkForm is the first word of what is signed. Another form, or another use of the keys, gets another word.
 const linkForm = "approval-link-1"
 
+// By is the name that an answer by the link is stored with.
+func (l Link) By() string {
+	if l.Name == "" {
+		return "link"
+	}
+	return "link:" + l.Name
+}
+
 // Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
 func (k LinkKeys) Sign(l Link) string {
-	text := strings.Join([]string{linkForm, l.Tenant, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
+	text := strings.Join([]string{linkForm, l.Tenant, l.Name, l.Print, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
 	return encode([]byte(text)) + "." + encode(sum(k[0], text))
 }
 
@@ -46,14 +56,14 @@ func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
 		return Link{}, ErrBadLink
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) != 5 || fields[0] != linkForm {
+	if len(fields) != 7 || fields[0] != linkForm {
 		return Link{}, ErrBadLink
 	}
-	seconds, err := strconv.ParseInt(fields[4], 10, 64)
+	seconds, err := strconv.ParseInt(fields[6], 10, 64)
 	if err != nil {
 		return Link{}, ErrBadLink
 	}
-	l := Link{Tenant: fields[1], Run: fields[2], Suspension: fields[3], Expires: time.Unix(seconds, 0)}
+	l := Link{Tenant: fields[1], Name: fields[2], Print: fields[3], Run: fields[4], Suspension: fields[5], Expires: time.Unix(seconds, 0)}
 	if !now.Before(l.Expires) {
 		return Link{}, ErrExpiredLink
 	}

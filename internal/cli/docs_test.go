@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -72,7 +74,7 @@ func isGenerated(page string) bool {
 // notPlayed says of a kind of block why it is not run here. A kind that is neither here nor in [TestEveryBlockIsHeldToTheProgram] fails.
 var notPlayed = map[string]string{
 	"mermaid": "a drawing; the statuses of the README's are looked at by TestThePictureOfARunIsTrue, state-machine.md is generated",
-	"text":    "a drawing in letters, without a file's name before it",
+	"text":    "a drawing in letters, or a file of another program, without a file's name before it",
 	"yml":     "a part of an agent file or a policy, on docs/agents.md alone; internal/agent reads each of them",
 }
 
@@ -160,6 +162,32 @@ func TestAgentsNamesEveryKey(t *testing.T) {
 		for key := range strings.SplitSeq(keys[1], ", ") {
 			contains(t, page, "`"+key+"`")
 		}
+	}
+}
+
+// flagOf is a flag in the help of a verb, with the value it has if it is not given.
+var flagOf = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+).*?(?:\(default "?([^")]+)"?\))?$`)
+
+// TestOperatingHasTheFlagsOfDev: the table of docs/operating.md has each flag of dev that its help has, with its usual value, and no other.
+func TestOperatingHasTheFlagsOfDev(t *testing.T) {
+	_, own, _ := strings.Cut(here(t, "", "dev", "--help").stdout, "\nFlags:\n")
+	own, _, _ = strings.Cut(own, "\nGlobal Flags:\n")
+	want := map[string]string{}
+	for _, m := range flagOf.FindAllStringSubmatch(own, -1) {
+		want[m[1]] = m[2]
+	}
+	delete(want, "help")
+	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "\n## The flags of dev\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	got := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (.*?) \\|").FindAllStringSubmatch(table, -1) {
+		got[m[1]] = m[2]
+		if m[2] == "none" || m[2] == "0" { // what the help leaves out
+			got[m[1]] = ""
+		}
+	}
+	if diff := cmp.Diff(want, got); len(want) < 5 || diff != "" {
+		t.Errorf("the help (-) and the page (+):\n%s", diff)
 	}
 }
 

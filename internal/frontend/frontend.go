@@ -54,6 +54,7 @@ type Limits struct {
 	Narrow   int           // bytes of a run's own permissions; 1024
 	Wait     time.Duration // the longest a read is held; 20 seconds
 	KeyLife  time.Duration // how long an idempotency key on a thread is remembered; 30 days
+	Pages    int           // how many runs and pages are read at once; 8. More wait for their turn: each is held in memory while it is read
 }
 
 func (l Limits) orDefaults() Limits {
@@ -64,6 +65,7 @@ func (l Limits) orDefaults() Limits {
 	set(&l.Narrow, 1024)
 	set(&l.Wait, 20*time.Second)
 	set(&l.KeyLife, 30*24*time.Hour)
+	set(&l.Pages, 8)
 	return l
 }
 
@@ -74,7 +76,7 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// Frontend answers callers. It is safe for concurrent use and holds no state of its own.
+// Frontend answers callers. It is safe for concurrent use and remembers nothing from one call to the next.
 type Frontend struct {
 	store    Store
 	catalog  Catalog
@@ -87,6 +89,7 @@ type Frontend struct {
 	describe func(engine.Definition) (wire.Agent, error)
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
 	narrow   func(raw json.RawMessage) error
+	pages    chan struct{} // one in it for each page that is being read
 }
 
 // New makes a frontend.
@@ -94,6 +97,7 @@ func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
 		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, watch: opts.Watch, describe: opts.Describe,
 		check: opts.Check, narrow: opts.Narrow}
+	f.pages = make(chan struct{}, f.limits.Pages)
 	if f.describe == nil {
 		f.describe = func(d engine.Definition) (wire.Agent, error) {
 			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil

@@ -12,7 +12,7 @@ import (
 
 // Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets a message. Asking again with the same
 // key changes nothing, whatever has happened since, and is answered alike; nor does asking while an interrupt is under way, which is then
-// answered by that one. [CodeRunDone] if the run has ended.
+// answered by that one. Nor, without a key, does asking a run that is interrupted. [CodeRunDone] if the run has ended.
 func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wire.Run, error) {
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
@@ -20,6 +20,9 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	p, err := f.find(ctx, c, run)
 	if err != nil {
 		return wire.Run{}, err
+	}
+	if _, already := interruptedOn(p); already && key == "" && len(p.head.Inbox) == 0 { // what is in the inbox may let it go on
+		return f.show(ctx, p)
 	}
 	id := cmp.Or(key, f.random.Text(24))
 	record := "interrupt:" + run + ":" + id

@@ -46,6 +46,14 @@ func TestInterruptIsStoredOnce(t *testing.T) {
 	again("")
 	x.worker.Drain(run.ID)
 	again("i1")
+	again("") // it is interrupted
+	if _, err := x.resume(run.ID, wire.ResumeRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Interrupt(t.Context(), anna, run.ID, ""); err != nil || len(x.head(run.ThreadID).Inbox) != 2 {
+		t.Errorf("an interrupt behind a resume is not stored: %v", err)
+	}
+	x.worker.Drain(run.ID)
 	if _, err := x.resume(run.ID, wire.ResumeRequest{}); err != nil {
 		t.Fatal(err)
 	}

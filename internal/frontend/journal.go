@@ -14,12 +14,23 @@ import (
 // How many segments are read at once: more and more while they are light, one by one once they are heavy, so that what is held
 // in memory does not depend on what callers have sent.
 const (
-	firstPiece = 8
+	firstPiece = 4
 	mostPiece  = 64
 )
 
 // pageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
-const pageBytes = 4 << 20
+const pageBytes = 1 << 20
+
+// turn waits until one page more may be read, and keeps others from it until leave is called. It is taken where a read begins, never
+// within another.
+func (f *Frontend) turn(ctx context.Context) (leave func(), err error) {
+	select {
+	case f.pages <- struct{}{}:
+		return func() { <-f.pages }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
 // nothing above it is visited, so that a segment no head has named is never seen.
@@ -118,16 +129,21 @@ func readCursor(text, thread string, from, to int64) (cursor, error) {
 func badCursor() *Error { return refuse(CodeBadCursor, "the cursor is not one of this list") }
 
 // collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
-// never without an entry, once they weigh [pageBytes].
-func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit int, entries func(core.Segment) []T, weigh func(T) int) ([]T, cursor, error) {
+// never without an entry, once they weigh most bytes.
+func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, cursor, error) {
+	leave, err := f.turn(ctx)
+	if err != nil {
+		return nil, at, err
+	}
+	defer leave()
 	items, weight := []T{}, 0
-	err := f.segments(ctx, h.Tenant, h.Thread, at.seq, to, func(s core.Segment) bool {
+	err = f.segments(ctx, h.Tenant, h.Thread, at.seq, to, func(s core.Segment) bool {
 		all := entries(s)
 		if s.Seq != at.seq {
 			at = cursor{seq: s.Seq}
 		}
 		at.read = min(at.read, len(all))
-		for at.read < len(all) && len(items) < limit && weight < pageBytes {
+		for at.read < len(all) && len(items) < limit && weight < most {
 			items = append(items, all[at.read])
 			weight += weigh(all[at.read])
 			at.read++
@@ -135,7 +151,7 @@ func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to
 		if at.read == len(all) {
 			at = cursor{seq: s.Seq + 1}
 		}
-		return len(items) < limit && weight < pageBytes
+		return len(items) < limit && weight < most
 	})
 	return items, at, err
 }

@@ -68,6 +68,11 @@ type listed[T any] struct {
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
 func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
 	page := wire.Page[To]{Items: []To{}, Next: cursor}
+	leave, err := f.turn(ctx)
+	if err != nil {
+		return page, err
+	}
+	defer leave()
 	for weight, looked := 0, 0; most > 0 && weight < pageBytes && looked < mostLooked; {
 		found, err := try(ctx, f, func() (listed[From], error) {
 			rows, next, err := l.read(page.Next, min(most, listPiece))
@@ -100,7 +105,7 @@ func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.R
 		if q.Agent != "" && r.Agent != q.Agent {
 			continue
 		}
-		run, err := f.Run(ctx, c, r.Run)
+		run, err := f.read(ctx, c, r.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +190,7 @@ func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), messagesOf, weighMessage)
+	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), pageBytes, messagesOf, weighMessage)
 	if at.seq <= h.Seq {
 		page.Next = at.of(h.Thread)
 	}

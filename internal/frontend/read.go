@@ -13,6 +13,16 @@ import (
 
 // Run reads a run, consistently.
 func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
+	leave, err := f.turn(ctx)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	defer leave()
+	return f.read(ctx, c, id)
+}
+
+// read is Run within a turn.
+func (f *Frontend) read(ctx context.Context, c Caller, id string) (wire.Run, error) {
 	p, err := f.find(ctx, c, id)
 	if err != nil {
 		return wire.Run{}, err
@@ -31,6 +41,11 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 	if err != nil {
 		return wire.Run{}, err
 	}
+	leave, err := f.turn(ctx)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	defer leave()
 	return f.show(ctx, p)
 }
 
@@ -207,6 +222,7 @@ func pendingOf(w waitingCall) wire.Pending {
 type EventQuery struct {
 	After string        // where to go on, as an earlier page said; empty from the first
 	Limit int           // at most so many
+	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
 	Wait  time.Duration // how long to wait if there is none yet
 	Rest  bool          // a run that waits for an answer is not waited for either
 }
@@ -231,7 +247,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), eventsOf,
+	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), limit(q.Bytes, pageBytes, pageBytes), eventsOf,
 		func(e wire.Event) int { return len(e.Data) })
 	if err != nil {
 		return wire.EventPage{}, err

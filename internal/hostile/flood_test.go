@@ -86,6 +86,47 @@ func TestReadersWhoNeverReadAreCutOff(t *testing.T) {
 	})
 }
 
+// Many who ask for much at once, and never take it, do not decide how much memory is used even while they are there.
+func TestMuchThatIsNotTakenIsNotHeldEither(t *testing.T) {
+	a := attack(t)
+	run := a.waiting(t, "waits")
+	queued := fmt.Sprintf(`{"input":%q,"on_pending":"queue"}`, long[:900_000])
+	for range 20 {
+		if got, err := a.send(http.MethodPost, "/v1/threads/"+run.ThreadID+"/messages", queued); err != nil || got.status != http.StatusAccepted {
+			t.Fatal(err, got)
+		}
+	}
+	if _, err := a.api.Interrupt(t.Context(), run.ID, ""); err != nil { // so that the messages are taken up
+		t.Fatal(err)
+	}
+	head := " HTTP/1.1\r\nHost: localhost\r\nAccept: "
+	asks := []string{
+		"GET /v1/runs/" + run.ID + "/events?follow=true" + head + "text/event-stream\r\n\r\n",
+		"GET /v1/runs/" + run.ID + "/events?limit=1000" + head + "application/json\r\n\r\n",
+		"GET /v1/threads/" + run.ThreadID + "/messages" + head + "application/json\r\n\r\n",
+	}
+	a.during(t, func() {
+		before := a.use(t).memory
+		peak := before
+		for n := range 300 {
+			conn := a.dial(t)
+			_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+			if _, err := io.WriteString(conn, asks[n%len(asks)]); err != nil {
+				t.Fatal(err)
+			}
+			peak = max(peak, a.use(t).memory)
+		}
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			peak = max(peak, a.use(t).memory)
+		}
+		t.Logf("memory %d MB before, %d MB at most", before>>20, peak>>20)
+		if peak > before+2*moreMemory {
+			t.Errorf("memory rose by %d MB", (peak-before)>>20)
+		}
+		a.hangUp()
+	})
+}
+
 // until waits for a number of sockets.
 func (a *attacked) until(t *testing.T, what string, is func(sockets int) bool) {
 	t.Helper()

@@ -2,14 +2,18 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // loopback demands, where no token does, that the request names a loopback host: a page elsewhere whose name was made to point
@@ -60,14 +64,29 @@ func (a *api) who(r *http.Request) (access.Principal, error) {
 		return access.Anyone(), nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if len(r.Header.Values("Authorization")) > 1 {
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "there are two Authorization headers; send one"}
+	}
 	if !strings.EqualFold(scheme, "Bearer") {
 		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "a bearer token is needed"}
 	}
 	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
-	if err == nil && !ok {
+	switch {
+	case err != nil:
+		err = cannotTell(err)
+	case !ok:
 		err = &frontend.Error{Code: codeUnauthorized, Detail: "the bearer token is not one of ours"}
 	}
 	return p, err
+}
+
+// cannotTell words that the keys cannot be read. Why is for the operator, in the log.
+func cannotTell(err error) error {
+	if !errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
+		Detail: "who may call cannot be told now, so nobody is let in; the operator finds the reason in the server's log"}
 }
 
 func authorize(p access.Principal, roles []access.Role) error {
@@ -80,6 +99,22 @@ func authorize(p access.Principal, roles []access.Role) error {
 	}
 	return &frontend.Error{Code: codeRoleRequired,
 		Detail: fmt.Sprintf("the token %s may not do this; it needs the role %s or admin", p.Name, strings.Join(names, " or "))}
+}
+
+// shownTo is a run in the answer to one who may do something to it, and perhaps not read it: then without what it says, and without what
+// it waits for, unless it is for the caller to answer.
+func shownTo(p access.Principal, run wire.Run) wire.Run {
+	if p.May(access.Read) {
+		return run
+	}
+	run.Output, run.Detail = nil, ""
+	if run.Error != nil {
+		run.Error = &wire.RunError{Code: run.Error.Code}
+	}
+	if !p.May(access.Decide) {
+		run.Pending = []wire.Pending{}
+	}
+	return run
 }
 
 func caller(r *http.Request) frontend.Caller {

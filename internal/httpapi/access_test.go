@@ -106,6 +106,35 @@ func TestATokenMayWhatItsRoleSays(t *testing.T) {
 	}
 }
 
+// The answer to one who may start and not read shows that it was done, and not what the run says or asks.
+func TestWhoMayNotReadIsNotShownTheRunEither(t *testing.T) {
+	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("starter", "default", "starts", access.Start), grant("decider", "default", "decides", access.Decide)}})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Arguments: []byte(`{"card":"4111"}`)})
+	for _, path := range []string{"/v1/runs/" + run.ID + "/interrupt", "/v1/runs/" + run.ID + "/cancel"} {
+		for token, sees := range map[string]bool{"starts": false, "decides": true} {
+			if got := s.send("POST", path, "", bearer(token)); got.StatusCode != 202 || strings.Contains(got.text, "4111") != sees && strings.HasSuffix(path, "interrupt") {
+				t.Errorf("%s by one who %s: %d %s", path, token, got.StatusCode, got.text)
+			}
+		}
+	}
+}
+
+func TestAHeaderThatIsThereTwiceIsRefused(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	twice := func(name, second string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Add(name, second) }
+	}
+	got := s.send("POST", "/v1/runs", `{"agent":"desk","input":"x"}`, bearer("secret"), header("Idempotency-Key", "k1"), twice("Idempotency-Key", "k2"))
+	if got.StatusCode != 400 || got.problem(t).Code != "invalid_request" {
+		t.Errorf("two keys: %d %s", got.StatusCode, got.text)
+	}
+	got = s.send("GET", "/v1/runs", "", bearer("secret"), twice("Authorization", "Bearer other"))
+	if got.StatusCode != 401 || got.problem(t).Code != "unauthorized" {
+		t.Errorf("two tokens: %d %s", got.StatusCode, got.text)
+	}
+}
+
 func contains(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
 
 func TestPagesOfOtherSitesMayCallOnlyIfTheyAreNamed(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 type Keys interface {
 	// Find says who holds the token; ok is false if nobody does. An error means that it cannot be told now.
 	Find(ctx context.Context, token string) (p access.Principal, ok bool, err error)
+
+	// Named says who holds the token of this name, as Find does for the token.
+	Named(ctx context.Context, name string) (p access.Principal, ok bool, err error)
 }
 
 // Options configure [New]. Frontend and Clock are required.
@@ -53,6 +56,7 @@ type api struct {
 	limits   Limits
 	streams  *streams
 	paces    *paces
+	outgoing *outgoing
 	stopping <-chan struct{}
 	version  string
 	log      *slog.Logger
@@ -62,7 +66,7 @@ type api struct {
 // New returns the whole API as one handler. It fails on an origin that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, links: opts.Links, limits: limits, streams: newStreams(limits), paces: newPaces(limits),
+	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, links: opts.Links, limits: limits, streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(),
 		stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -104,7 +108,7 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 			return r, err
 		}
 	}
-	if _, err := query(r, rt.queryNames()...); err != nil {
+	if err := rt.understands(r); err != nil {
 		return r, err
 	}
 	if rt.paced {
@@ -113,14 +117,22 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 	return r, nil
 }
 
-func (rt route) queryNames() []string {
+// understands holds query and headers against the table: a parameter is known, and is there once. Those of a link are let be: mail
+// programs and chats add their own to links.
+func (rt route) understands(r *http.Request) error {
 	var names []string
 	for _, p := range rt.params {
-		if p.in == "query" {
+		switch {
+		case p.in == "query":
 			names = append(names, p.name)
+		case !p.several && len(r.Header.Values(p.name)) > 1:
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is there twice"}
 		}
 	}
-	return names
+	if rt.pages {
+		return nil
+	}
+	return readQuery(r, names)
 }
 
 // serve lets the mux find the handler, and words its own refusals as problems. A path with empty or dotted segments, which the
@@ -175,6 +187,6 @@ func (a *api) recovered(next http.Handler) http.Handler {
 	})
 }
 
-func (a *api) health(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, wire.Health{Status: "ok", Version: a.version})
+func (a *api) health(w http.ResponseWriter, r *http.Request) error {
+	return a.writeJSON(w, r, http.StatusOK, wire.Health{Status: "ok", Version: a.version})
 }

@@ -45,16 +45,12 @@ func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 // readOptionalBody is readBody for a request that may come without one.
 func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if r.ContentLength == 0 {
-		_, err := query(r)
-		return err
+		return nil
 	}
 	return readBody(w, r, to)
 }
 
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
-	if _, err := query(r); err != nil { // what takes a body takes no parameters
-		return nil, err
-	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
 		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}

@@ -109,7 +109,14 @@ func (c *changing) change(then *access.Principal) {
 }
 
 func (c *changing) Find(_ context.Context, token string) (access.Principal, bool, error) {
-	p, ok := c.Keys.Find(token)
+	return c.now(c.Keys.Find(token))
+}
+
+func (c *changing) Named(_ context.Context, name string) (access.Principal, bool, error) {
+	return c.now(c.Keys.Named(name))
+}
+
+func (c *changing) now(p access.Principal, ok bool) (access.Principal, bool, error) {
 	if !c.changed.Load() {
 		return p, ok, nil
 	}
@@ -124,6 +131,11 @@ type keys struct{ access.Keys }
 
 func (k keys) Find(_ context.Context, token string) (access.Principal, bool, error) {
 	p, ok := k.Keys.Find(token)
+	return p, ok, nil
+}
+
+func (k keys) Named(_ context.Context, name string) (access.Principal, bool, error) {
+	p, ok := k.Keys.Named(name)
 	return p, ok, nil
 }
 

@@ -19,7 +19,7 @@ type Limits struct {
 	WriteTime     time.Duration // for a reader to take what is sent; 10 seconds
 	LinkLife      time.Duration // how long an approval's link is good for; 7 days
 
-	// StartsPerSecond is how many runs, messages and retries one tenant may send, over time; at once, what that is in ten
+	// StartsPerSecond is how many runs, messages, retries and interrupts one tenant may send, over time; at once, what that is in ten
 	// seconds. 0 is no limit.
 	StartsPerSecond float64
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// linkName is whom a decision made by a link is recorded by.
-const linkName = "link"
-
 const linksPath = "/v1/approvals/"
 
 // withLinks adds to each entry of an inbox the link that answers it. Only who may decide is given some: a link is the right to.
@@ -28,7 +25,7 @@ func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) wire.Pag
 	expires := a.clock.Now().Add(a.limits.LinkLife)
 	for i, item := range page.Items {
 		if canLink(item.Pending) {
-			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
+			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Print: p.Print, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
 		}
 	}
 	return page
@@ -53,7 +50,10 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	case err != nil:
 		return l, &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
 	}
-	l = question{link: link, caller: frontend.Caller{Tenant: link.Tenant, By: linkName}}
+	if err := a.stillGood(r, link); err != nil {
+		return l, err
+	}
+	l = question{link: link, caller: frontend.Caller{Tenant: link.Tenant, By: link.By()}}
 	if l.run, err = a.front.Run(r.Context(), l.caller, link.Run); err != nil {
 		return l, err
 	}
@@ -63,6 +63,21 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 		}
 	}
 	return l, nil
+}
+
+// stillGood demands that whoever was given the link may still decide: a link lends the right of one token, and ends with it, even if another gets its name.
+func (a *api) stillGood(r *http.Request, l access.Link) error {
+	if a.keys == nil {
+		return nil
+	}
+	p, ok, err := a.keys.Named(r.Context(), l.Name)
+	if err != nil {
+		return cannotTell(err)
+	}
+	if !ok || p.Print != l.Print || p.Tenant != l.Tenant || !p.May(access.Decide) {
+		return &frontend.Error{Code: codeLinkExpired, Detail: "whoever was given this link may not decide any more; ask for a new one"}
+	}
+	return nil
 }
 
 // showLink shows what the link asks, and changes nothing: those who look at links before people do (mail scanners, previews) use GET.
@@ -75,7 +90,7 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 		return a.linkRefused(w, r, &frontend.Error{Code: frontend.CodeNotSuspended, Detail: "this was answered already, or its run has ended"})
 	}
 	if !wantsPage(r) {
-		return writeJSON(w, http.StatusOK, wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, Since: l.run.UpdatedAt, Pending: *l.call})
+		return a.writeJSON(w, r, http.StatusOK, wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, Since: l.run.UpdatedAt, Pending: *l.call})
 	}
 	writePage(w, http.StatusOK, questionPage(l))
 	return nil
@@ -97,7 +112,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer.Status = decidedStatus(answer)
 	if !wantsPage(r) {
-		return writeJSON(w, answer.Status, answer)
+		return a.writeJSON(w, r, answer.Status, answer)
 	}
 	writePage(w, answer.Status, answeredPage(d, answer))
 	return nil

@@ -45,7 +45,7 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 		t.Fatalf("looking changed the run: %+v, %v", now, err)
 	}
 	yes := `{"action":"resume","reason":"it is broken"}`
-	if got := s.send("POST", link, yes); got.StatusCode != 202 {
+	if got := s.send("POST", link+"?utm_source=mail&utm_source=chat", yes); got.StatusCode != 202 {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 	if got := s.send("POST", link, yes); got.StatusCode != 200 || !strings.Contains(got.text, `"same":true`) {
@@ -95,7 +95,7 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 
 func TestALinkIsGoodForNothingElse(t *testing.T) {
 	s, run, link := asks(t, `{}`)
-	other := access.LinkKeys{bytes.Repeat([]byte{8}, 32)}.Sign(access.Link{Tenant: "default", Run: run.ID, Suspension: "sus_2_x", Expires: time.Now().Add(time.Hour)})
+	other := access.LinkKeys{bytes.Repeat([]byte{8}, 32)}.Sign(access.Link{Tenant: "default", Name: "test", Run: run.ID, Suspension: "sus_2_x", Expires: time.Now().Add(time.Hour)})
 	for name, tt := range map[string]struct {
 		path, body string
 		status     int
@@ -151,4 +151,54 @@ func TestALinkExpires(t *testing.T) {
 			t.Errorf("%s: %d %s", method, got.StatusCode, got.text)
 		}
 	}
+}
+
+func TestALinkEndsWithTheRightOfWhoWasGivenIt(t *testing.T) {
+	given := grant("bot", "default", "bot's", access.Decide, access.Start)
+	was, _ := access.NewKeys(given).Named("bot")
+	moved, reads, anew := was, was, was
+	moved.Tenant, reads.Roles, anew.Print = "zoo", []access.Role{access.Read}, "another"
+	for name, then := range map[string]*access.Principal{"the token is gone": nil, "it is another tenant's": &moved, "it may only read": &reads, "another has its name": &anew} {
+		t.Run(name, func(t *testing.T) {
+			known := &changing{Keys: access.NewKeys(given)}
+			s := newServer(t, settings{options: func(o *httpapi.Options) {
+				withLinks(o)
+				o.Keys = known
+			}})
+			run := s.startAs("bot's")
+			s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+			var inbox wire.Page[wire.Approval]
+			if err := json.Unmarshal([]byte(s.send("GET", "/v1/approvals", "", bearer("bot's")).text), &inbox); err != nil || len(inbox.Items) != 1 {
+				t.Fatal(inbox, err)
+			}
+			link := inbox.Items[0].Link
+			if got := s.send("GET", link, ""); got.StatusCode != 200 {
+				t.Fatalf("%d %s", got.StatusCode, got.text)
+			}
+			known.change(then)
+			for _, method := range []string{"GET", "POST"} {
+				if got := s.send(method, link, `{"action":"resume"}`); got.StatusCode != 410 || got.problem(t).Code != "link_expired" {
+					t.Errorf("%s: %d %s", method, got.StatusCode, got.text)
+				}
+			}
+		})
+	}
+}
+
+func TestADecisionByALinkSaysWhoseLinkItWas(t *testing.T) {
+	s, run, link := asks(t, `{}`)
+	if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	s.worker.Drain(run.ID)
+	page, err := s.client.Events(t.Context(), run.ID, "", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range page.Items {
+		if e.Type == "decision.recorded" && strings.Contains(string(e.Data), `"link:test"`) {
+			return
+		}
+	}
+	t.Errorf("no event says so: %+v", page.Items)
 }

@@ -260,7 +260,13 @@ func (p param) schema() any {
 // codesByStatus are all codes that a call may answer with: its own, and those of what every such call goes through.
 func codesByStatus(rt route) map[int][]frontend.Code {
 	codes := slices.Clone(rt.codes)
-	codes = append(codes, codeUnknownField, frontend.CodeInvalid, codeForbidden, codeInternal)
+	codes = append(codes, codeForbidden, codeInternal)
+	if !rt.pages {
+		codes = append(codes, frontend.CodeInvalid)
+	}
+	if !rt.pages || rt.body != nil {
+		codes = append(codes, codeUnknownField)
+	}
 	if len(rt.roles) > 0 {
 		codes = append(codes, codeUnauthorized, codeRoleRequired)
 	}

@@ -35,13 +35,13 @@ tenant is not found.
 
 | role | may |
 |---|---|
-| ` + "`start`" + ` | start runs, send messages, interrupt, cancel, retry |
+| ` + "`start`" + ` | start runs, send messages (one lets an interrupted run go on), interrupt, cancel, retry |
 | ` + "`read`" + ` | read everything of the tenant |
 | ` + "`decide`" + ` | see what waits, answer it, interrupt, resume, cancel |
 | ` + "`admin`" + ` | all of that |
 
 A server without tokens listens on a loopback address, answers only to loopback host names, and lets everybody in. Pages of other sites may call
-only if the server was started with their origin.
+only if the server was started with their origin (` + "`--cors-origin`" + `).
 
 **Keys.** Calls that start something take an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. The same key with the same body has the effect of one
 request: the first is answered with 202, each repeat with 200 and the same run. With another body it is refused with
@@ -75,8 +75,9 @@ The first decision counts. What it is told, in this order: 404 for a run or a ca
 is stored with a refusal, but for the first late one, which is recorded.
 
 **Limits.** A body 1 MiB; an id in a path 256 bytes; a key or a decision's id 255 bytes; metadata 2,048 and permissions of a run 1,024 bytes of compact
-JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; runs, messages and retries as often as
-the server was told, else 429 ` + "`rate_limited`" + `. Each 429 and 503 has ` + "`Retry-After`" + ` in seconds.
+JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; runs, messages, retries and interrupts as
+often as the server was told (` + "`--starts-per-second`" + `), else 429 ` + "`rate_limited`" + `; pages end early once they weigh 1 MiB, and 8 MiB of large answers may be on
+their way to one tenant, else 503 ` + "`unavailable`" + `. Each 429 and 503 has ` + "`Retry-After`" + ` in seconds.
 
 In the examples answers are shown with line breaks.
 `

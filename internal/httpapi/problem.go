@@ -71,14 +71,14 @@ var problems = []problem{
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
-	{codeLinkExpired, 410, "Link expired", "The link was good for a time that is over. Nothing was stored."},
+	{codeLinkExpired, 410, "Link expired", "The link was good for a time that is over, or whoever was given it may not decide any more. Nothing was stored."},
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
 	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. Nothing was stored."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},
-	{codeRateLimited, 429, "Rate limited", "The tenant starts more than it may; `Retry-After` says when to try again. Nothing was stored."},
+	{codeRateLimited, 429, "Rate limited", "The tenant starts, or interrupts, more than it may; `Retry-After` says when to try again. Nothing was stored."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many streams of events are open; `Retry-After` says when to try again."},
 	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
 	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
@@ -148,15 +148,4 @@ func document(e *frontend.Error) wire.Problem {
 		doc.DecisionExtra = &wire.DecisionExtra{Same: e.Same, Winner: e.Winner}
 	}
 	return doc
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("httpapi: encoding %T: %w", v, err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that is gone cannot be told
-	return nil
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// query reads the query's parameters, of which only those named are known, each once.
-func query(r *http.Request, known ...string) (url.Values, error) {
+// readQuery demands that only these parameters are in the query, each once.
+func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
 		if !slices.Contains(known, name) {
-			return nil, &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
+			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
 		}
 		if len(values[name]) > 1 {
-			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}
 		}
 	}
-	return values, nil
+	return nil
 }
 
 func number(values url.Values, name string) (int, error) {

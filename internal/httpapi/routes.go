@@ -34,6 +34,7 @@ type param struct {
 	number          bool // a whole number, not negative; else text
 	most            int  // of a number: more is taken for this
 	longest         int  // of text: in bytes
+	several         bool // of a header: it may be there more than once
 	one             []string
 }
 
@@ -107,7 +108,7 @@ var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
 
 // verdictCodes: what a link answers is known, and is an approval.
-var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeBadAction, frontend.CodeRunNotFound, frontend.CodeRunDone,
+var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeBadAction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
 	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
 
 // table is every call there is. What is not in it is not served, and not in the documents.
@@ -130,7 +131,7 @@ func (a *api) runRoutes() []route {
 			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
-			params: []param{{in: "header", name: "Prefer",
+			params: []param{{in: "header", name: "Prefer", several: true,
 				about: "`wait=N` holds the answer until the run waits for somebody or is done, at most N seconds (N up to 20)."}},
 			answers: []answered{{status: 200, of: wire.Run{}, about: "The run as it is now.", headers: []string{"Preference-Applied"}}},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
@@ -164,8 +165,8 @@ func (a *api) steeringRoutes() []route {
 			answers: []answered{answers(202, wire.Run{}, "Stored.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Pause a run after its next commit", roles: mastering,
-			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Stored.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.interruptRun},
+			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Stored.")}, paced: true,
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Let an interrupted run go on", roles: deciding,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored."), answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
@@ -204,7 +205,7 @@ func (a *api) linkRoutes() []route {
 	}
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", pages: true,
-			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed.",
+			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed. Parameters that mail programs add to it are let be.",
 			answers: []answered{answers(200, wire.Approval{}, "The call, which waits."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeRunNotFound, frontend.CodeNotSuspended}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", pages: true,

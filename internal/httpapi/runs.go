@@ -21,17 +21,17 @@ func (a *api) startRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeStarted(w, s)
+	return a.writeStarted(w, r, s)
 }
 
 // writeStarted answers a start or a message: 202 if it was stored now, 200 if it had been before.
-func writeStarted(w http.ResponseWriter, s frontend.Started) error {
+func (a *api) writeStarted(w http.ResponseWriter, r *http.Request, s frontend.Started) error {
 	status := http.StatusOK
 	if s.New {
 		status = http.StatusAccepted
 	}
 	w.Header().Set("Location", "/v1/runs/"+s.Run.ID)
-	return writeJSON(w, status, s.Run)
+	return a.writeJSON(w, r, status, shownTo(principal(r), s.Run))
 }
 
 func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
@@ -43,7 +43,7 @@ func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, run)
+	return a.writeJSON(w, r, http.StatusOK, run)
 }
 
 func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
@@ -55,7 +55,7 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
@@ -66,7 +66,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusAccepted, run)
+	return a.writeJSON(w, r, http.StatusAccepted, shownTo(principal(r), run))
 }
 
 // interruptRun takes a repeat for what it repeats: there is nothing new to say about it.
@@ -78,7 +78,7 @@ func (a *api) interruptRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusAccepted, run)
+	return a.writeJSON(w, r, http.StatusAccepted, shownTo(principal(r), run))
 }
 
 func (a *api) resumeRun(w http.ResponseWriter, r *http.Request) error {
@@ -91,7 +91,7 @@ func (a *api) resumeRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer.Status = decidedStatus(answer)
-	return writeJSON(w, answer.Status, answer)
+	return a.writeJSON(w, r, answer.Status, answer)
 }
 
 func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
@@ -102,7 +102,7 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeStarted(w, s)
+	return a.writeStarted(w, r, s)
 }
 
 func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
@@ -123,7 +123,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 // decide takes one decision, or several that are answered one by one: a refused one does not keep the others from being stored.
@@ -147,7 +147,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer.Status = decidedStatus(answer)
-	return writeJSON(w, answer.Status, answer)
+	return a.writeJSON(w, r, answer.Status, answer)
 }
 
 func decidedStatus(answer wire.DecisionAnswer) int {
@@ -169,7 +169,7 @@ func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMess
 			return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: answers.Answers[i].Detail}
 		}
 	}
-	return writeJSON(w, http.StatusOK, answers)
+	return a.writeJSON(w, r, http.StatusOK, answers)
 }
 
 func readDecisions(raw json.RawMessage) ([]wire.Decision, error) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +22,9 @@ const (
 
 // streamPage is how many events are read at once.
 const streamPage = 100
+
+// streamBytes is about how much of a journal one stream holds in memory.
+const streamBytes = 256 << 10
 
 func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
@@ -67,7 +69,7 @@ func (a *api) eventStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"), frontend.EventQuery{After: f.after, Limit: streamPage})
+	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"), frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes})
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (f *feed) begin() {
 // run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
 func (f *feed) run(r *http.Request, page wire.EventPage) {
 	for {
-		if !f.sendPage(page) || f.over(page) || f.stopped(r) {
+		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {
 			return
 		}
 		if len(page.Items) == 0 && !f.send(": nothing yet\n\n") {
@@ -146,7 +148,7 @@ var errLocked = errors.New("httpapi: the token was taken away")
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 	page, err := f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: f.after, Limit: streamPage, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err
 	}
@@ -175,17 +177,28 @@ func (f *feed) stopped(r *http.Request) bool {
 	}
 }
 
-func (f *feed) sendPage(page wire.EventPage) bool {
-	var buf bytes.Buffer
+func (f *feed) sendPage(r *http.Request, page wire.EventPage) bool {
 	for _, e := range page.Items {
-		data, err := json.Marshal(e)
-		if err != nil {
+		if !f.sendEvent(r, e) {
 			return false
 		}
-		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
-		f.after, f.sent = e.Cursor, true
 	}
-	return buf.Len() == 0 || f.send(buf.String())
+	return true
+}
+
+// sendEvent fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
+func (f *feed) sendEvent(r *http.Request, e wire.Event) bool {
+	taken, ok := f.api.outgoing.take(principal(r).Tenant, len(e.Data))
+	if !ok {
+		return false
+	}
+	defer taken()
+	data, err := json.Marshal(e)
+	if err != nil || !f.send(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)) {
+		return false
+	}
+	f.after, f.sent = e.Cursor, true
+	return true
 }
 
 // send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.

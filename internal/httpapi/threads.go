@@ -11,7 +11,7 @@ func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, thread)
+	return a.writeJSON(w, r, http.StatusOK, thread)
 }
 
 func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
@@ -23,7 +23,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +35,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeStarted(w, s)
+	return a.writeStarted(w, r, s)
 }
 
 func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
@@ -47,7 +47,7 @@ func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
@@ -59,7 +59,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, a.withLinks(r, page))
+	return a.writeJSON(w, r, http.StatusOK, a.withLinks(r, page))
 }
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
@@ -67,7 +67,7 @@ func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
@@ -75,5 +75,5 @@ func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, agent)
+	return a.writeJSON(w, r, http.StatusOK, agent)
 }

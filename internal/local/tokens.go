@@ -54,6 +54,16 @@ func (t *tokens) tenants() []string {
 
 // Find implements the port of the API. While the file cannot be read nobody is let in, and nobody is told that his token is wrong.
 func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool, error) {
+	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Find(token) })
+}
+
+// Named implements the port of the API, as Find does.
+func (t *tokens) Named(ctx context.Context, name string) (access.Principal, bool, error) {
+	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Named(name) })
+}
+
+// ask asks the keys as they are in the file now.
+func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Principal, bool)) (access.Principal, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := t.clock.Now(); now.Sub(t.looked) >= lookAgain || now.Before(t.looked) {
@@ -63,7 +73,7 @@ func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool
 		}
 		t.looked = now
 	}
-	p, ok := t.keys.Find(token)
+	p, ok := find(t.keys)
 	return p, ok, nil
 }
 
@@ -78,6 +88,9 @@ func (t *tokens) refresh(ctx context.Context) error {
 	}
 	if err != nil {
 		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let nobody in", "error", err)
+	}
+	if len(keys.Grants()) == 0 { // a copy that broke off, perhaps
+		return fmt.Errorf("%s holds no token any more; make one with: dormouse tokens add NAME --file %s", t.file, t.file)
 	}
 	for _, tenant := range keys.Tenants() {
 		if t.joined == nil {

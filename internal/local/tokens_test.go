@@ -110,6 +110,20 @@ func TestWhileTheFileIsAwayNobodyIsLetInAndNobodyIsCalledAStranger(t *testing.T)
 	}
 }
 
+func TestAFileThatWasEmptiedIsNoReasonToCallAnybodyAStranger(t *testing.T) {
+	for _, text := range []string{"", "# all gone\n", "half a li"} {
+		r := newTokensRig(t, line("a", "acme", "one", access.Read))
+		r.write(text)
+		r.clock.now = r.clock.now.Add(lookAgain)
+		if _, ok, err := r.tokens.Find(t.Context(), "one"); ok || !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%q: %v, %v", text, ok, err)
+		}
+		if _, ok, err := r.tokens.Named(t.Context(), "a"); ok || !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%q: by name: %v, %v", text, ok, err)
+		}
+	}
+}
+
 func TestAFileThatLetsNobodyInIsRefusedAtTheStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"":             "dormouse tokens add",

@@ -3,8 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -86,10 +89,26 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if db.maxAttempts == 0 {
 		db.maxAttempts = defaultMaxAttempts
 	}
+	if err := makeFile(abs); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
 	if err := db.open(ctx, abs, opts.Sync); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// makeFile makes a file that nobody but its owner can read, whatever may be read in its directory: arguments and results are in it in plain
+// text. What stands beside it later takes its mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func (db *DB) open(ctx context.Context, path string, sync Sync) error {

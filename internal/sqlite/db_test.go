@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -67,6 +68,28 @@ func TestOpenAtOnceCreatesOneSchema(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestNobodyElseMayReadTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "dormouse.db"), options(t, enginetest.AtMilli(1000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	start(t, db, newHead(thread))
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
 }
 
 func TestNewerFileIsRefusedAndNotTouched(t *testing.T) {

@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Bounds of the bytes of large answers that are on their way at once: who asks for much and reads slowly would else decide how much memory
+// is used. One alone is always sent, and small ones are not counted.
+const (
+	allAnswers    = 16 << 20
+	tenantAnswers = allAnswers / 2
+	smallAnswer   = 16 << 10
+)
+
+// outgoing counts the bytes of large answers until callers have taken them.
+type outgoing struct {
+	mu     sync.Mutex
+	all    int
+	tenant map[string]int
+}
+
+func newOutgoing() *outgoing { return &outgoing{tenant: map[string]int{}} }
+
+// take counts n bytes more, until taken is called. ok is false where that is too much.
+func (o *outgoing) take(tenant string, n int) (taken func(), ok bool) {
+	if n <= smallAnswer {
+		return func() {}, true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all > 0 && o.all+n > allAnswers || o.tenant[tenant] > 0 && o.tenant[tenant]+n > tenantAnswers {
+		return nil, false
+	}
+	o.all += n
+	o.tenant[tenant] += n
+	return func() { o.taken(tenant, n) }, true
+}
+
+func (o *outgoing) taken(tenant string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all -= n
+	if o.tenant[tenant] -= n; o.tenant[tenant] == 0 {
+		delete(o.tenant, tenant)
+	}
+}
+
+// writeJSON answers with v, unless too much is on its way to the tenant already. What was stored by then is not undone.
+func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("httpapi: encoding %T: %w", v, err)
+	}
+	taken, ok := a.outgoing.take(principal(r).Tenant, len(body))
+	if !ok {
+		w.Header().Del("Location")
+		return crowdedOut(r)
+	}
+	defer taken()
+	w.Header().Set("Content-Type", mediaJSON)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller that is gone cannot be told
+	return nil
+}
+
+func crowdedOut(r *http.Request) error {
+	detail := "too many large answers are on their way; read them, and ask again"
+	if r.Method != http.MethodGet {
+		detail = "it was stored, but too many large answers are on their way; read the run, or send the same request again if it had an Idempotency-Key"
+	}
+	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second, Detail: detail}
+}
