@@ -24,8 +24,11 @@ func (a *app) agentsCheckCommand() *cobra.Command {
 and recordings they name, and the functions, hooks, memories and effects that this program has. The tests in the directory tests below DIR are
 read, too, and the file of --policy. Nothing is started and nothing is changed; no server is needed.
 
-The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is a list of
-{"file":..., "line":..., "problem":..., "fix":...}, which is empty if nothing is wrong.`,
+What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, and each host that
+must be allowed with --allow-private-hosts.
+
+The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
+{"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
 		Example: `  dormouse agents check
   dormouse agents check agents/my-desk.yaml
   dormouse agents check examples/refund-desk --policy policy.yaml --json`,
@@ -50,11 +53,12 @@ const policyFlag = "YAML file of permissions over all agents, as dev takes it"
 type checked struct {
 	agents, tests int
 	problems      []agent.Problem
+	notes         []note
 }
 
 // check reads everything that the names stand for.
 func (a *app) check(names []string, policyFile string) (checked, error) {
-	found := checked{problems: []agent.Problem{}}
+	found := checked{problems: []agent.Problem{}, notes: []note{}}
 	agentNames, testFiles, err := sortNames(names)
 	if err != nil {
 		return found, err
@@ -85,6 +89,7 @@ func (a *app) check(names []string, policyFile string) (checked, error) {
 	}
 	problems, err = a.lacking(agents, policy)
 	found.problems = append(found.problems, problems...)
+	found.notes = append(found.notes, a.demands(agents)...)
 	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	return found, err
 }
@@ -131,13 +136,18 @@ func aimless(s rehearsal.Script) []agent.Problem {
 func (a *app) printCheck(found checked) error {
 	n := len(found.problems)
 	if a.json {
-		if err := a.printJSON(found.problems); err != nil || n == 0 {
+		if err := a.printJSON(map[string]any{"problems": found.problems, "notes": found.notes}); err != nil || n == 0 {
 			return err
 		}
 		return wrongFiles(n)
 	}
 	for _, p := range found.problems {
 		if err := a.print(clean(p.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	for _, n := range found.notes {
+		if err := a.print(clean(n.File+": note: "+n.Note) + "\n"); err != nil {
 			return err
 		}
 	}

@@ -73,10 +73,11 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 
 	o := checkWith(t, "--policy", "policy.yaml", "--json")
 	o.wantExit(t, cli.ExitFailed)
-	var got []agent.Problem
-	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
+	var found struct{ Problems []agent.Problem }
+	if err := json.Unmarshal([]byte(o.stdout), &found); err != nil {
 		t.Fatal(err, o.stdout)
 	}
+	got := found.Problems
 	for i := range got {
 		if strings.HasSuffix(got[i].File, "kept.yaml") { // the words are those of the reader of recordings
 			if got[i].Text == "" {
@@ -119,7 +120,7 @@ func TestCheckCountsWhatIsRight(t *testing.T) {
 		"agents/a.yaml":                "1 agent, nothing wrong\n",
 		"agents agents/a.yaml":         "2 agents, nothing wrong\n",
 		"--policy policy.yaml":         "2 agents, nothing wrong\n",
-		"--json agents/a.yaml":         "[]\n",
+		"--json agents/a.yaml":         `{"notes":[],"problems":[]}` + "\n",
 		"--policy policy.yaml agents/": "2 agents, nothing wrong\n",
 	} {
 		o := checkWith(t, strings.Fields(args)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
@@ -74,6 +75,26 @@ func unbuilt(d agent.Surveyed, o local.Options, policy *agent.Permissions) []age
 	agents := local.NewAgents(shelf{stored}, local.Program{Tools: o.Tools, Hooks: o.Hooks, Policy: policy, Dir: filepath.Dir(d.File), Clock: local.Clock{}})
 	_, err := agents.Load(context.Background(), engine.Pin{Tenant: stored.Tenant, Name: d.Name, Version: stored.Digest})
 	return agent.Problems(d.File, err)
+}
+
+// note is what a server needs to serve an agent and no file can give it.
+type note struct {
+	File string `json:"file"`
+	Note string `json:"note"`
+}
+
+// demands are the secrets and hosts that the start of a server in this environment would ask for.
+func (a *app) demands(agents []agent.Surveyed) (notes []note) {
+	caller := httptool.New(httptool.Options{Clock: local.Clock{}, Random: local.Random{}, Secret: func(name string) (string, bool) {
+		value := a.opts.Getenv(httptool.SecretVariable(name))
+		return value, value != ""
+	}})
+	for _, d := range agents {
+		for _, lack := range caller.Lacks(d.Definition) {
+			notes = append(notes, note{d.File, lack})
+		}
+	}
+	return notes
 }
 
 // shelf holds the one definition that is looked at. It keeps nothing.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/scaffold"
@@ -27,6 +28,8 @@ const testsDir = "tests"
 type rehearse struct {
 	agents, policy string
 	patience       time.Duration
+	allowed        []string
+	private        httptool.Private // what allowed says
 }
 
 func (a *app) agentsTestCommand() *cobra.Command {
@@ -36,7 +39,8 @@ func (a *app) agentsTestCommand() *cobra.Command {
 		Short: "Play the tests of agents",
 		Long: `Play the tests of the agents of DIR (default agents), which are the YAML files in the directory tests below it, or those of the files.
 Each test has a server of its own on a temporary directory, and nothing of it stays. A tool runs as it would otherwise: recorded answers touch
-nothing, but http tools send requests and Go functions do what they do.
+nothing, but http tools send requests and Go functions do what they do. So http tools need what they need with dev: their secrets in the
+environment, and --allow-private-hosts for a service that is not public.
 
 A test is a list of steps. The first difference ends the test, and is shown.
 
@@ -52,14 +56,20 @@ A test is a list of steps. The first difference ends the test, and is shown.
   run, say   what the user says, in a new thread or as the next message
   decide     approve, deny, answer or fail: the tool; and arguments, grant, reason, result or error
   expect     status, reason, code, response_state, error, output, pending, calls;
+             of a call: tool, arguments as the model asked, ran with what the tool was given, result, failed;
              a text between slashes is a regular expression
 
 The exit code is 1 if a test failed, and 2 if there is nothing to play or a file cannot be read.`,
 		Example: `  dormouse agents test
-  dormouse agents test agents/tests/my-desk.yaml --json`,
+  dormouse agents test agents/tests/my-desk.yaml --json
+  DORMOUSE_SECRET_ORDERS=... dormouse agents test --allow-private-hosts localhost:9000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.patience <= 0 {
 				return usagef("--patience is a time above 0")
+			}
+			var err error
+			if r.private, err = readPrivate(r.allowed); err != nil {
+				return err
 			}
 			if len(args) == 0 {
 				args = []string{scaffold.Usual}
@@ -70,6 +80,7 @@ The exit code is 1 if a test failed, and 2 if there is nothing to play or a file
 	flags := cmd.Flags()
 	flags.StringVar(&r.agents, "agents", "", "directory of the agents (default: the one above the directory of the tests)")
 	flags.StringVar(&r.policy, "policy", "", policyFlag)
+	privateFlag(cmd, &r.allowed)
 	flags.DurationVar(&r.patience, "patience", 30*time.Second, "how long a step may take")
 	return cmd
 }
@@ -208,7 +219,7 @@ func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t re
 
 // stage starts the server of a test, with its data in dir.
 func (a *app) stage(ctx context.Context, r rehearse, s rehearsal.Script, dir string) (*local.Server, error) {
-	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Logger: quiet(), Version: a.opts.Version}
+	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Private: r.private, Logger: quiet(), Version: a.opts.Version}
 	if o.Agents == "" {
 		o.Agents = above(s.File)
 	}

@@ -36,7 +36,16 @@ func TestStepsOfATestAreDone(t *testing.T) {
 		"approve with other arguments": `
       - run: go
       - decide: {approve: pay, arguments: {amount: 4}}
-      - expect: {output: '/"amount":4/', calls: [{tool: pay, arguments: {amount: 5}, result: '/"amount":4/'}]}`,
+      - expect: {output: '/"amount":4/', calls: [{tool: pay, arguments: {amount: 5}, ran: {amount: 4}, result: '/"amount":4/'}]}`,
+		"what ran is what the model asked for": `
+      - run: go
+      - decide: {approve: pay}
+      - expect: {calls: [{tool: pay, arguments: {amount: 5}, ran: {amount: 5}, result: {paid: true}}]}
+      - run: where am I
+      - decide: {answer: locate, result: here}
+      - say: go
+      - decide: {approve: pay, arguments: {amount: 3}}
+      - expect: {calls: [{tool: pay, ran: {amount: 3}}]}`,
 		"deny": `
       - run: go
       - decide: {deny: pay, reason: too much}
@@ -89,7 +98,11 @@ func TestAnyDifferenceFailsTheTestAndIsShown(t *testing.T) {
 		"a call":          {"expect: {calls: [pay]}", []string{"calls 1", "expected  pay", "found     none"}},
 		"a result": {"decide: {approve: pay}\n      - expect: {calls: [{tool: pay, result: {paid: false}}]}",
 			[]string{`expected  pay with the result {"paid":false}`, `found     pay {"amount":5} with the result "{\"paid\":true}"`}},
-		"not failed":  {"decide: {approve: pay}\n      - expect: {calls: [{tool: pay, failed: true}]}", []string{"expected  pay, failed"}},
+		"not failed": {"decide: {approve: pay}\n      - expect: {calls: [{tool: pay, failed: true}]}", []string{"expected  pay, failed"}},
+		"what did not run": {"decide: {deny: pay}\n      - expect: {calls: [{tool: pay, ran: {amount: 5}}]}",
+			[]string{`expected  pay, run with {"amount":5}`, `found     pay {"amount":5}, not run, with the result`}},
+		"the arguments before the edit": {"decide: {approve: pay, arguments: {amount: 4}}\n      - expect: {calls: [{tool: pay, ran: {amount: 5}}]}",
+			[]string{`expected  pay, run with {"amount":5}`, `found     pay {"amount":5}, run with {"amount":4}, with the result`}},
 		"not waiting": {"decide: {approve: locate}", []string{"no call of locate waits; the run is waiting: approval of pay"}},
 		"not suited":  {"decide: {answer: pay, result: 7}", []string{"the server refused it (unclear_decision)"}},
 		"not taken":   {"say: more", []string{"the server refused it (run_open)"}},

@@ -65,6 +65,7 @@ func FuzzInbox(f *testing.F) {
 			if n%3 == 2 {
 				p.inbox.news(slices.Clone(p.inbox.items[min(1, len(p.inbox.items)):]), false)
 			}
+			p.draws()
 			holdsNothingHidden(t, strings.ReplaceAll(p.screen(), "\n", ""))
 		}
 	})

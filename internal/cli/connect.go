@@ -38,13 +38,32 @@ func (a *app) connect() (*client.Client, error) {
 
 func (a *app) token() (string, error) {
 	if a.tokenFile == "" {
-		return a.opts.Getenv("DORMOUSE_TOKEN"), nil
+		token := strings.TrimSpace(a.opts.Getenv("DORMOUSE_TOKEN"))
+		return token, oneToken("$DORMOUSE_TOKEN", token)
 	}
 	body, err := os.ReadFile(a.tokenFile)
 	if err != nil {
 		return "", usagef("the token file cannot be read: %v", err)
 	}
-	return strings.TrimSpace(string(body)), nil
+	token := strings.TrimSpace(string(body))
+	if token == "" {
+		return "", usagef("the token file %s is empty; write into it what dormouse tokens add printed", a.tokenFile)
+	}
+	return token, oneToken("the file "+a.tokenFile, token)
+}
+
+// oneToken refuses what cannot be sent as a token, before it is taken for a server that does not answer. It does not repeat it.
+func oneToken(place, token string) error {
+	cannot := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case strings.Contains(token, "\n"):
+		return usagef("%s does not hold one token (it has %d lines; is it the server's file of tokens?); a token is what dormouse tokens add printed",
+			place, strings.Count(token, "\n")+1)
+	case strings.ContainsFunc(token, cannot):
+		return usagef("%s does not hold one token (a blank or a character that no token has is in it; is it the server's file of tokens?); "+
+			"a token is what dormouse tokens add printed", place)
+	}
+	return nil
 }
 
 // settled waits until the run waits for somebody or is done.

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
+	"math"
+	"net"
 	"net/netip"
 	"net/url"
 
@@ -34,12 +37,12 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 			if err := atLeastOne("--workers", o.Workers); err != nil {
 				return err
 			}
-			if o.Limits.StartsPerSecond < 0 {
-				return usagef("--starts-per-second must not be negative")
+			if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
+				return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
 			}
 			var err error
-			if o.Private, err = httptool.ReadPrivate(private); err != nil {
-				return usagef("--allow-private-hosts: %v", err)
+			if o.Private, err = readPrivate(private); err != nil {
+				return err
 			}
 			return a.serve(cmd, o)
 		},
@@ -52,10 +55,22 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages and retries that each tenant may send, over time; 0 is no limit")
-	flags.StringSliceVar(&private, "allow-private-hosts", nil,
-		"hosts, addresses or networks that HTTP tools with allow_private may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
+	privateFlag(cmd, &private)
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd
+}
+
+func privateFlag(cmd *cobra.Command, hosts *[]string) {
+	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
+		"hosts, addresses or networks that HTTP tools with allow_private may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
+}
+
+func readPrivate(hosts []string) (httptool.Private, error) {
+	private, err := httptool.ReadPrivate(hosts)
+	if err != nil {
+		return private, usagef("--allow-private-hosts: %v", err)
+	}
+	return private, nil
 }
 
 // serve runs the server until the command's context ends, and says where it listens as soon as it answers there.
@@ -98,9 +113,19 @@ func reachable(addr string) string {
 }
 
 func (a *app) announce(addr string, o local.Options) error {
-	at := (&url.URL{Scheme: "http", Host: reachable(addr)}).String()
 	if a.json {
+		at := (&url.URL{Scheme: "http", Host: reachable(addr)}).String()
 		return a.printJSON(map[string]string{"url": at, "data": o.Data, "agents": o.Agents})
 	}
-	return a.printf("serving the agents of %s at %s, data in %s; Ctrl-C stops\n", o.Agents, at, o.Data)
+	return a.printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+}
+
+// askedFor is where a server listens in the words it was asked to, and with the port that it took: all addresses of a machine have no other name.
+func askedFor(asked, listens string) string {
+	host, _, wrong := net.SplitHostPort(asked)
+	_, port, err := net.SplitHostPort(listens)
+	if wrong != nil || err != nil {
+		return listens
+	}
+	return net.JoinHostPort(cmp.Or(host, "0.0.0.0"), port)
 }

@@ -75,6 +75,9 @@ func (f intakeFlags) check(args []string) error {
 	case f.tenant == "":
 		return usagef("--tenant is empty; leave it out for the tenant %s", access.Tenant)
 	}
+	if err := access.CheckTenant(f.tenant); err != nil {
+		return usagef("--tenant: %v", err)
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/intake"
@@ -191,8 +192,11 @@ func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
 // warnOfAgents tells of names that the servers of the directory do not have. They may come with the next start, so that it is no error.
 func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake) error {
 	have, err := queue.Agents(ctx, e.flags.tenant)
-	if err != nil || len(have) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(have) == 0 {
+		return e.warnOfTenant(ctx, queue)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.agents)) {
 		if !have[name] {
@@ -202,6 +206,17 @@ func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake) error
 		}
 	}
 	return nil
+}
+
+// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents, and it has none.
+func (e *enqueuing) warnOfTenant(ctx context.Context, queue *local.Intake) error {
+	usual, err := queue.Agents(ctx, access.Tenant)
+	if err == nil && len(usual) > 0 {
+		e.progress.end()
+		e.app.warn("tenant_not_served", fmt.Sprintf("no server on %s has had the tenant %s so far; a token of it makes it known: dormouse tokens add NAME --tenant %[2]s",
+			e.flags.data, e.flags.tenant))
+	}
+	return err
 }
 
 // listed is a list of names, and how many more there are.

@@ -38,7 +38,7 @@ type inbox struct {
 
 	item   wire.Approval
 	top    int             // the first line that is shown of it
-	read   bool            // its last line was shown
+	read   bool            // its last line was drawn
 	draft  wire.Decision   // what is asked to be confirmed, or completed by the field
 	edited json.RawMessage // the arguments it would run with instead
 	field  []rune
@@ -46,7 +46,7 @@ type inbox struct {
 
 	notice  line
 	sending bool
-	pressed time.Time // when the last key was
+	pressed time.Time // when the last key was, or what is asked about was drawn to its end
 }
 
 // want is what the inbox wants to be done outside of it.
@@ -182,13 +182,19 @@ func (m *inbox) moved(k key) bool {
 	return true
 }
 
-// scroll moves what is shown, and notes when the end of it was reached.
+// scroll moves what is shown.
 func (m *inbox) scroll(by int) {
 	last := max(len(m.body())-m.room(), 0)
 	m.top = min(max(m.top+by, 0), last)
-	if m.place != atEvents && m.top == last {
-		m.read = true
+}
+
+// drawn is told that the view stands on the screen. Only by this is a call read: a line that is counted and not drawn was not seen. The time
+// counts from here, too, since a y that was typed before is no answer to what came to the screen after it.
+func (m *inbox) drawn(now time.Time) {
+	if m.read || m.place == atList || m.place == atEvents || !m.fits() || m.top+m.room() < len(m.body()) {
+		return
 	}
+	m.read, m.pressed = true, now
 }
 
 // resize is told how large the screen is.

@@ -48,6 +48,8 @@ func (m *inbox) pressConfirm(k key, quiet bool) want {
 	switch {
 	case k.char == 'y' && !quiet:
 		m.notice = line{{yellow, "That was fast. Read it, and press y again."}}
+	case k.char == 'y' && !m.read && !m.fits():
+		m.notice = line{{yellow, tooSmall}}
 	case k.char == 'y' && !m.read:
 		m.notice = line{{yellow, "There is more below. The space bar shows it."}}
 	case k.char == 'y':
@@ -177,8 +179,11 @@ func accepted(answer wire.DecisionAnswer, d wire.Decision) string {
 	return words
 }
 
-// told is told what the run did.
-func (m *inbox) told(events []line, err error) {
+// told is told what the run of a suspension did. Whoever has gone on to something else meanwhile is not pulled out of it.
+func (m *inbox) told(suspension string, events []line, err error) {
+	if m.item.Suspension.ID != suspension || m.place != atDetails && m.place != atEvents {
+		return
+	}
 	if err != nil {
 		m.notice = line{{red, "The events cannot be read: " + oneLine(err.Error())}}
 		return

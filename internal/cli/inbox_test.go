@@ -24,7 +24,7 @@ func waits(n int, kind string) wire.Approval {
 		Suspension: wire.Suspension{ID: fmt.Sprintf("sus_%d", n), Message: "Above 100 a person is asked."}}}
 }
 
-// person walks through an inbox of 80 by 24, a second between the keys.
+// person walks through an inbox of 80 by 24, a second between the keys, and it is drawn after each of them.
 type person struct {
 	t     *testing.T
 	inbox *inbox
@@ -46,8 +46,22 @@ func (p *person) types(keys string) (last want) {
 	for _, k := range p.board.read([]byte(keys)) {
 		p.now = p.now.Add(time.Second)
 		last = p.inbox.press(k, p.now)
+		p.draws()
 	}
 	return last
+}
+
+// draws is what the terminal shows of the view: as many of its last lines as there is room for.
+func (p *person) draws() string {
+	p.t.Helper()
+	w := walker{inbox: *p.inbox, now: func() time.Time { return p.now }}
+	var shown strings.Builder
+	w.out = &shown
+	if err := w.draw(); err != nil {
+		p.t.Fatal(err)
+	}
+	*p.inbox = w.inbox
+	return shown.String()
 }
 
 func (p *person) screen() string {
@@ -139,6 +153,7 @@ func TestInboxTakesAKeyThatIsHeldDownForNoAnswer(t *testing.T) {
 		if got := p.inbox.press(key{char: 'y'}, p.now); got != nothing {
 			t.Fatalf("it leads to %d", got)
 		}
+		p.draws()
 	}
 	p.sees("That was fast.")
 	if p.types("y") != sendDraft {
@@ -256,12 +271,20 @@ func TestInboxShowsWhyAnAnswerWasRefused(t *testing.T) {
 	}
 }
 
+// changed is the editor that was closed after a minute.
+func (p *person) changed(arguments json.RawMessage, err error) {
+	p.t.Helper()
+	p.now = p.now.Add(time.Minute)
+	p.inbox.changed(arguments, err)
+	p.draws()
+}
+
 func TestInboxShowsWhatEditedArgumentsChange(t *testing.T) {
 	p := walks(t, waits(1, "approval"))
 	if p.types("je") != editItem {
 		t.Fatal("e does not edit")
 	}
-	p.inbox.changed(json.RawMessage(`{"order": "A-1", "amount": 80}`), nil)
+	p.changed(json.RawMessage(`{"order": "A-1", "amount": 80}`), nil)
 	p.sees("- amount: 120", "+ amount: 80", `"amount": 80`, "Approve with these other arguments: pay of run run_1 (sus_1)?")
 	if p.types("y") != sendDraft {
 		t.Fatalf("it is not sent:\n%s", p.screen())
@@ -273,20 +296,20 @@ func TestInboxShowsWhatEditedArgumentsChange(t *testing.T) {
 	for edited, says := range map[string]string{`{"amount": 120, "order": "A-1"}`: "Nothing was changed.", `{`: "not a JSON object", `[]`: "not a JSON object", `{"a":1,"a":2}`: "not a JSON object"} {
 		p := walks(t, waits(1, "approval"))
 		p.types("je")
-		p.inbox.changed(json.RawMessage(edited), nil)
+		p.changed(json.RawMessage(edited), nil)
 		p.sees(says)
 		if p.types(" ") != nothing || p.inbox.draft.Arguments != nil {
 			t.Errorf("%s is kept", edited)
 		}
 	}
-	p.inbox.changed(nil, errors.New("ed: not found"))
+	p.changed(nil, errors.New("ed: not found"))
 	p.sees("ed: not found")
 }
 
 func TestInboxForgetsEditsThatWereNotSent(t *testing.T) {
 	p := walks(t, waits(1, "approval"))
 	p.types("je")
-	p.inbox.changed(json.RawMessage(`{"order":"A-1","amount":80}`), nil)
+	p.changed(json.RawMessage(`{"order":"A-1","amount":80}`), nil)
 	if got := p.types("nyy"); got != sendDraft || p.inbox.draft.Arguments != nil {
 		t.Errorf("led to %d with %s", got, p.inbox.draft.Arguments)
 	}

@@ -49,6 +49,12 @@ func (m *inbox) feet() int { return len(m.foot()) }
 // room is how many lines the body has.
 func (m *inbox) room() int { return max(m.height-2-m.feet(), 1) }
 
+// fits says that the head, a line of the body at least and all of the feet stand on the screen. Without that, or if its size is not known,
+// nobody can tell what was seen.
+func (m *inbox) fits() bool { return m.width > 1 && 2+m.room()+m.feet() <= m.height }
+
+const tooSmall = "Make the window larger: it does not show what this is about."
+
 func (m *inbox) foot() []line {
 	lines := []line{nil}
 	if m.place == atConfirm || m.place == atField {
@@ -68,6 +74,9 @@ func (m *inbox) foot() []line {
 func (m *inbox) position(feet int) string {
 	if m.place == atList {
 		return ""
+	}
+	if m.height < 3+feet {
+		return tooSmall
 	}
 	if below := len(m.body()) - m.top - max(m.height-2-feet, 1); below > 0 {
 		return "more below: space"

@@ -61,6 +61,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, agent string) err
 	w.restore = func() error {
 		return errors.Join(a.print(leaveScreen), term.Restore(int(in.Fd()), before))
 	}
+	w.flush = func() { forgetTyped(in) }
 	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	w.tick = ticker.C
@@ -78,6 +79,7 @@ type walker struct {
 	size    func() (width, height int)
 	raw     func() error // takes the terminal
 	restore func() error // gives it back
+	flush   func()       // forgets what was typed and not yet read, where that can be done
 	editor  func(context.Context, json.RawMessage) (json.RawMessage, error)
 	tick    <-chan time.Time
 
@@ -117,14 +119,23 @@ func (w *walker) walk(ctx context.Context) (err error) {
 		case told := <-w.news:
 			told(&w.inbox)
 		case sent := <-w.typed:
-			for _, k := range w.board.read(sent) {
-				if leave, err := w.do(ctx, w.inbox.press(k, w.now())); leave || err != nil {
-					return err
-				}
+			if leave, err := w.keys(ctx, sent); leave || err != nil {
+				return err
 			}
 			again <- struct{}{}
 		}
 	}
+}
+
+// keys does what was typed. What was typed behind a key that opens the editor was not meant for what stands on the screen after it.
+func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) {
+	for _, k := range w.board.read(sent) {
+		what := w.inbox.press(k, w.now())
+		if leave, err := w.do(ctx, what); leave || err != nil || what == editItem {
+			return leave, err
+		}
+	}
+	return false, nil
 }
 
 // readKeys reads once each time it is told to: while an editor has the terminal, nobody else reads from it.
@@ -165,7 +176,7 @@ func (w *walker) do(ctx context.Context, what want) (leave bool, err error) {
 	case readEvents:
 		w.ask(ctx, func(ctx context.Context) func(*inbox) {
 			lines, err := w.events(ctx, item.RunID)
-			return func(m *inbox) { m.told(lines, err) }
+			return func(m *inbox) { m.told(item.Suspension.ID, lines, err) }
 		})
 	case editItem:
 		return false, w.edit(ctx, item)
@@ -248,6 +259,8 @@ func (w *walker) edit(ctx context.Context, item wire.Approval) error {
 		return err
 	}
 	edited, err := w.editor(ctx, item.Arguments)
+	w.flush() // what an editor did not read is no answer to what it left
+	w.board = keyboard{}
 	if err := w.raw(); err != nil {
 		return err
 	}
@@ -258,7 +271,7 @@ func (w *walker) edit(ctx context.Context, item wire.Approval) error {
 // draw writes every line over the one that was there, so that nothing flickers.
 func (w *walker) draw() error {
 	lines := w.inbox.view()
-	if h := w.inbox.height; len(lines) > h {
+	if h := w.inbox.height; h > 0 && len(lines) > h {
 		lines = lines[len(lines)-h:]
 	}
 	var b strings.Builder
@@ -270,6 +283,9 @@ func (w *walker) draw() error {
 		b.WriteString(l.render(w.colour) + "\x1b[K")
 	}
 	b.WriteString("\x1b[J")
-	_, err := io.WriteString(w.out, b.String())
-	return err
+	if _, err := io.WriteString(w.out, b.String()); err != nil {
+		return err
+	}
+	w.inbox.drawn(w.now())
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -196,6 +197,33 @@ func TestInboxOnATerminal(t *testing.T) {
 	}
 	out := dormouse(t, s, "watch", run.ID, "--json")
 	contains(t, out.stdout, `"arguments":{"amount":7}`, `"reason":"too much"`)
+}
+
+func TestInboxForgetsWhatAnEditorDidNotRead(t *testing.T) {
+	s, runs := serving(t, map[string]string{"desk": asks})
+	p := openTerminal(t, 90, 30)
+	closed := filepath.Join(t.TempDir(), "closed")
+	editor := fmt.Sprintf(`edit() { sed -i s/50/7/ "$1"; echo EDITING; while [ ! -e %s ]; do sleep 0.01; done; }; edit`, closed)
+	exit := p.start(t.Context(), s, map[string]string{"EDITOR": editor}, "approvals", "-i")
+	p.sees("2 calls wait")
+	p.types("Ge")
+	p.sees("EDITING")
+	p.types("y")
+	p.until("the key that nobody reads", func() bool { return strings.Contains(p.everything(), "EDITING\r\ny") })
+	if err := os.WriteFile(closed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.sees("Approve with these other arguments")
+	p.types("z")
+	p.sees("Nothing was sent.")
+	p.types("qq")
+	if got := <-exit; got != cli.ExitOK {
+		t.Errorf("exit code %d", got)
+	}
+	run, err := client.New(s.url, "", nil).Run(t.Context(), runs["desk"].ID, 0)
+	if err != nil || len(run.Pending) != 2 {
+		t.Errorf("%d calls wait, %v", len(run.Pending), err)
+	}
 }
 
 func TestInboxGivesTheTerminalBackWhenItIsStopped(t *testing.T) {

@@ -92,6 +92,9 @@ func (l line) cut(columns int) line {
 
 // wrap breaks the line where the screen ends, with the rest behind so many blanks.
 func (l line) wrap(columns, indent int) []line {
+	if columns == 1 {
+		columns = 2 // what takes two columns has no place in one
+	}
 	if columns <= 0 || wide(l.String()) <= columns {
 		return []line{l}
 	}

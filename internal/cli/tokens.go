@@ -23,7 +23,7 @@ func (a *app) tokensCommand() *cobra.Command {
 started with --tokens FILE reads it again when it changes.
 
 Roles:
-  start    start runs, send messages, interrupt, cancel, retry
+  start    start runs, send messages, interrupt, cancel, retry; a message lets an interrupted run go on
   read     read everything of the tenant
   decide   see what waits, answer it, interrupt, resume, cancel
   admin    all of that`,
@@ -47,7 +47,7 @@ func (a *app) tokensAddCommand() *cobra.Command {
 		Use:   "add NAME",
 		Short: "Make a token, print it once, and keep its hash",
 		Long: `Make a token and add its hash to the file, which is made if it is not there. The token is printed this once and kept
-nowhere. What its holder does is recorded under NAME.`,
+nowhere. Only decisions are recorded under NAME: starts, cancels and interrupts leave no name.`,
 		Example: `  dormouse tokens add ci --roles start,read
   dormouse tokens add anna --tenant acme --roles read,decide --file /etc/dormouse/tokens`,
 		Args: takes(1, 1),

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,8 @@ import (
 // made is a call of the model that has its result.
 type made struct {
 	tool      string
-	arguments json.RawMessage
+	arguments json.RawMessage // as the model asked
+	ran       json.RawMessage // what the tool was given; nil if it was not called
 	result    string
 	failed    bool
 }
@@ -97,6 +99,9 @@ func (e Expected) String() string {
 	if e.Arguments != nil {
 		text += " " + e.Arguments.String()
 	}
+	if e.Ran != nil {
+		text += ", run with " + e.Ran.String()
+	}
 	if e.Message != nil {
 		text += ", shown with " + e.Message.String()
 	}
@@ -126,12 +131,19 @@ func showPending(c wire.Pending) string {
 
 // was says whether a call that was made is the one expected.
 func (e Expected) was(c made) bool {
-	return e.Tool == c.tool && (e.Arguments == nil || e.Arguments.Fits(orNull(c.arguments))) &&
+	return e.Tool == c.tool && (e.Arguments == nil || e.Arguments.Fits(orNull(c.arguments))) && (e.Ran == nil || c.ran != nil && e.Ran.Fits(c.ran)) &&
 		(e.Result == nil || e.Result.FitsText(c.result)) && (e.Failed == nil || *e.Failed == c.failed)
 }
 
 func showMade(c made) string {
-	text := fmt.Sprintf("%s %s with the result %q", c.tool, c.arguments, c.result)
+	text := fmt.Sprintf("%s %s", c.tool, c.arguments)
+	switch {
+	case c.ran == nil:
+		text += ", not run,"
+	case !bytes.Equal(c.ran, c.arguments):
+		text += fmt.Sprintf(", run with %s,", c.ran)
+	}
+	text += fmt.Sprintf(" with the result %q", c.result)
 	if c.failed {
 		text += ", failed"
 	}
@@ -144,6 +156,10 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 	if err != nil {
 		return nil, err
 	}
+	started, err := p.started(ctx)
+	if err != nil {
+		return nil, err
+	}
 	asked := map[string]wire.ToolCall{}
 	var calls []made
 	for _, m := range messages[min(p.since, len(messages)):] {
@@ -151,8 +167,38 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 			asked[call.ID] = call
 		}
 		if m.CallID != "" && !m.Pending {
-			calls = append(calls, made{m.Tool, asked[m.CallID].Arguments, m.Text, m.Error})
+			call := made{tool: m.Tool, arguments: asked[m.CallID].Arguments, result: m.Text, failed: m.Error}
+			if other, ran := started[m.CallID]; ran {
+				call.ran = orNull(call.arguments)
+				if other != nil {
+					call.ran = other
+				}
+			}
+			calls = append(calls, call)
 		}
 	}
 	return calls, nil
+}
+
+// started are the calls of the run whose tool was called, with what a person put in the place of their arguments; nil if nobody did.
+func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error) {
+	calls := map[string]json.RawMessage{}
+	for cursor := ""; ; {
+		page, err := p.client.Events(ctx, p.run.ID, cursor, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Items {
+			var call struct {
+				ID        string          `json:"call_id"`
+				Arguments json.RawMessage `json:"arguments"`
+			}
+			if e.Type == "call.started" && json.Unmarshal(e.Data, &call) == nil {
+				calls[call.ID] = call.Arguments
+			}
+		}
+		if cursor = page.Next; len(page.Items) == 0 || page.Done {
+			return calls, nil
+		}
+	}
 }

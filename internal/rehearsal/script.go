@@ -63,7 +63,8 @@ type Expected struct {
 	Tool      string
 	Kind      string // of a pending call: approval, client, input
 	Message   *Value // of a pending call: what is shown
-	Arguments *Value
+	Arguments *Value // as the model asked for it; of a pending call, as it would run
+	Ran       *Value // of a call that was made: the arguments that the tool was given
 	Result    *Value // of a call that was made
 	Failed    *bool  // whether its result is an error
 }
@@ -237,7 +238,7 @@ func (r *reader) expected(n *yaml.Node, list string) Expected {
 		e.Kind, e.Message = o.one("kind", "approval", "client", "input", "unknown_outcome"), o.value("message")
 		return e
 	}
-	e.Result = o.value("result")
+	e.Ran, e.Result = o.value("ran"), o.value("result")
 	if failed := o.flag("failed"); o.members["failed"] != nil {
 		e.Failed = &failed
 	}

@@ -28,7 +28,7 @@ tests:
           error: crash_loop
           output: /on its way/
           pending: [pay, {tool: pay, kind: approval, arguments: {amount: /^1/}, message: /person/}]
-          calls: [look_up, {tool: pay, arguments: {}, result: [1, x], failed: true}]
+          calls: [look_up, {tool: pay, arguments: {}, ran: {amount: 1}, result: [1, x], failed: true}]
 `
 
 func valid(t *testing.T, text string) error {

@@ -1,0 +1,41 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+func TestEnqueueRefusesWhatIsNoTenant(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for _, name := range []string{"Acme", "acme corp", "../acme", "-acme", strings.Repeat("a", 64), "acme\n", "ä"} {
+		for _, what := range []string{written(t, message("a")), "--dead", "--retry-dead", "--forget-dead"} {
+			s := offline(t.Context(), "", "enqueue", what, "--data", data, "--tenant", name)
+			s.want(t, cli.ExitUsage, "dormouse: --tenant: ", "is no tenant; use up to 63 small letters, digits, _ and -")
+		}
+	}
+	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cli.ExitUsage, "there is no data in")
+	offline(t.Context(), message("a"), "enqueue", "-", "--data", data, "--tenant", "acme-2_b").want(t, cli.ExitOK, "1 in the intake queue")
+}
+
+func TestEnqueueWarnsOfATenantThatNoServerHas(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/desk.yaml", talker)
+	const warning = "dormouse: warning: no server on data has had the tenant acme so far; a token of it makes it known: dormouse tokens add NAME --tenant acme\n"
+	enqueue := func(tenant string) spoken {
+		return offline(t.Context(), message("a"), "enqueue", "-", "--data", "data", "--tenant", tenant)
+	}
+	if s := enqueue("acme"); s.exit != cli.ExitOK || s.stderr != "" {
+		t.Errorf("before any server: %+v", s)
+	}
+	enqueue("default")
+	serveUntil(t, "data", "agents", func() bool { waiting, _ := inQueue(t, "data"); return waiting == 0 })
+	if s := enqueue("acme"); s.exit != cli.ExitOK || s.stderr != warning {
+		t.Errorf("after it: %+v", s)
+	}
+	if s := enqueue("default"); s.exit != cli.ExitOK || s.stderr != "" {
+		t.Errorf("the tenant that is there: %+v", s)
+	}
+}
