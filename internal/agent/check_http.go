@@ -143,6 +143,9 @@ func (c *httpCheck) inside(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if name, err := ReadTemplate(key); err == nil && len(name.Arguments())+len(name.Secrets()) > 0 {
+				c.refuse(c.member("body"), "%q in body is the name of a member, where nothing is put in; a placeholder can only be a value", key)
+			}
 			c.inside(v[key])
 		}
 	case []any:
@@ -164,7 +167,13 @@ func (c *httpCheck) leftOver() {
 	if named, _ := c.t.HTTP.Payload(); named == BodyJSON || named == BodyForm {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.properties)) {
+	names := slices.Sorted(maps.Keys(c.properties))
+	for _, required := range c.required {
+		if name, ok := required.(string); ok {
+			names = addName(names, name)
+		}
+	}
+	for _, name := range names {
 		if !c.used[name] {
 			c.refuse(c.tool.members["parameters"], "the argument %q is sent nowhere: put {%s} into url, query, headers or body, or remove it", name, name)
 		}

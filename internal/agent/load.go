@@ -201,8 +201,28 @@ func (s *source) parameters(n *yaml.Node) json.RawMessage {
 	raw := s.value(n)
 	if _, err := compile(raw); err != nil {
 		s.refuse(n, "parameters: %v", err)
+		return raw
 	}
+	s.emptyParts(n)
 	return raw
+}
+
+// emptyParts refuses what says nothing where a schema says something: whoever wrote it meant to write more.
+func (s *source) emptyParts(n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		s.refuse(n, "parameters is %s; write it as a mapping, {type: object} if there are none", kindOf(n))
+		return
+	}
+	for _, name := range []string{"properties", "required", "additionalProperties"} {
+		if at := memberOf(n, name); at.Line > 0 && at.ShortTag() == "!!null" {
+			s.refuse(at, "%s in parameters is empty; fill it, or remove it", name)
+		}
+	}
+	for _, item := range memberOf(n, "required").Content {
+		if item.ShortTag() != "!!str" {
+			s.refuse(item, "required in parameters must be a list of names, and one is %s; put it in quotes, or remove it", kindOf(item))
+		}
+	}
 }
 
 func (s *source) answers(nodes []*yaml.Node) []Answer {

@@ -111,6 +111,11 @@ func TestMistakesInAnHTTPToolAreNamed(t *testing.T) {
 		{"a brace too many", url("https://example.com/x}"), "belongs to no placeholder"},
 		{"a strange placeholder", url("https://example.com/{a b}"), "{a b} is no placeholder"},
 		{"a bad method", tool("method: TRACE, url: 'https://a/{x}'"), `method cannot be "TRACE"; it is one of GET, HEAD`},
+		{"an empty method", tool("method: '', url: 'https://a/{x}'"), `a.yaml:4: method cannot be ""; it is one of GET, HEAD`},
+		{"empty parameters", head + "tools: [{name: a, http: {url: 'https://a/'}, parameters: null}]\n", "a.yaml:2: parameters is empty; write it as a mapping"},
+		{"nothing required", head + "tools: [{name: a, http: {url: 'https://a/'}, parameters: {type: object, required: [null]}}]\n",
+			"a.yaml:2: required in parameters must be a list of names, and one is empty"},
+		{"an empty required", head + "tools: [{name: a, http: {url: 'https://a/'}, parameters: {type: object, required: null}}]\n", "required in parameters is empty; fill it"},
 		{"a method in lower case", tool("method: post, url: 'https://a/{x}'"), `method cannot be "post"`},
 		{"an unknown member", post("cookies: yes"), `unknown field "cookies" in http; it takes method, url, query, headers, body, timeout, max_bytes, retries, allow_private`},
 		{"an unknown argument in the query", post("query: {q: '{y}'}"), "{y} is no argument"},
@@ -125,10 +130,13 @@ func TestMistakesInAnHTTPToolAreNamed(t *testing.T) {
 		{"a bad name of a secret", post("headers: {A: '{secret:token}'}"), `"token" cannot be the name of a secret`},
 		{"a secret in the clear", tool("method: POST, url: 'http://a/{x}', headers: {A: '{secret:K}'}"), "a secret would go over the network in the clear"},
 		{"a secret in the body", post("body: {a: '{secret:K}'}"), "a secret can only stand in headers and in the query"},
+		{"a placeholder as name in the body", post("body: {a: {'{o}': 1}, o: '{o}'}"), `a.yaml:4: "{o}" in body is the name of a member`},
 		{"a strange body", post("body: xml"), "body must be json, form, none, or a mapping or list"},
 		{"a body of a GET", tool("url: 'https://a/{x}', body: json"), "GET sends no body"},
 		{"an unknown argument in the body", post("body: {a: ['{y}']}"), "{y} is no argument"},
 		{"an argument that is sent nowhere", tool("url: 'https://a/{x}', query: {q: '{list}'}"), `a.yaml:5: the argument "o" is sent nowhere`},
+		{"a required argument that is sent nowhere", head + "tools: [{name: a, http: {url: 'https://a/'}, parameters: {type: object, required: [z]}}]\n",
+			`the argument "z" is sent nowhere`},
 		{"a timeout that is too long", post("timeout: 10m"), "timeout may be at most 1m30s"},
 		{"a timeout that is none", post("timeout: soon"), "timeout of http must be a duration"},
 		{"too many bytes", post("max_bytes: 2MiB"), "max_bytes may be at most 1MiB"},
@@ -168,6 +176,36 @@ func TestResultOfAClientToolMayBeAnyType(t *testing.T) {
 		if spec, _ := rules.Tool("a"); string(spec.Result) != string(d.Tools[0].Result) || spec.Result == nil {
 			t.Errorf("%s: %+v", schema, spec)
 		}
+	}
+}
+
+// TestWhatARequestHasNoPlaceForIsRefused: whoever approves a call would be shown it, and the service would not.
+func TestWhatARequestHasNoPlaceForIsRefused(t *testing.T) {
+	const parameters = "parameters: {type: object, required: [x], properties: {x: {}, y: {}}}"
+	for _, tt := range []struct {
+		name, request, parameters, args, want string
+	}{
+		{"a template", "method: POST, url: 'https://a/{x}', body: {y: ['{y}']}", parameters, `{"x":1,"y":2,"unsent":3}`, `unknown "unsent"; this tool takes only "x", "y"`},
+		{"no body", "method: POST, url: 'https://a/{x}', query: {y: '{y}'}, body: none", parameters, `{"x":1,"b":2,"a":3}`, `unknown "a", "b"; this tool takes only "x", "y"`},
+		{"a GET", "url: 'https://a/{x}', headers: {Y: 'a {y}'}", parameters, `{"x":1,"unsent":null}`, `unknown "unsent"`},
+		{"no arguments", "url: 'https://a/'", "parameters: {type: object}", `{"unsent":1}`, `unknown "unsent"; this tool takes none`},
+		{"though the schema allows it", "url: 'https://a/{x}{y}'", "parameters: {type: object, additionalProperties: true, required: [x, y], properties: {x: {}, y: {}}}",
+			`{"x":1,"y":2,"unsent":3}`, `unknown "unsent"`},
+		{"all of them there", "method: POST, url: 'https://a/{x}', body: {y: ['{y}']}", parameters, `{"x":1,"y":2}`, ""},
+		{"none of them there", "url: 'https://a/', query: {x: '{x}'}", "parameters: {type: object, properties: {x: {}}}", ``, ""},
+		{"a body that takes the rest", "method: POST, url: 'https://a/{x}'", parameters, `{"x":1,"more":3}`, ""},
+		{"a form that takes the rest", "method: POST, url: 'https://a/{x}', body: form", parameters, `{"x":1,"more":3}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rules, err := parse(t, head+"tools: [{name: a, http: {"+tt.request+"}, "+tt.parameters+"}]\n").Rules(nil, agent.Layers{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = rules.Check(core.ToolCall{Name: "a", Arguments: rawJSON(tt.args)})
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), "invalid arguments: "+tt.want)) {
+				t.Errorf("%v; want %q", err, tt.want)
+			}
+		})
 	}
 }
 

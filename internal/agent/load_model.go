@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -141,11 +142,11 @@ func (s *source) given(n *yaml.Node) (Given, []string) {
 	defer o.close()
 	g := Given{User: o.text("user"), Tool: o.text("tool"), Result: o.text("result"), NoResult: o.flag("no_result")}
 	if step := o.take("step"); step != nil {
-		count, err := strconv.Atoi(step.Value)
-		if err != nil || count < 1 {
-			s.refuse(step, "step must be a number from 1")
+		count, err := strconv.ParseUint(step.Value, 10, 31)
+		if step.ShortTag() != "!!int" || err != nil || count < 1 {
+			s.refuse(step, "step must be a number from 1 to %d", math.MaxInt32)
 		}
-		g.Step = count
+		g.Step = int(count)
 	}
 	if g.NoResult && (g.Tool != "" || g.Result != "") {
 		s.refuse(n, "no_result cannot hold together with tool or result; remove one")

@@ -20,6 +20,7 @@ type Rules struct {
 type compiled struct {
 	spec   core.ToolSpec
 	schema *jsonschema.Resolved
+	http   *HTTP // nil: no request
 }
 
 var _ core.Rules = (*Rules)(nil)
@@ -34,25 +35,25 @@ func (d Definition) Rules(functions map[string]core.ToolSpec, layers Layers) (*R
 	r := &Rules{pinned: d, gate: newGatekeeper(d, layers), terms: terms, tools: map[string]compiled{}}
 	for _, t := range d.Tools {
 		if spec, ok := t.spec(functions); ok {
-			if err := r.add(spec); err != nil {
+			if err := r.add(spec, t.HTTP); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if d.Finish != nil {
-		if err := r.add(d.Finish.spec()); err != nil {
+		if err := r.add(d.Finish.spec(), nil); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *Rules) add(spec core.ToolSpec) error {
+func (r *Rules) add(spec core.ToolSpec, http *HTTP) error {
 	schema, err := compile(spec.Parameters)
 	if err != nil {
 		return fmt.Errorf("agent %s: parameters of tool %s: %w", r.pinned.Name, spec.Name, err)
 	}
-	r.tools[spec.Name] = compiled{spec, schema}
+	r.tools[spec.Name] = compiled{spec, schema, http}
 	if !r.gate.refusesAlways(spec.Name) {
 		r.offered = append(r.offered, spec)
 	}
@@ -101,7 +102,10 @@ func (r *Rules) Check(call core.ToolCall) error {
 	if !ok {
 		return fmt.Errorf("there is no tool %q", call.Name)
 	}
-	return checkArguments(t.schema, call.Arguments)
+	if err := checkArguments(t.schema, call.Arguments); err != nil || t.http == nil {
+		return err
+	}
+	return t.http.checkSent(call.Arguments)
 }
 
 // Gate implements [core.Rules].

@@ -172,7 +172,7 @@ func (o *object) list(name string) []*yaml.Node {
 // one takes a member that is one of the words; empty if it is absent or none of them.
 func (o *object) one(name string, words ...string) string {
 	word := o.text(name)
-	if n := o.members[name]; word != "" && !slices.Contains(words, word) {
+	if n := o.members[name]; n != nil && n.ShortTag() == "!!str" && !slices.Contains(words, word) {
 		o.refuse(n, "%s cannot be %q; it is one of %s", name, word, strings.Join(words, ", "))
 		return ""
 	}

@@ -70,19 +70,24 @@ func only(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 func canonicalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 // holds says whether the operator allows an address that the host of a URL led to. The name of a host covers private networks and the
-// machine itself, and nothing that only a network named as such can mean: link-local addresses, behind which clouds keep their
-// credentials, and the rest.
+// machine itself, and nothing that only a network named as such can mean, as link-local addresses.
 func (p Private) holds(host string, a netip.AddrPort) bool {
 	address := a.Addr().WithZone("")
 	for _, e := range p.entries {
 		if e.port != 0 && e.port != a.Port() {
 			continue
 		}
-		if e.host == "" && e.network.Contains(address) || e.host != "" && e.host == canonicalHost(host) && internal(address) {
+		if e.covers(address) || e.host != "" && e.host == canonicalHost(host) && internal(address) {
 			return true
 		}
 	}
 	return false
+}
+
+// covers says whether the entry is of a network that opens an address. Those of clouds lie in networks that are opened for something
+// else, so only an entry that is the address itself opens one.
+func (e entry) covers(a netip.Addr) bool {
+	return e.host == "" && e.network.Contains(a) && (e.network.IsSingleIP() || !within(clouds, a))
 }
 
 // mayHold says whether some entry could allow a URL's host, before it is known where it leads to.
@@ -92,7 +97,7 @@ func (p Private) mayHold(scheme, authority string) bool {
 	for _, e := range p.entries {
 		switch {
 		case e.port != 0 && e.port != port:
-		case err == nil && e.host == "" && e.network.Contains(address), e.host != "" && e.host == canonicalHost(host), err != nil && e.host == "":
+		case err == nil && e.covers(address), e.host != "" && e.host == canonicalHost(host), err != nil && e.host == "":
 			return true
 		}
 	}
@@ -124,6 +129,11 @@ var (
 	// ownNetworks are those inside an organisation or a machine.
 	ownNetworks = networks("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
 
+	// clouds are the addresses behind which clouds keep the credentials and the settings of a machine: those of AWS and of those who do
+	// as AWS does, of its containers, of Google, Azure, Alibaba, Oracle and Scaleway. Some lie in networks that are private or even public.
+	clouds = networks("169.254.169.254/32", "fd00:ec2::254/128", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::23/128", "fd20:ce::254/128",
+		"168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:42::42/128")
+
 	// noHosts are all other IPv4 networks without public hosts: this network, link-local, protocols, documentation, benchmarks, relays,
 	// multicast, reserved.
 	noHosts = networks("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
@@ -136,12 +146,12 @@ var (
 )
 
 // internal says whether an address is one inside an organisation or a machine.
-func internal(a netip.Addr) bool { return within(ownNetworks, a) }
+func internal(a netip.Addr) bool { return within(ownNetworks, a) && !within(clouds, a) }
 
 // public says whether everybody may be sent to an address.
 func public(a netip.Addr) bool {
 	if a.Is4() {
-		return !within(ownNetworks, a) && !within(noHosts, a)
+		return !within(ownNetworks, a) && !within(noHosts, a) && !within(clouds, a)
 	}
 	return a.Zone() == "" && publicIPv6.Contains(a) && !within(notPublicIPv6, a)
 }

@@ -14,6 +14,7 @@ var hostile = []string{
 	"169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.0.1", "198.18.0.1",
 	"198.19.255.255", "198.51.100.7", "203.0.113.9", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
 	"::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1",
+	"168.63.129.16", "100.100.100.200", "169.254.170.23", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42",
 	"100::1", "2001::1", "2001:db8::1", "2002:7f00:1::", "3fff::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%lo", "fec0::1", "ff02::1",
 }
 
@@ -132,6 +133,31 @@ func TestPrivateAddressesNeedTheFileAndTheOperator(t *testing.T) {
 				t.Errorf("dialled %v", w.dialled)
 			}
 		})
+	}
+}
+
+// TestNobodyOpensTheCredentialsOfACloudByTheWay: a name does not, a network around them does not, only the address itself.
+func TestNobodyOpensTheCredentialsOfACloudByTheWay(t *testing.T) {
+	for _, address := range []string{"169.254.169.254", "fd00:ec2::254", "169.254.170.2", "169.254.170.23", "fd00:ec2::23", "fd20:ce::254", "168.63.129.16",
+		"100.100.100.200", "192.0.0.192", "fd00:42::42"} {
+		a := netip.MustParseAddr(address)
+		wide, err := a.Prefix(a.BitLen() - 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := netip.AddrPortFrom(a, 80)
+		for entry, open := range map[string]bool{"svc.internal": false, wide.String(): false, "0.0.0.0/0": false, "::/0": false, "fd00::/8": false,
+			"100.64.0.0/10": false, address: true, at.String(): true} {
+			for _, host := range []string{"svc.internal", strings.TrimSuffix(at.String(), ":80")} {
+				w := newWorld(t)
+				w.names["svc.internal"], w.private = []string{address}, []string{entry}
+				tool := `  - {name: x, http: {allow_private: true, retries: 0, url: "http://` + host + `/"}, parameters: {type: object}}`
+				w.call(tool, `{}`)
+				if reached := len(w.dialled) > 0; reached != open {
+					t.Errorf("%s with the entry %s, asked as %s: dialled %v", address, entry, host, w.dialled)
+				}
+			}
+		}
 	}
 }
 

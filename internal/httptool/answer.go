@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,20 +18,23 @@ import (
 type answer struct {
 	status   int
 	media    string // the type of the body, without parameters
+	charset  string // as it was said
 	encoding string
 	location string
 	wait     string // the header Retry-After
 	length   int64  // -1: not known
 	body     []byte
+	most     int64
 	cut      bool  // there was more
 	broken   error // the body ended too early
 }
 
 // read reads no more than most bytes of the body.
 func read(resp *http.Response, most int64) *answer {
-	a := &answer{status: resp.StatusCode, location: resp.Header.Get("Location"), wait: resp.Header.Get("Retry-After"), length: resp.ContentLength,
+	a := &answer{status: resp.StatusCode, most: most, location: resp.Header.Get("Location"), wait: resp.Header.Get("Retry-After"), length: resp.ContentLength,
 		encoding: strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))}
-	a.media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	media, parameters, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	a.media, a.charset = media, strings.ToLower(parameters["charset"])
 	if a.status < 200 { // it wants to speak another protocol; what follows is no answer
 		return a
 	}
@@ -51,10 +55,18 @@ func (a *answer) busy() bool {
 	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.gateway()
 }
 
-// gateway: what stands before the service does not know what became of the request.
+// refuses: the service says that it has not done what it was asked. A 503 does not: what stands before a service also answers that when
+// the connection to the service broke under the request.
+func (a *answer) refuses() bool { return a.status >= 400 && a.status < 500 }
+
+// gateway: what stands before the service does not know what became of the request. The numbers are those of a large one of them: the
+// service said nothing that can be read, the connection to it ran out of time, and so did its answer.
 func (a *answer) gateway() bool {
-	return a.status == http.StatusBadGateway || a.status == http.StatusGatewayTimeout
+	return slices.Contains([]int{http.StatusBadGateway, http.StatusGatewayTimeout, 520, 522, 524}, a.status)
 }
+
+// final: below 200 there is more to come, which nobody here waits for.
+func (a *answer) final() bool { return a.status >= 200 }
 
 // retryAfter is how long the service asks to wait, in seconds or until a time.
 func (a *answer) retryAfter(now time.Time) time.Duration {
@@ -76,23 +88,66 @@ func (a *answer) name() string {
 func (a *answer) text(s secrets) (text, why string, ok bool) {
 	switch {
 	case a.encoding != "" && a.encoding != "identity":
-		return "", "an encoding that was not asked for (" + strings.ToValidUTF8(a.encoding, "") + ")", false
+		return "", "an encoding that was not asked for (" + brief(a.encoding) + ")", false
 	case !a.readable():
-		return "", cmp.Or(a.media, "bytes that are no text"), false
+		return "", cmp.Or(brief(a.media), "bytes that are no text"), false
 	}
-	raw := a.body
+	raw, ok := a.inUTF8()
+	if !ok {
+		return "", brief(a.media) + " in another character set" + inBrackets(brief(a.charset)), false
+	}
 	var compact bytes.Buffer
 	if !a.cut && a.broken == nil && json.Compact(&compact, raw) == nil {
 		raw = compact.Bytes() // every digit stays
-	}
-	if a.cut {
-		raw = wholeRunes(raw)
 	}
 	text = s.redact(string(raw))
 	if a.cut || a.broken != nil {
 		text = s.cutEnd(text)
 	}
+	if int64(len(text)) > 2*a.most { // a name is longer than its value, and stands there again and again
+		text, a.cut = string(wholeRunes([]byte(text[:2*a.most]))), true
+	}
 	return strings.ToValidUTF8(text, "\uFFFD"), "", true
+}
+
+// inUTF8 is the body as text; ok is false if it is in a character set that this program cannot read. Text that can only be UTF-8 is taken
+// for that, whatever the service says of it.
+func (a *answer) inUTF8() (raw []byte, ok bool) {
+	raw = a.body
+	if a.cut {
+		raw = wholeRunes(raw)
+	}
+	switch {
+	case bytes.IndexByte(raw, 0) >= 0: // UTF-16, most often
+		return nil, false
+	case utf8.Valid(raw), a.charset == "", a.charset == "utf-8", a.charset == "utf8", a.charset == "us-ascii":
+		return raw, true
+	case a.charset == "iso-8859-1" || a.charset == "latin1":
+		var text []rune
+		for _, b := range a.body {
+			text = append(text, rune(b))
+		}
+		return []byte(string(text)), true
+	}
+	return nil, false
+}
+
+// brief is what a header says, as far as it can stand in a sentence.
+func brief(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text)
+	return text[:min(len(text), 80)]
+}
+
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // wholeRunes drops the beginning of a character that was cut.

@@ -11,30 +11,55 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// errForbidden: the host leads to no address that this tool may reach.
-var errForbidden = errors.New("it leads to an address in a private or special network, and this tool may only call public ones")
+// forbiddenError: the host leads to no address that this request may reach. It says why.
+type forbiddenError string
+
+func (f forbiddenError) Error() string { return string(f) }
+
+const (
+	errForbidden forbiddenError = "it leads to an address in a private or special network, and this tool may only call public ones"
+	errClear     forbiddenError = "it leads to no private address that the operator allows, and a secret would go over the network in the clear"
+)
 
 // mostAddresses bounds how many addresses of one host are tried.
 const mostAddresses = 4
 
-// door says which addresses the requests of a tool may reach.
-type door struct{ private Private }
+// door says which addresses a request may reach.
+type door struct {
+	private Private
+	clear   bool            // it holds a secret that nothing would hide: public addresses are shut
+	request context.Context // its end is that of the connection, whether it is there by then or not
+}
 
 func (d door) open(host string, a netip.AddrPort) bool {
-	return public(a.Addr()) || d.private.holds(host, a)
+	return !d.clear && public(a.Addr()) || d.private.holds(host, a)
+}
+
+// shut is why nothing is open.
+func (d door) shut() error {
+	if d.clear {
+		return errClear
+	}
+	return errForbidden
 }
 
 type doorKey struct{}
 
-// through gives the connections of a request their door.
+// through gives the connection of a request its door.
 func through(ctx context.Context, d door) context.Context {
 	return context.WithValue(ctx, doorKey{}, d)
 }
 
 // dial is where every connection begins, that of a redirect as well. It looks the name up once and connects to the very addresses
 // it has looked at, so that a name that means something else a moment later changes nothing.
+//
+// [http.Transport] lets a connection that nobody waits for any more be made to its end, for whoever comes next. Nobody does here, and
+// a host that takes connections and says nothing would keep each of them for ever: so what counts is the end of the request.
 func (c *Caller) dial(ctx context.Context, _, authority string) (net.Conn, error) {
-	d, _ := ctx.Value(doorKey{}).(door) // without one, public addresses alone
+	d, ok := ctx.Value(doorKey{}).(door) // without one, public addresses alone
+	if ok {
+		ctx = d.request
+	}
 	host, port := splitAuthority("", authority)
 	addresses, err := c.addresses(ctx, host)
 	if err != nil {
@@ -47,9 +72,13 @@ func (c *Caller) dial(ctx context.Context, _, authority string) (net.Conn, error
 		}
 	}
 	if len(allowed) == 0 {
-		return nil, errForbidden
+		return nil, d.shut()
 	}
-	return c.dialOne(ctx, allowed)
+	conn, err := c.dialOne(ctx, allowed)
+	if err == nil {
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return conn, err
 }
 
 func (c *Caller) addresses(ctx context.Context, host string) ([]netip.Addr, error) {

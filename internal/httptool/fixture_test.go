@@ -58,6 +58,9 @@ type world struct {
 
 const publicAddress = "93.184.215.14"
 
+// mute is the route to a host that does not even refuse, while the time of the call passes.
+const mute = "mute"
+
 func newWorld(t *testing.T) *world {
 	return &world{t: t, clock: &instant{Clock: enginetest.NewClock(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))}, secrets: map[string]string{},
 		names: map[string][]string{"api.example.com": {publicAddress}}, routes: map[string]string{}}
@@ -105,6 +108,8 @@ func (w *world) caller() *Caller {
 }
 
 func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var found []netip.Addr
 	for _, text := range w.names[host] {
 		found = append(found, netip.MustParseAddr(text))
@@ -118,9 +123,14 @@ func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 func (w *world) dial(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
 	w.mu.Lock()
 	w.dialled = append(w.dialled, a)
-	w.mu.Unlock()
 	to, ok := w.routes[a.String()]
-	if !ok {
+	w.mu.Unlock()
+	switch {
+	case to == mute:
+		w.clock.Advance(time.Minute)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case !ok:
 		to = "127.0.0.1:1" // nobody listens there
 	}
 	return new(net.Dialer).DialContext(ctx, "tcp", to)

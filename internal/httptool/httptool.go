@@ -47,7 +47,7 @@ type Caller struct {
 // maxHeader bounds the headers of an answer.
 const maxHeader = 64 << 10
 
-// New returns a caller. It holds no connection while no call is at hand.
+// New returns a caller. It holds no connection while no call is at hand, whatever the other end does.
 func New(o Options) *Caller {
 	if o.Secret == nil {
 		o.Secret = func(name string) (string, bool) { return os.LookupEnv(SecretVariable(name)) }

@@ -15,32 +15,56 @@ import (
 // mostShown is how much of an answer stands in a failure.
 const mostShown = 2000
 
-// outcome puts an attempt into words for the model, or asks a person if nobody can know what happened.
-func (e *execution) outcome(a attempt) core.Outcome {
+// unsettled says why nobody knows whether an attempt took effect; nothing if it was not sent, or refused.
+func (e *execution) unsettled(a attempt) string {
 	switch {
 	case a.answer == nil && !a.sent:
+		return ""
+	case a.answer == nil:
+		return e.silence(a.err)
+	case a.answer.refuses():
+		return ""
+	case a.answer.broken != nil:
+		return e.silence(a.answer.broken)
+	case a.answer.gateway():
+		return "what stands before the service answered " + a.answer.name()
+	}
+	return "the service answered " + a.answer.name()
+}
+
+// outcome puts the last attempt into words for the model, or asks a person if nobody can know what happened. Earlier is why nobody knows
+// what became of one before it: what the last one met with says nothing about that.
+func (e *execution) outcome(a attempt, earlier string) core.Outcome {
+	var forbidden forbiddenError
+	switch {
+	case a.answer == nil && !a.sent && earlier == "":
 		return notRun("%s %s", e.message.url.Host, e.unreached(a.err))
+	case a.answer == nil && !a.sent:
+		out := e.unanswered(earlier)
+		out.Text += fmt.Sprintf(" The request could not be sent again: %s %s.", e.message.url.Host, e.unreached(a.err))
+		return out
 	case a.answer == nil && errors.As(a.err, new(redirectError)):
 		return core.Outcome{Failed: true, Text: "The service was asked and answered with a redirect that is not followed: " + a.err.Error() + "."}
-	case a.answer == nil && errors.Is(a.err, errForbidden): // where a redirect led to
-		return core.Outcome{Failed: true, Text: "The service answered with a redirect that is not followed: " + errForbidden.Error() + "."}
+	case a.answer == nil && errors.As(a.err, &forbidden): // where a redirect led to
+		return core.Outcome{Failed: true, Text: "The service answered with a redirect that is not followed: " + forbidden.Error() + "."}
 	case a.answer == nil:
-		return e.unanswered(e.silence(a.err))
+		return e.unanswered(e.unsettled(a))
 	case a.answer.ok():
 		return e.success(a.answer)
-	case a.answer.gateway() && !e.repeatable:
-		return e.unanswered(fmt.Sprintf("what stands before the service answered %s", a.answer.name()))
+	case (a.answer.gateway() || !a.answer.final()) && !e.repeatable:
+		return e.unanswered(e.unsettled(a))
 	}
-	return e.failure(a.answer)
+	return e.failure(a.answer, earlier)
 }
 
 // unreached says why nothing could be sent, without what is only for the operator to know: addresses.
 func (e *execution) unreached(err error) string {
+	var forbidden forbiddenError
 	var unknown *net.DNSError
 	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, errForbidden):
-		return "cannot be called: " + err.Error()
+	case errors.As(err, &forbidden):
+		return "cannot be called: " + forbidden.Error()
 	case errors.Is(err, errSlow):
 		return fmt.Sprintf("could not be reached within %s", e.http.Limit())
 	case errors.As(err, &unknown) && unknown.IsNotFound:
@@ -101,7 +125,7 @@ func (e *execution) success(a *answer) core.Outcome {
 func headOf(a *answer) string {
 	text := ""
 	if a.media != "" {
-		text += ", type " + a.media
+		text += ", type " + brief(a.media)
 	}
 	if a.length >= 0 {
 		text += fmt.Sprintf(", %d bytes", a.length)
@@ -109,8 +133,8 @@ func headOf(a *answer) string {
 	return text
 }
 
-// failure shows the status and how the body begins.
-func (e *execution) failure(a *answer) core.Outcome {
+// failure shows the status and how the body begins, and says what is not known.
+func (e *execution) failure(a *answer, earlier string) core.Outcome {
 	out := "The service answered " + a.name()
 	text, _, ok := a.text(e.secrets)
 	if text = strings.TrimSpace(text); ok && text != "" {
@@ -121,8 +145,12 @@ func (e *execution) failure(a *answer) core.Outcome {
 	if a.redirects() {
 		out += " A redirect of a " + e.message.method + " is not followed."
 	}
-	if a.status >= 500 && a.status != 503 && !e.http.Safe() || a.redirects() && !e.http.Safe() {
-		out += " It is not known whether the call took effect."
+	switch {
+	case e.http.Safe():
+	case !a.refuses():
+		out += " The call may or may not have taken effect."
+	case earlier != "":
+		out += " It was sent before, and " + earlier + ": the call may or may not have taken effect."
 	}
 	return core.Outcome{Failed: true, Text: out}
 }

@@ -94,6 +94,7 @@ func TestADeployIsToldOfPrivateHostsThatNobodyAllows(t *testing.T) {
 		{"http://localhost:9000/x", nil, true}, {"http://localhost:9000/x", []string{"localhost:9000"}, false}, {"http://localhost/x", []string{"localhost:80"}, false},
 		{"http://localhost:9000/x", []string{"localhost:9001"}, true}, {"http://svc/x", []string{"10.0.0.0/8"}, false},
 		{"http://10.1.1.1/x", []string{"10.0.0.0/8"}, false}, {"http://11.1.1.1/x", []string{"10.0.0.0/8"}, true},
+		{"http://169.254.169.254/x", []string{"169.254.0.0/16"}, true}, {"http://169.254.169.254/x", []string{"169.254.169.254"}, false},
 		{"https://[::1]:9000/x", []string{"[::1]:9000"}, false}, {"https://[::1]/x", []string{"::1"}, false},
 	} {
 		w := newWorld(t)

@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,12 +40,9 @@ type attempt struct {
 func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 	clock := e.caller.o.Clock
 	e.ends = clock.Now().Add(e.http.Limit())
-	d := door{}
-	if e.http.AllowPrivate {
-		d.private = e.caller.o.Private
-	}
-	inside, stop := limited(through(ctx, d), clock, e.http.Limit())
+	inside, stop := limited(ctx, clock, e.http.Limit())
 	defer stop()
+	earlier := "" // why nobody knows whether an attempt before this one took effect
 	for try := 0; ; try++ {
 		a := e.send(inside)
 		if ctx.Err() != nil && (a.answer == nil || a.answer.broken != nil && e.repeatable) {
@@ -52,8 +50,9 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 		}
 		pause, again := e.again(a, try)
 		if !again || context.Cause(inside) != nil {
-			return e.outcome(a), nil
+			return e.outcome(a, earlier), nil
 		}
+		earlier = cmp.Or(e.unsettled(a), earlier)
 		if err := engine.Sleep(ctx, clock, pause); err != nil {
 			return core.Outcome{}, err
 		}
@@ -62,7 +61,7 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 
 // again says whether to send once more, and when. What may have arrived is sent again only if the tool may be repeated.
 func (e *execution) again(a attempt, try int) (pause time.Duration, again bool) {
-	if try >= e.http.Again() || errors.Is(a.err, errForbidden) || errors.As(a.err, new(redirectError)) {
+	if try >= e.http.Again() || errors.As(a.err, new(forbiddenError)) || errors.As(a.err, new(redirectError)) {
 		return 0, false
 	}
 	pause = e.backoff(try)
@@ -140,6 +139,9 @@ func (e *execution) home(u *url.URL) bool {
 }
 
 func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	ctx = through(ctx, e.door(ctx, at))
 	var sent atomic.Bool
 	// A connection that is there, its TLS included, is about to carry the request; nobody knows how far that got if it breaks.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
@@ -156,6 +158,15 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
 		a.broken = cause
 	}
 	return attempt{answer: a, sent: true}
+}
+
+// door is that of one request. Where it goes in the clear, no address but a private one is good enough for a secret.
+func (e *execution) door(ctx context.Context, at *url.URL) door {
+	d := door{request: ctx, clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
+	if e.http.AllowPrivate {
+		d.private = e.caller.o.Private
+	}
+	return d
 }
 
 // packed is the message as a request of its own, since a body is read only once.

@@ -85,10 +85,10 @@ func TestWhatIsNotRepeated(t *testing.T) {
 		answer     http.HandlerFunc
 		want       string
 	}{
-		{"what must not run twice, though the service is busy", pay, status(503), "The service answered 503 Service Unavailable."},
+		{"what must not run twice, though the service is busy", pay, status(503), "The service answered 503 Service Unavailable. The call may or may not have taken effect."},
 		{"what must not run twice, though there were too many", pay, status(429), "The service answered 429 Too Many Requests."},
 		{"a refusal", again, answering(422, `{"why": "too much"}`), `The service answered 422 Unprocessable Entity: {"why":"too much"}`},
-		{"a fault of the service", again, answering(500, "oops"), "The service answered 500 Internal Server Error: oops It is not known whether the call took effect."},
+		{"a fault of the service", again, answering(500, "oops"), "The service answered 500 Internal Server Error: oops The call may or may not have taken effect."},
 		{"what was not found", look, answering(404, "no such order"), "The service answered 404 Not Found: no such order"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,6 +111,10 @@ func TestWhatWasSentAndMustNotBeRepeatedIsAskedAbout(t *testing.T) {
 		{"no answer in time", never, "no answer came within 10s"},
 		{"the connection broke", func(*world) http.HandlerFunc { return cutOff }, "the connection broke before a whole answer came"},
 		{"a gateway waited in vain", func(*world) http.HandlerFunc { return status(504) }, "answered 504 Gateway Timeout"},
+		{"a gateway got nothing to read", func(*world) http.HandlerFunc { return status(520) }, "answered 520"},
+		{"a gateway could not connect in time", func(*world) http.HandlerFunc { return status(522) }, "answered 522"},
+		{"another gateway waited in vain", func(*world) http.HandlerFunc { return status(524) }, "answered 524"},
+		{"an answer that is none", func(*world) http.HandlerFunc { return status(101, "Connection", "Upgrade", "Upgrade", "x") }, "the service answered 101 Switching Protocols"},
 		{"a gateway got no answer", func(*world) http.HandlerFunc { return status(502) }, "answered 502 Bad Gateway"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -207,7 +211,7 @@ func TestRetriesAreAsManyAsTheFileSays(t *testing.T) {
 		w := newWorld(t)
 		w.serve(publicAddress+":443", status(503))
 		out := w.call(strings.Replace(again, "http: {", fmt.Sprintf("http: {retries: %d, ", retries), 1), `{"order":"1"}`)
-		if len(w.requests()) != want || out.Text != "The service answered 503 Service Unavailable." {
+		if len(w.requests()) != want || out.Text != "The service answered 503 Service Unavailable. The call may or may not have taken effect." {
 			t.Errorf("%d retries: outcome %+v after %d requests", retries, out, len(w.requests()))
 		}
 	}

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sentNames are the arguments that a request has a place for; all is true if whatever has none of its own goes into the body. A stored
+// text that cannot be read has no place: its calls fail.
+func (h HTTP) sentNames() (names []string, all bool) {
+	named, template := h.Payload()
+	if named == BodyJSON || named == BodyForm {
+		return nil, true
+	}
+	target, _ := h.Target()
+	headers, _ := h.HeaderFields()
+	texts := append(slices.Clone(target.Path), textsIn(decodeValue(template))...)
+	for _, f := range append(target.Query, headers...) {
+		texts = append(texts, f.Value)
+	}
+	for _, text := range texts {
+		for _, name := range text.Arguments() {
+			names = addName(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, false
+}
+
+// textsIn are the texts of a body.
+func textsIn(v any) (texts []Template) {
+	switch v := v.(type) {
+	case string:
+		text, _ := ReadTemplate(v)
+		return []Template{text}
+	case map[string]any:
+		for _, item := range v {
+			texts = append(texts, textsIn(item)...)
+		}
+	case []any:
+		for _, item := range v {
+			texts = append(texts, textsIn(item)...)
+		}
+	}
+	return texts
+}
+
+// checkSent refuses an argument that the request would leave out. Whoever approves is shown every argument, and takes what is shown for
+// what is sent. The error's text is for the model.
+func (h HTTP) checkSent(raw json.RawMessage) error {
+	names, all := h.sentNames()
+	if all {
+		return nil
+	}
+	var args map[string]json.RawMessage
+	if len(bytes.TrimSpace(raw)) > 0 && json.Unmarshal(raw, &args) != nil {
+		return fmt.Errorf("invalid arguments: expected a JSON object")
+	}
+	var unknown []string
+	for name := range args {
+		if !slices.Contains(names, name) {
+			unknown = append(unknown, fmt.Sprintf("%q", name))
+		}
+	}
+	if unknown == nil {
+		return nil
+	}
+	slices.Sort(unknown)
+	return fmt.Errorf("invalid arguments: unknown %s; %s", shorten(strings.Join(unknown, ", "), 500), takes(names))
+}
+
+// takes says which arguments there are.
+func takes(names []string) string {
+	if len(names) == 0 {
+		return "this tool takes none"
+	}
+	return `this tool takes only "` + strings.Join(names, `", "`) + `"`
+}

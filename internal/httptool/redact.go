@@ -1,0 +1,213 @@
+package httptool
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// redact puts the names of secrets in the place of their values, however a service spells them. A name that stands there already stays,
+// so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
+func (s secrets) redact(text string) string {
+	if len(s) == 0 {
+		return text
+	}
+	var out strings.Builder
+	for at := 0; at < len(text); {
+		name, end := s.seen(text, at)
+		switch word := s.word(text[at:]); {
+		case word != "":
+			out.WriteString(word)
+			at += len(word)
+		case end == at:
+			out.WriteByte(text[at])
+			at++
+		default:
+			out.WriteString("[secret " + name + "]")
+			at = s.through(text, at, end)
+		}
+	}
+	return out.String()
+}
+
+// word is the name of a secret in the place of its value, if text begins with one.
+func (s secrets) word(text string) string {
+	if strings.HasPrefix(text, "[secret ") {
+		for name := range s {
+			if word := "[secret " + name + "]"; strings.HasPrefix(text, word) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// seen is the longest value that stands at a place, and where it ends; at the place itself if there is none.
+func (s secrets) seen(text string, at int) (name string, end int) {
+	end = at
+	for key, value := range s {
+		if length, _ := spelled(text[at:], value); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, key)) > 0 {
+			name, end = key, at+length
+		}
+	}
+	return name, end
+}
+
+// through is the end of all values that overlap with the one from at to end.
+func (s secrets) through(text string, at, end int) int {
+	for at++; at < end; at++ {
+		_, further := s.seen(text, at)
+		end = max(end, further)
+	}
+	return end
+}
+
+// in says whether a value stands anywhere.
+func (s secrets) in(text string) bool {
+	for at := range len(text) {
+		if _, end := s.seen(text, at); end > at {
+			return true
+		}
+	}
+	return false
+}
+
+// cutEnd drops the end of a text that was cut off if a secret may begin there.
+func (s secrets) cutEnd(text string) string {
+	longest := 0
+	for value := range maps.Values(s) {
+		longest = max(longest, len(value))
+	}
+	for at := max(0, len(text)-longest*longestSpelling); at < len(text); at++ {
+		for value := range maps.Values(s) {
+			if _, open := spelled(text[at:], value); open {
+				return text[:at]
+			}
+		}
+	}
+	return text
+}
+
+// spelled is how many bytes at the beginning of text spell a value, each of its characters in whatever way; 0 if they do not. Open says
+// that text ends before the value does.
+func spelled(text, value string) (length int, open bool) {
+	if text[0] != value[0] && !strings.Contains(`\%&+`, text[:1]) {
+		return 0, false // as nearly everywhere
+	}
+	ends := []int{0}
+	for i := 0; i < len(value) && len(ends) > 0; i++ {
+		var next []int // several, as two backslashes may be one or two
+		for _, end := range ends {
+			lengths, cut := spellings(text[end:], value[i])
+			for _, n := range lengths {
+				if !slices.Contains(next, end+n) {
+					next = append(next, end+n)
+				}
+			}
+			open = open || cut
+		}
+		ends = next
+	}
+	if len(ends) == 0 {
+		return 0, open
+	}
+	return slices.Max(ends), open
+}
+
+// Escapes may be escaped again, by whoever puts one answer into another: so often at most.
+const (
+	mostBackslashes = 8
+	mostLevels      = 4
+	longestSpelling = 32
+)
+
+// spellings are the lengths of what spells a character at the beginning of text: itself, an escape of a URL, of JSON and most
+// languages, or of HTML. Open says that text ends within one.
+func spellings(text string, c byte) (lengths []int, open bool) {
+	if text == "" {
+		return nil, true
+	}
+	if text[0] == c || text[0] == '+' && c == ' ' {
+		lengths = append(lengths, 1)
+	}
+	var starts []int
+	var forms []string
+	switch text[0] {
+	case '%':
+		starts, open = levels(text, "25", mostLevels)
+		forms = escapedForms[c]
+	case '\\':
+		starts, open = levels(text, `\`, mostBackslashes)
+		forms = backslashedForms[c]
+	case '&':
+		starts, open = levels(text, "amp;", mostLevels)
+		forms = entityForms[c]
+	}
+	for _, start := range starts {
+		for _, form := range forms {
+			switch rest := text[start:]; {
+			case len(rest) >= len(form) && strings.EqualFold(rest[:len(form)], form):
+				lengths = append(lengths, start+len(form))
+			case len(rest) < len(form) && strings.EqualFold(rest, form[:len(rest)]):
+				open = true
+			}
+		}
+	}
+	return lengths, open
+}
+
+// levels are the places behind the first character of text and behind each repetition of more that follows it. Open says that text ends
+// within one.
+func levels(text, more string, most int) (starts []int, open bool) {
+	at := 1
+	for starts = []int{at}; len(starts) < most && strings.HasPrefix(text[at:], more); starts = append(starts, at) {
+		at += len(more)
+	}
+	return starts, len(text[at:]) < len(more) && strings.HasPrefix(more, text[at:])
+}
+
+// What stands for each character, made once.
+var (
+	escapedForms     = eachASCII(escaped)
+	backslashedForms = eachASCII(backslashed)
+	entityForms      = eachASCII(entities)
+)
+
+func eachASCII(forms func(byte) []string) (all [128][]string) {
+	for c := range all {
+		all[c] = forms(byte(c))
+	}
+	return all
+}
+
+// escaped is what stands for a character behind a percent sign. A blank may have become a plus before.
+func escaped(c byte) []string {
+	if c == ' ' {
+		return []string{"20", "2b"}
+	}
+	return []string{fmt.Sprintf("%02x", c)}
+}
+
+// backslashed is what stands for a character behind a backslash. A letter behind one is another character.
+func backslashed(c byte) []string {
+	forms := []string{fmt.Sprintf("u%04x", c), fmt.Sprintf("x%02x", c), fmt.Sprintf("u{%x}", c)}
+	if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+		forms = append(forms, string(c))
+	}
+	return forms
+}
+
+// entities is what stands for a character behind an ampersand.
+func entities(c byte) []string {
+	forms := []string{fmt.Sprintf("#%d;", c), fmt.Sprintf("#%03d;", c), fmt.Sprintf("#x%x;", c), fmt.Sprintf("#x%04x;", c)}
+	if name := entityNames[c]; name != "" {
+		forms = append(forms, name+";")
+	}
+	return forms
+}
+
+var entityNames = map[byte]string{'!': "excl", '"': "quot", '#': "num", '$': "dollar", '%': "percnt", '&': "amp", '\'': "apos", '(': "lpar", ')': "rpar",
+	'*': "ast", '+': "plus", ',': "comma", '.': "period", '/': "sol", ':': "colon", ';': "semi", '<': "lt", '=': "equals", '>': "gt", '?': "quest", '@': "commat",
+	'[': "lsqb", '\\': "bsol", ']': "rsqb", '^': "Hat", '_': "lowbar", '`': "grave", '{': "lcub", '|': "vert", '}': "rcub"}
