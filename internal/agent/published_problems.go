@@ -49,11 +49,37 @@ func Problems(file string, err error) []Problem {
 // NewProblem splits a message of this project's form, "what is wrong; what to do", and puts the nearest known name first where the
 // message lists what there is.
 func NewProblem(file string, line int, message string) Problem {
-	what, fix, _ := strings.Cut(message, "; ")
+	what, fix := divided(message)
 	if name := nearest(message); name != "" {
 		fix = strings.TrimSuffix(fmt.Sprintf("did you mean %q? %s", name, fix), " ")
 	}
 	return Problem{file, line, what, fix}
+}
+
+// divided cuts a message at its first "; " that is neither in parentheses nor in quotes: there it belongs to what is told. If a parenthesis
+// or a quote has no end, the first "; " of all counts.
+func divided(message string) (what, fix string) {
+	deep, quoted := 0, false
+	for i := 0; i < len(message); i++ {
+		switch c := message[i]; {
+		case quoted && c == '\\':
+			i++ // what is quoted is escaped
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			deep++
+		case c == ')':
+			deep = max(deep-1, 0)
+		case deep == 0 && strings.HasPrefix(message[i:], "; "):
+			return message[:i], message[i+len("; "):]
+		}
+	}
+	if quoted || deep > 0 {
+		what, fix, _ = strings.Cut(message, "; ")
+		return what, fix
+	}
+	return message, ""
 }
 
 var (

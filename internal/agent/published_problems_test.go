@@ -23,7 +23,12 @@ func TestAProblemSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			Fix: `did you mean "at_most_once"? it is one of at_least_once, at_most_once`},
 		`this program has no hook "desk.onc"; name one it has (desk.once, x), or build one`: {Text: `this program has no hook "desk.onc"`,
 			Fix: `did you mean "desk.once"? name one it has (desk.once, x), or build one`},
-		`tool "got" needs exactly one of go and recorded`: {Text: `tool "got" needs exactly one of go and recorded`},
+		`instructions is an alias (they are not read; write the value out)`:   {Text: `instructions is an alias (they are not read; write the value out)`},
+		`a is an alias (not read; nor merged); write it out (once; or twice)`: {Text: `a is an alias (not read; nor merged)`, Fix: `write it out (once; or twice)`},
+		`there is no tool "a; \"b; c"; name one it has (x)`:                   {Text: `there is no tool "a; \"b; c"`, Fix: `name one it has (x)`},
+		`a smile :) is no key; remove it`:                                     {Text: `a smile :) is no key`, Fix: `remove it`},
+		`"( is no key; remove it`:                                             {Text: `"( is no key`, Fix: `remove it`},
+		`tool "got" needs exactly one of go and recorded`:                     {Text: `tool "got" needs exactly one of go and recorded`},
 	} {
 		want.File, want.Line = "a.yaml", 7
 		if diff := cmp.Diff(want, agent.NewProblem("a.yaml", 7, message)); diff != "" {

@@ -26,14 +26,38 @@ func (a *app) address() string {
 // connect makes the client for the server that flags and environment name. It sends nothing.
 func (a *app) connect() (*client.Client, error) {
 	addr := a.address()
-	if u, err := url.Parse(addr); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef("%q is not the address of a server; it looks like %s", addr, defaultURL)
+	if err := oneAddress(addr); err != nil {
+		return nil, err
 	}
 	token, err := a.token()
 	if err != nil {
 		return nil, err
 	}
 	return client.New(addr, token, &http.Client{}), nil
+}
+
+// oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query, which may be as secret.
+func oneAddress(addr string) error {
+	u, err := url.Parse(addr)
+	switch {
+	case strings.ContainsAny(addr, "?#"):
+		return usagef("the address of a server has no query and no fragment; leave out what begins with ? or #, so that it looks like %s", defaultURL)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return usagef("%q is not the address of a server; it looks like %s", shownAddress(addr), defaultURL)
+	case strings.Contains(u.EscapedPath(), "@"):
+		return usagef("the address of a server has no @ in its path; in a password write / as %%2F, in a path write @ as %%40")
+	}
+	return nil
+}
+
+// shownAddress is an address without the name and password in it.
+func shownAddress(addr string) string {
+	u, err := url.Parse(addr)
+	if err == nil && u.Host != "" && u.User != nil {
+		u.User = nil
+		return u.String()
+	}
+	return addr[strings.LastIndex(addr, "@")+1:] // what is before an @ may be meant as a password, wherever it stands
 }
 
 func (a *app) token() (string, error) {

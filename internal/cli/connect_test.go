@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,4 +71,98 @@ func TestBlanksAroundATokenAreNotSent(t *testing.T) {
 	if got := strings.Join(*sent, "|"); got != "Bearer "+goodToken+"|Bearer "+goodToken+"|" {
 		t.Errorf("sent %s", got)
 	}
+}
+
+func TestAKeyThatCannotBeSentIsWrongUsage(t *testing.T) {
+	verbs := [][]string{{"run", "desk", "hi"}, {"messages", "thr_x7", "hi"}, {"interrupt", runID}, {"retry", runID}}
+	for _, there := range []bool{true, false} {
+		for key, says := range map[string]string{"k\x1b": `control character in it ('\x1b')`, "k\n": `control character in it ('\n')`, " k ": "begins or ends with a blank",
+			"k\u00e9": `not ASCII ('\u00e9')`} {
+			for _, verb := range verbs {
+				var s *server
+				if there {
+					s = newServer(t, map[string]http.HandlerFunc{})
+				}
+				out := dormouse(t, s, append(slices.Clone(verb), "--key", key)...)
+				out.wantExit(t, cli.ExitUsage)
+				contains(t, out.stderr, "--key ", says, "such as ticket-4711; nothing was sent")
+				if there && len(s.seen) > 0 {
+					t.Errorf("%q: sent %+v", key, s.seen)
+				}
+			}
+		}
+	}
+}
+
+func TestThePasswordOfAnAddressIsNeverShown(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", pending("sus_1_a"))),
+		"POST /v1/runs/" + runID + "/interrupt": answer(202, run("running"))})
+	with := func(address string) string { return strings.Replace(address, "://", "://anna:secret@", 1) }
+	for _, tt := range []struct {
+		url  string
+		args []string
+		exit int
+		says string
+	}{
+		{with(s.url), []string{"runs", runID}, cli.ExitOK, "--approve"},
+		{with(s.url), []string{"runs", runID}, cli.ExitOK, "decide " + runID + " sus_1_a --url " + s.url + " --approve"},
+		{with(s.url), []string{"interrupt", runID}, cli.ExitOK, "dormouse resume " + runID + " --url " + s.url + "\n"},
+		{with("http://127.0.0.1:1"), []string{"runs"}, cli.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
+		{with("http://127.0.0.1:1"), []string{"watch", runID}, cli.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
+		{with("http://127.0.0.1:1"), []string{"approvals", "-i"}, cli.ExitUsage, "dormouse approvals --url http://127.0.0.1:1,"},
+		{with("http://127.0.0.1:1?x=1"), []string{"runs"}, cli.ExitUsage, "no query"},
+		{with("http://127.0.0.1:wrong"), []string{"runs"}, cli.ExitUsage, `"127.0.0.1:wrong" is not the address`},
+		{with("ftp://127.0.0.1"), []string{"runs"}, cli.ExitUsage, `"ftp://127.0.0.1" is not the address`},
+		{"anna:secret@host", []string{"runs"}, cli.ExitUsage, `"host" is not the address`},
+		{"http://anna:%zzsecret@host", []string{"runs"}, cli.ExitUsage, `"host" is not the address`},
+		{"http://anna:1/secret@host", []string{"runs"}, cli.ExitUsage, "has no @ in its path"},
+		{"http://anna:1?secret@host", []string{"runs"}, cli.ExitUsage, "no query"},
+		{"http://anna:1#secret@host", []string{"runs"}, cli.ExitUsage, "no query"},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			args := append(slices.Clone(tt.args), "--url", tt.url)
+			says := tt.says
+			if asJSON {
+				args, says = append(args, "--json"), ""
+			}
+			out := dormouse(t, nil, args...)
+			out.wantExit(t, tt.exit)
+			said := out.stdout + out.stderr
+			contains(t, said, says)
+			if strings.Contains(said, "secret") || strings.Contains(said, "anna") {
+				t.Errorf("%v says %s", args, said)
+			}
+		}
+	}
+}
+
+func TestAnAddressHasNoQueryAndNoFragment(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{}})})
+	for _, behind := range []string{"?x=1", "?", "/?x=1", "#frag", "#", "/base?x#y"} {
+		out := dormouse(t, nil, "runs", "--url", s.url+behind)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, "no query and no fragment")
+		dormouseWith(t, &server{url: s.url + behind}, "", nil, "runs").wantExit(t, cli.ExitUsage)
+	}
+	if len(s.seen) > 0 {
+		t.Errorf("sent %+v", s.seen)
+	}
+	dormouse(t, nil, "runs", "--url", s.url+"/").wantExit(t, cli.ExitOK)
+}
+
+func TestNamesInCommandsToCopyAreQuotedForAShell(t *testing.T) {
+	emptyFolder(t)
+	queued := offline(t.Context(), message("a"), "enqueue", "-", "--data", "my data")
+	queued.want(t, cli.ExitOK)
+	contains(t, queued.stdout, "dormouse dev --data 'my data'\n")
+
+	put(t, "my tokens", "")
+	gone := dormouse(t, nil, "tokens", "remove", "ci", "--file", "my tokens")
+	gone.wantExit(t, cli.ExitUsage)
+	contains(t, gone.stderr, "dormouse tokens list --file 'my tokens'\n")
+
+	s := newServer(t, map[string]http.HandlerFunc{"POST /a;b/v1/runs/" + runID + "/interrupt": answer(202, run("running"))})
+	paused := dormouse(t, nil, "interrupt", runID, "--url", s.url+"/a;b")
+	paused.wantExit(t, cli.ExitOK)
+	contains(t, paused.stdout, "dormouse resume "+runID+" --url '"+s.url+"/a;b'\n")
 }

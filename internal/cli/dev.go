@@ -54,7 +54,7 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
-	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages and retries that each tenant may send, over time; 0 is no limit")
+	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
 	privateFlag(cmd, &private)
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // intakeFlags are what the command was given.
@@ -148,7 +149,7 @@ func (e *enqueuing) tell() error {
 			return err
 		}
 	} else if err := e.app.printf("%d in the intake queue of %s; a server on it starts them: dormouse dev --data %s\n",
-		e.stored, e.flags.data, e.flags.data); err != nil {
+		e.stored, e.flags.data, scaffold.ShellWord(e.flags.data)); err != nil {
 		return err
 	}
 	if e.bad > 0 {

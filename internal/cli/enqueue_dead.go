@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -132,7 +133,7 @@ func (a *app) printIntake(r intakeReport, f intakeFlags) error {
 // again are the flags that a command for the same messages needs.
 func (f intakeFlags) again() (flags string) {
 	if f.data != ".dormouse" {
-		flags += " --data " + f.data
+		flags += " --data " + scaffold.ShellWord(f.data)
 	}
 	if f.tenant != access.Tenant {
 		flags += " --tenant " + f.tenant

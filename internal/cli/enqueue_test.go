@@ -156,12 +156,12 @@ func TestEnqueueThatIsInterruptedStoresNothingBeforeAllLinesAreRead(t *testing.T
 }
 
 func TestDeadLettersAreShownRetriedAndForgotten(t *testing.T) {
-	data, agents := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	data, agents := filepath.Join(t.TempDir(), "my data"), t.TempDir()
 	offline(t.Context(), message("a"), "enqueue", "-", "--data", data).want(t, cli.ExitOK)
 	served := serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 })
 	served.want(t, cli.ExitOK)
 	show := []string{"enqueue", "--dead", "--data", data}
-	offline(t.Context(), "", show...).want(t, cli.ExitOK, "agent_not_found", "there is no such agent", "--retry-dead --data "+data)
+	offline(t.Context(), "", show...).want(t, cli.ExitOK, "agent_not_found", "there is no such agent", "--retry-dead --data '"+data+"'\n")
 
 	text := "name: desk\nmodel: {provider: scripted, turns: [{say: Done.}]}\n"
 	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(text), 0o600); err != nil {

@@ -64,6 +64,7 @@ func usagef(format string, args ...any) error {
 func (a *app) failure(err error) *failure {
 	var known *failure
 	var problem *client.Error
+	var key *client.KeyError
 	var transport *url.Error // not net.Error, which the errors of files are, too
 	switch {
 	case errors.As(err, &known):
@@ -74,9 +75,11 @@ func (a *app) failure(err error) *failure {
 		return &failure{ExitFailed, "interrupted", "interrupted"}
 	case errors.As(err, &problem):
 		return refused(problem)
+	case errors.As(err, &key):
+		return &failure{ExitUsage, "usage", "--key " + key.Why + "; a key is letters, digits and signs of ASCII, such as ticket-4711; nothing was sent"}
 	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{ExitUnreachable, "unreachable",
-			fmt.Sprintf("no server answers at %s; start one with: dormouse dev", a.address())}
+			fmt.Sprintf("no server answers at %s; start one with: dormouse dev", shownAddress(a.address()))}
 	}
 	return &failure{ExitFailed, "failed", err.Error()}
 }

@@ -29,6 +29,10 @@ func TestMistakesAreToldInWordsThatHelp(t *testing.T) {
 	}{
 		"a verb that is misspelt":       {nil, []string{"wacth", "run_1"}, cli.ExitUsage, `unknown command "wacth" for "dormouse"; did you mean: watch; see: dormouse help`},
 		"a verb below one":              {nil, []string{"runs", "cancl", runID}, cli.ExitUsage, "did you mean: dormouse runs cancel"},
+		"no verb of a group":            {nil, []string{"agents", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, diff, schema, test`},
+		"a verb of a group, misspelt":   {nil, []string{"agents", "chek", "x"}, cli.ExitUsage, "did you mean: dormouse agents check"},
+		"no verb of tokens":             {nil, []string{"tokens", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse tokens"; it has: add, list, remove`},
+		"a verb of tokens, misspelt":    {nil, []string{"tokens", "lst"}, cli.ExitUsage, "did you mean: dormouse tokens list"},
 		"help for a verb misspelt":      {nil, []string{"help", "decde"}, cli.ExitUsage, "did you mean: dormouse decide"},
 		"a seed below zero":             {nil, []string{"replay", "--generate", "1", "--seed", "-1"}, cli.ExitUsage, `--seed takes a whole number from 0, not "-1"`},
 		"a number that is none":         {nil, []string{"runs", "--limit", "many"}, cli.ExitUsage, `--limit takes a whole number, not "many"`},
@@ -134,5 +138,22 @@ func TestTortureSaysHowItIsRepeated(t *testing.T) {
 	exit, stdout, stderr := said(t, "torture", "--url", s.url, "--agent", "asks", "--for", "100ms", "--callers", "2", "--seed", "7")
 	if exit != cli.ExitOK || !strings.HasSuffix(stdout, "--seed 7\n") {
 		t.Errorf("exit %d, %q, %q", exit, stdout, stderr)
+	}
+}
+
+func TestAWordBelowAGroupThatIsNoVerbIsWrongUsage(t *testing.T) {
+	for _, group := range []string{"agents", "tokens", "completion"} {
+		for _, args := range [][]string{{group, "nope"}, {group, "nope", "--json"}, {"--json", group, "nope"}} {
+			out := dormouse(t, nil, args...)
+			out.wantExit(t, cli.ExitUsage)
+			if out.stdout != "" || out.stderr == "" {
+				t.Errorf("%v prints %q, says %q", args, out.stdout, out.stderr)
+			}
+		}
+	}
+	for _, group := range []string{"agents", "tokens"} {
+		out := dormouse(t, nil, group)
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "dormouse "+group+" [command]")
 	}
 }

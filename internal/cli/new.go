@@ -27,6 +27,9 @@ Nothing is overwritten: a file that is there already is named, and then none is 
   dormouse new my-desk --dir work/agents`,
 		Args: takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if clean(dir) != dir {
+				return usagef("--dir has a character in it that does not show (%s), so that no command could be copied; take another name", clean(dir))
+			}
 			return a.writeAgent(filepath.Clean(dir), args[0])
 		},
 	}
@@ -97,12 +100,9 @@ func (a *app) printNew(dir string, n novelty) error {
 	}
 	for _, file := range n.Kept {
 		kind := strings.TrimSuffix(filepath.Base(file), ".json")
-		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: dormouse agents schema %s > %s\n", file, kind, file)
+		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: dormouse agents schema %s > %s\n", file, kind, scaffold.ShellWord(file))
 	}
-	argument, option := "", ""
-	if dir != scaffold.Usual {
-		argument, option = " "+dir, " --agents "+dir
-	}
+	argument, option := scaffold.Naming(dir)
 	fmt.Fprintf(&b, `
 Next:
   dormouse agents check%s

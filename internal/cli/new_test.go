@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +101,61 @@ func TestTheNextCommandsThatNewPrintsFindTheDirectory(t *testing.T) {
 	}
 	url := devHere(t, strings.Fields(dev[1])...)
 	here(t, url, "run", "my-desk", "Refund order A-1", "--wait").wantExit(t, cli.ExitOK)
+}
+
+// words are what a shell makes of the end of a command.
+func words(t *testing.T, text string) []string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `printf '%s\000' `+text).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+func TestTheNextCommandsCanBeCopiedWhateverTheDirectoryIsCalled(t *testing.T) {
+	for _, dir := range []string{"a b", "it's $HOME", "-all", "\u00fcber"} {
+		emptyFolder(t)
+		made := here(t, "", "new", "my-desk", "--dir="+dir)
+		made.wantExit(t, cli.ExitOK)
+		text, err := os.ReadFile(filepath.Join(dir, "my-desk.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := regexp.MustCompile(`(?m)  dormouse (agents .*)$`).FindAllStringSubmatch(made.stdout+string(text), -1)
+		if len(commands) != 4 {
+			t.Errorf("%q: it names %q", dir, commands)
+		}
+		for _, command := range commands {
+			here(t, "", words(t, command[1])...).wantExit(t, cli.ExitOK)
+		}
+		dev := regexp.MustCompile(`(?m)^  dormouse dev (.*)$`).FindStringSubmatch(made.stdout)
+		if dev == nil || words(t, dev[1])[0] != "--agents" || filepath.Clean(words(t, dev[1])[1]) != dir {
+			t.Errorf("%q: served with %q", dir, dev)
+		}
+	}
+}
+
+func TestNewTakesNoDirectoryThatCannotBeCopied(t *testing.T) {
+	folder := emptyFolder(t)
+	refused := here(t, "", "new", "my-desk", "--dir", "a\nb")
+	refused.wantExit(t, cli.ExitUsage)
+	contains(t, refused.stderr, `does not show (a\nb)`)
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+}
+
+func TestNewLeavesNothingWhereAFileIsInThePlaceOfADirectory(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/schemas", "mine")
+	before := tree(t)
+	refused := here(t, "", "new", "my-desk", "--json")
+	refused.wantExit(t, cli.ExitFailed)
+	contains(t, refused.stderr, `"in_the_way"`, "agents/schemas is there already, and must be a directory; move it away")
+	if left := tree(t); !slices.Equal(left, before) {
+		t.Errorf("the folder has %v, and had %v", left, before)
+	}
 }
 
 func TestNewOverwritesNothing(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/visible"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -85,10 +86,10 @@ func (a *app) printRun(run wire.Run) error {
 	return a.table(rows)
 }
 
-// command is a command line for the person to copy, which reaches the same server as this one.
+// command is a command line for the person to copy, which reaches the same server as this one. A password in the address is left out.
 func (a *app) command(words string) string {
 	if a.url != "" {
-		words += " --url " + a.url
+		words += " --url " + scaffold.ShellWord(shownAddress(a.url))
 	}
 	return "dormouse " + words
 }

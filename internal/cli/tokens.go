@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // tokensFile is where the verbs look if no file is named.
@@ -30,7 +31,7 @@ Roles:
 		Example: `  dormouse tokens add ci --roles start,read
   dormouse tokens list
   dormouse tokens remove ci`,
-		Args: takes(0, 0),
+		Args: noVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.tokensAddCommand(), a.tokensListCommand(), a.tokensRemoveCommand())
@@ -141,7 +142,7 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return updateTokens(file, false, func(text string, keys access.Keys) (string, error) {
 				if !has(keys, args[0]) {
-					return "", usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], file)
+					return "", usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], scaffold.ShellWord(file))
 				}
 				return withoutToken(text, args[0]), nil
 			})

@@ -55,7 +55,7 @@ func get[T any](ctx context.Context, c *Client, path string, q url.Values) (T, e
 func (c *Client) StartRun(ctx context.Context, req wire.StartRequest, key string) (wire.Run, error) {
 	var run wire.Run
 	err := c.do(ctx, request{method: http.MethodPost, path: "/v1/runs", body: req,
-		header: map[string]string{"Idempotency-Key": key}}, &run)
+		header: map[string]string{keyHeader: key}}, &run)
 	return run, err
 }
 
@@ -98,7 +98,7 @@ func (c *Client) Cancel(ctx context.Context, run string) error {
 // Interrupt asks a run to pause after its next commit. With a key the request may be sent again, also after the run was resumed.
 func (c *Client) Interrupt(ctx context.Context, run, key string) (wire.Run, error) {
 	var paused wire.Run
-	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/interrupt"), header: map[string]string{"Idempotency-Key": key}}, &paused)
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/interrupt"), header: map[string]string{keyHeader: key}}, &paused)
 	return paused, err
 }
 
@@ -113,7 +113,7 @@ func (c *Client) Resume(ctx context.Context, run string, req wire.ResumeRequest)
 // both times, it returns the same run.
 func (c *Client) Retry(ctx context.Context, run, key string) (wire.Run, error) {
 	var again wire.Run
-	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/retry"), header: map[string]string{"Idempotency-Key": key}}, &again)
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/retry"), header: map[string]string{keyHeader: key}}, &again)
 	return again, err
 }
 
@@ -160,7 +160,7 @@ func (c *Client) MessagePage(ctx context.Context, thread string, l List) (wire.P
 func (c *Client) SendMessage(ctx context.Context, thread string, req wire.MessageRequest, key string) (wire.Run, error) {
 	var run wire.Run
 	err := c.do(ctx, request{method: http.MethodPost, path: threadPath(thread, "/messages"), body: req,
-		header: map[string]string{"Idempotency-Key": key}}, &run)
+		header: map[string]string{keyHeader: key}}, &run)
 	return run, err
 }
 

@@ -24,17 +24,24 @@ const maxAnswer = 64 << 20
 // Client talks to one server. It is safe for concurrent use.
 type Client struct {
 	base  string
+	user  *url.Userinfo // of the address; it is kept out of base, which errors repeat
 	token string
 	http  *http.Client
 }
 
 // New makes a client for the server at baseURL. An empty token sends none; a nil h is [http.DefaultClient]. A request that
-// asks to be held needs a client whose timeout is longer.
+// asks to be held needs a client whose timeout is longer. A name and password in baseURL are sent, as basic authorization, where there
+// is no token; no error repeats them.
 func New(baseURL, token string, h *http.Client) *Client {
 	if h == nil {
 		h = http.DefaultClient
 	}
-	return &Client{base: strings.TrimSuffix(baseURL, "/"), token: token, http: h}
+	var user *url.Userinfo
+	if u, err := url.Parse(baseURL); err == nil && u.User != nil {
+		user, u.User = u.User, nil
+		baseURL = u.String()
+	}
+	return &Client{base: strings.TrimSuffix(baseURL, "/"), user: user, token: token, http: h}
 }
 
 // Error is a refusal by the server. Its Status is that of HTTP.
@@ -102,6 +109,9 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 		}
 		body = bytes.NewReader(raw)
 	}
+	if err := checkKey(r.header[keyHeader]); err != nil {
+		return nil, err
+	}
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
@@ -114,15 +124,23 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	c.authorize(req)
 	for name, value := range r.header {
 		if value != "" {
 			req.Header.Set(name, value)
 		}
 	}
 	return req, nil
+}
+
+func (c *Client) authorize(req *http.Request) {
+	switch {
+	case c.token != "":
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	case c.user != nil:
+		password, _ := c.user.Password()
+		req.SetBasicAuth(c.user.Username(), password)
+	}
 }
 
 // refusal reads a problem document; of an answer that is none, by a proxy perhaps, only the status is kept.

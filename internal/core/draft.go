@@ -47,6 +47,7 @@ func (d *draft) commit() Plan {
 
 // write stamps the draft.
 func (d *draft) write(c Commit) *Commit {
+	d.rememberOrphans()
 	w := NewStamp(d.h.Epoch, d.v.Put)
 	if len(d.seg.Messages) > 0 || len(d.seg.Events) > 0 {
 		d.seg.Seq, d.seg.W, d.seg.Prev = d.seq(), w, d.h.Seg
@@ -56,13 +57,33 @@ func (d *draft) write(c Commit) *Commit {
 	d.h.Rev++
 	d.h.CID = w
 	d.h.Schema = SchemaVersion
-	d.h.Tries = 0
+	d.h.Tries, d.h.Kept = 0, d.h.Lease != 0
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	d.h.Deadline = d.deadline()
 	c.Head, c.Drained, c.State, c.Round, c.Fired = d.h, d.drained, d.state, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
 	return &c
+}
+
+// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes the run this owner's: their bodies may be
+// run by another one still.
+//
+//	owner 1: body ──✗ lost     owner 2: interrupt ── commit, waits     owner 3: body, and is told
+func (d *draft) rememberOrphans() {
+	if !d.v.Orphaned {
+		return
+	}
+	for id, before := range d.v.Head.Calls {
+		if now, there := d.h.Calls[id]; there && before.runnable() && now.runnable() {
+			d.change(id, func(c *Call) { c.Again = true })
+		}
+	}
+}
+
+// runnable says whether the next thing that happens to the call may be its body.
+func (c Call) runnable() bool {
+	return c.Status == CallNew || c.Status == CallRunning || c.Status == CallResuming
 }
 
 // waiting counts the suspended calls a message does not answer, and keeps the key under which the run is listed for approval.

@@ -122,6 +122,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	d.change(call.ID, func(c *Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
 		c.Attempt++
+		c.Again = false
 		own := c.Asked == "" // the body's question; its answer is kept over whatever is asked before it runs again
 		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.Passed == "") {
 			c.Passed = rec.Suspension

@@ -36,6 +36,7 @@ type Head struct {
 	Lease int64  `json:"lease,omitempty"` // when the claim ends; 0 means nobody holds one
 	Claim string `json:"claim,omitempty"` // who claimed last; stays after a release
 	Tries int    `json:"tries,omitempty"` // claims since the last commit
+	Kept  bool   `json:"kept,omitempty"`  // the last commit did not give the claim up
 
 	Status    RunStatus       `json:"st"`
 	Calls     map[string]Call `json:"calls,omitempty"` // of the current round
@@ -104,6 +105,9 @@ type Budget struct {
 	Yields      int      `json:"yl,omitempty"`  // turns that were dropped for others
 }
 
+// Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at hand then may have begun.
+func (h Head) Orphaned() bool { return h.Kept || h.Tries > 1 }
+
 // upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so one answers whatever is asked.
 func (h *Head) upgrade() {
 	if h.Schema >= 2 {
@@ -158,6 +162,7 @@ type Call struct {
 	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted
 	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
 	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
+	Again    bool       `json:"ag,omitempty"`   // its body may have begun, in this attempt, in a process that was lost
 	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
 }
 

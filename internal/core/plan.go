@@ -25,6 +25,9 @@ type View struct {
 	// TimeUp: too little of the activation is left to begin a body or a model call, and the next one will have more.
 	TimeUp bool
 
+	// Orphaned: nothing was committed since the run was taken over from an owner that was lost, see [Head.Orphaned].
+	Orphaned bool
+
 	// Asked: this activation has called the model; it does not call it twice.
 	Asked bool
 
@@ -119,6 +122,7 @@ type BodyRun struct {
 	AtMostOnce bool
 	Resume     *Resume // the decision, in the mode that passes it on
 	State      State   // as the body sees it
+	Again      bool    // it may have begun before, in a process that was lost; never so if it is AtMostOnce
 }
 
 // RetryDue is how long after a write the sweep looks, in case the wake-up was lost.

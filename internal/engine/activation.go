@@ -20,7 +20,7 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, view: core.View{Head: head, Limits: e.o.Limits, Notify: e.o.Notifier != nil,
+	return &activation{e: e, view: core.View{Head: head, Orphaned: head.Orphaned(), Limits: e.o.Limits, Notify: e.o.Notifier != nil,
 		Fresh: func() string { return e.o.Random.Text(16) }}}
 }
 

@@ -158,6 +158,9 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	plain.finish()
 	plain.wantConversation(storyEnd...)
 	plain.wantRun(core.RunDone, core.NaturalEnd)
+	if plain.again != 0 {
+		t.Errorf("%d bodies were told that they may have begun before, and none had", plain.again)
+	}
 	if counting.n < 10 {
 		t.Fatalf("only %d operations", counting.n)
 	}

@@ -117,7 +117,8 @@ func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome
 		return func(context.Context) (core.Outcome, error) { return core.Outcome{Failed: true, Text: text}, nil }, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
-		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), AtMostOnce: run.AtMostOnce}
+		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), AtMostOnce: run.AtMostOnce,
+		Again: run.Again}
 	// The last look at the clock before something that no store can take back. A process that was frozen between its intent and
 	// here finds its lease over, and the next owner has asked a person meanwhile.
 	if run.AtMostOnce && a.timeLeft() <= 0 {

@@ -188,6 +188,7 @@ type ToolRequest struct {
 	Resume              *core.Resume // the decision, in the mode that passes it on
 	State               *Pad         // shared with the other tools and the hooks of the run
 	AtMostOnce          bool         // what may have taken effect must not be done again, within this execution neither
+	Again               bool         // an execution in a process that was lost may have begun before this one, with the same key
 }
 
 // Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.

@@ -37,6 +37,7 @@ type rig struct {
 	mu       sync.Mutex // of what bodies that run side by side write
 	ran      []string   // "tool(arguments)" of every body, in order
 	keys     []string   // and their idempotency keys
+	again    int        // how many of them were told that they may have begun before
 	notified []engine.Notice
 	thread   string
 
@@ -207,6 +208,12 @@ type rigTool struct {
 func (t rigTool) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	t.r.mu.Lock()
 	t.r.ran = append(t.r.ran, req.Call.Name+string(req.Call.Arguments))
+	if slices.Contains(t.r.keys, req.Key) && !req.Again {
+		t.r.t.Errorf("a body runs again under %s, and is not told so", req.Key)
+	}
+	if req.Again {
+		t.r.again++
+	}
 	t.r.keys = append(t.r.keys, req.Key)
 	t.r.mu.Unlock()
 	return t.rule.body(ctx, req)

@@ -132,6 +132,25 @@ func TestWhatOnlyReadsHasNoEffectToSpeakOf(t *testing.T) {
 	}
 }
 
+// TestARepeatForALostProcessSpeaksForItselfAlone: what the process before did is not known here.
+func TestARepeatForALostProcessSpeaksForItselfAlone(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{"refused": nil, "404": status(404), "500": status(500)} {
+		for text, doubts := range map[string]bool{again: true, look: false} {
+			w := newWorld(t)
+			if answer != nil {
+				w.serve(publicAddress+":443", answer)
+			}
+			tool, _ := readTool(t, text)
+			req := requestFor(`{"order":"1"}`)
+			req.Again = true
+			out, err := w.caller().Tool(tool).Run(t.Context(), req)
+			if err != nil || !out.Failed || strings.Contains(out.Text, "the process that had the call before was lost, and may have sent it") != doubts {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+		}
+	}
+}
+
 func TestASuccessSettlesWhatCameBefore(t *testing.T) {
 	for _, first := range openEnds {
 		w := newWorld(t)

@@ -129,6 +129,17 @@ func (r *request) placed() map[string]bool {
 
 // Run implements [engine.Tool]. Nothing it returns holds the value of a secret.
 func (r *request) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	out, err := r.execute(ctx, req)
+	if err == nil && out.Failed && req.Again && !r.http.Safe() {
+		out.Text += lostBefore
+	}
+	return out, err
+}
+
+// lostBefore follows whatever a repeat met with: it says nothing of what the lost process did.
+const lostBefore = " This is of the repeat alone: the process that had the call before was lost, and may have sent it. The call may or may not have taken effect."
+
+func (r *request) execute(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	if r.unreadable != nil {
 		return notRun("its request cannot be made: %v", r.unreadable), nil
 	}

@@ -31,10 +31,7 @@ const Usual = "agents"
 // Agent are the files of an agent called name in the directory dir. The files refer to schemas under the names agent.json, script.json and test.json; those are written with them.
 func Agent(dir, name string, schemas map[string][]byte) ([]File, error) {
 	var out []File
-	argument, option := "", ""
-	if dir != Usual {
-		argument, option = " "+dir, " --agents "+dir
-	}
+	argument, option := Naming(dir)
 	fill := strings.NewReplacer("@NAME@", name, "@DIR@", argument, "@AGENTS@", option)
 	for _, from := range []struct{ template, path string }{
 		{"agent.yaml", name + ".yaml"}, {"script.yaml", "scripts/" + name + ".yaml"}, {"test.yaml", "tests/" + name + ".yaml"},
@@ -52,19 +49,21 @@ func Agent(dir, name string, schemas map[string][]byte) ([]File, error) {
 }
 
 // Write writes the files, or none of them: one that is there already and is not shared keeps all from being written, and is named. It
-// returns what was written and, of the shared ones, what was kept though it has another text.
+// returns what was written and, of the shared ones, what was kept though it has another text. If it fails, what it made is gone again,
+// directories too.
 func Write(list []File) (written, kept []string, err error) {
 	for _, f := range list {
 		if _, err := os.Lstat(f.Path); err == nil && !f.Shared {
 			return nil, nil, inTheWay(f.Path)
 		}
 	}
+	var made trace
 	for _, f := range list {
-		switch err := f.write(); {
+		switch err := f.write(&made); {
 		case err == nil:
 			written = append(written, f.Path)
 		case !f.Shared || !errors.Is(err, fs.ErrExist):
-			return nil, nil, errors.Join(err, remove(written))
+			return nil, nil, errors.Join(err, made.undo())
 		case !f.same():
 			kept = append(kept, f.Path)
 		}
@@ -77,9 +76,9 @@ func inTheWay(path string) error {
 }
 
 // write makes the file, and refuses one that is there.
-func (f File) write() error {
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
-		return fmt.Errorf("scaffold: making the directory: %w", err)
+func (f File) write(made *trace) error {
+	if err := made.directory(filepath.Dir(f.Path)); err != nil {
+		return err
 	}
 	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) && !f.Shared {
@@ -88,9 +87,10 @@ func (f File) write() error {
 	if err != nil {
 		return fmt.Errorf("scaffold: %w", err)
 	}
+	made.files = append(made.files, f.Path)
 	_, err = out.Write(f.Text)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(fmt.Errorf("scaffold: %w", err), os.Remove(f.Path))
+		return fmt.Errorf("scaffold: %w", err)
 	}
 	return nil
 }
@@ -98,13 +98,4 @@ func (f File) write() error {
 func (f File) same() bool {
 	text, err := os.ReadFile(f.Path)
 	return err == nil && string(text) == string(f.Text)
-}
-
-// remove takes back what was written before something went wrong.
-func remove(paths []string) error {
-	var err error
-	for _, path := range paths {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }

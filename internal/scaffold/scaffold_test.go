@@ -131,3 +131,43 @@ func TestWhatWasWrittenIsTakenBackIfTheRestCannotBe(t *testing.T) {
 		t.Errorf("the directory has %v", files)
 	}
 }
+
+func TestNothingIsLeftWhereAFileStandsInThePlaceOfADirectory(t *testing.T) {
+	for _, name := range []string{"scripts", "tests", "schemas"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, name), "mine")
+		_, _, err := Write(plan(t, dir, "desk"))
+		if !errors.Is(err, ErrInTheWay) || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is there already, and must be a directory") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%s: the directory has %v, %v", name, left, err)
+		}
+	}
+}
+
+func TestDirectoriesAboveAreTakenBackToo(t *testing.T) {
+	top := t.TempDir()
+	files := plan(t, filepath.Join(top, "a", "b"), "desk")
+	files[len(files)-1].Path = filepath.Join(files[0].Path, "below a file", "x.json")
+	if _, _, err := Write(files); !errors.Is(err, ErrInTheWay) {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(top); err != nil || len(left) > 0 {
+		t.Errorf("the directory has %v, %v", left, err)
+	}
+}
+
+func TestADirectoryThatWasThereStaysThoughItIsEmpty(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "scripts"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "schemas"), "mine")
+	if _, _, err := Write(plan(t, dir, "desk")); err == nil {
+		t.Error("no error")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("the directory has %v, %v", left, err)
+	}
+}

@@ -22,6 +22,7 @@ func (c *cast) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, e
 func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	r := roles[req.Call.Name]
 	c.allowed(req, r)
+	c.told(req)
 	if r.kills {
 		c.s.w.Yield(ctx)
 		c.running--
@@ -91,6 +92,17 @@ func (c *cast) onceOnly(run string, call core.ToolCall) bool {
 	r := roles[call.Name]
 	return r.spec.Delivery == core.AtMostOnce ||
 		r.spec.Delivery == core.DeliveryDefault && (r.effect == core.Ask || c.s.watched.approved[run+"/"+call.ID])
+}
+
+// told: a body that may have begun before under its key is told so. An owner that was left behind begins one in vain, whatever it is told.
+func (c *cast) told(req engine.ToolRequest) {
+	if at, before := c.began[req.Key]; before && at <= req.Epoch && !req.Again && !c.onceOnly(req.Run, req.Call) {
+		c.s.wrong("the body of %s (%s) runs again under its key %s, and is not told so", req.Call.ID, req.Call.Name, req.Key)
+	}
+	c.began[req.Key] = max(c.began[req.Key], req.Epoch)
+	if req.Again {
+		c.s.faults.Counts["bodies again"]++
+	}
 }
 
 func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {

@@ -92,7 +92,8 @@ type execution struct {
 // cast is the agents' other side: model, tools, rules, and a ledger of what the tools really did.
 type cast struct {
 	s          *stage
-	keys       map[string]int // at-most-once executions by key
+	keys       map[string]int   // at-most-once executions by key
+	began      map[string]int64 // the newest epoch in which a body began, by key
 	executions []execution
 	happened   map[string]core.Outcome // by run and call: what it came to, unless that was to wait
 	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
@@ -106,7 +107,7 @@ type cast struct {
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, notified: map[string]bool{}}
+	return &cast{s: s, keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, notified: map[string]bool{}}
 }
 
 // Load implements [engine.Agents].

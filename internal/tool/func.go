@@ -27,6 +27,7 @@ type Call struct {
 	Arguments           json.RawMessage // as the model wrote them
 	Key                 string          // idempotency key: the same whenever this execution is tried again
 	Epoch               int64           // fencing token: a larger one is newer
+	Again               bool            // it may have begun before under this key, in a process that was lost; never so if it is AtMostOnce
 	Resume              *core.Resume    // the decision that woke the call, in the mode that passes it on; else nil
 
 	// State is shared with the other tools and the hooks of the run. What is written takes effect with the call's result, all of it
@@ -139,7 +140,7 @@ func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	text, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,
 		ID: req.Call.ID, Name: req.Call.Name, Arguments: req.Call.Arguments,
-		Key: req.Key, Epoch: req.Epoch, Resume: req.Resume, State: req.State,
+		Key: req.Key, Epoch: req.Epoch, Again: req.Again, Resume: req.Resume, State: req.State,
 	})
 	if wait, ok := errors.AsType[Suspend](err); ok {
 		return wait.outcome(req.Call), nil
