@@ -22,8 +22,8 @@ type httpCheck struct {
 }
 
 func (c *httpCheck) check() {
-	if c.tool.members["parameters"] == nil {
-		c.refuse(c.at, "an http tool needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none")
+	if c.tool.Member("parameters") == nil {
+		c.Refuse(c.at, "an http tool needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none")
 		return
 	}
 	schema, _ := decodeValue(c.t.Parameters).(map[string]any)
@@ -52,7 +52,7 @@ func (c *httpCheck) url() {
 	}
 	target, err := readTarget(c.t.HTTP.URL)
 	if err != nil {
-		c.refuse(c.member("url"), "%v", err)
+		c.Refuse(c.member("url"), "%v", err)
 		return
 	}
 	for _, segment := range target.Path {
@@ -64,13 +64,13 @@ func (c *httpCheck) url() {
 	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Query)) {
 		at := c.member("query", name)
 		if value, err := ReadTemplate(c.t.HTTP.Query[name]); err != nil {
-			c.refuse(at, "%v", err)
+			c.Refuse(at, "%v", err)
 		} else {
 			c.place(at, value, true)
 		}
 	}
 	if target.Scheme == "http" && !c.t.HTTP.AllowPrivate && len(c.t.HTTP.secrets()) > 0 {
-		c.refuse(c.member("url"), "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
+		c.Refuse(c.member("url"), "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
 	}
 }
 
@@ -82,9 +82,9 @@ func (c *httpCheck) inPath(segment Template) {
 		switch {
 		case !known:
 		case !slices.Contains(c.required, any(name)):
-			c.refuse(c.member("url"), "the argument %q stands in the path of url; name it under required in the parameters", name)
+			c.Refuse(c.member("url"), "the argument %q stands in the path of url; name it under required in the parameters", name)
 		case slices.ContainsFunc(typesOf(property["type"]), func(t string) bool { return t == "object" || t == "array" || t == "null" }):
-			c.refuse(c.member("url"), "the argument %q stands in the path of url; it can only be text, a number, true or false there", name)
+			c.Refuse(c.member("url"), "the argument %q stands in the path of url; it can only be text, a number, true or false there", name)
 		}
 	}
 }
@@ -94,11 +94,11 @@ func (c *httpCheck) place(at *yaml.Node, value Template, secrets bool) {
 	for _, name := range value.Arguments() {
 		c.used[name] = true
 		if _, known := c.properties[name]; !known {
-			c.refuse(at, "{%s} is no argument of the tool; describe %q under properties in the parameters, or remove it", name, name)
+			c.Refuse(at, "{%s} is no argument of the tool; describe %q under properties in the parameters, or remove it", name, name)
 		}
 	}
 	if !secrets && len(value.Secrets()) > 0 {
-		c.refuse(at, "a secret can only stand in headers and in the query")
+		c.Refuse(at, "a secret can only stand in headers and in the query")
 	}
 }
 
@@ -115,15 +115,15 @@ func (c *httpCheck) headers() {
 		value, err := ReadTemplate(c.t.HTTP.Headers[name])
 		switch {
 		case !headerName.MatchString(name):
-			c.refuse(at, "%q cannot be the name of a header", name)
+			c.Refuse(at, "%q cannot be the name of a header", name)
 		case slices.Contains(ours, canonical):
-			c.refuse(at, "the header %s is set by this program; remove it", canonical)
+			c.Refuse(at, "the header %s is set by this program; remove it", canonical)
 		case seen[canonical]:
-			c.refuse(at, "the header %s is there twice; keep one", canonical)
+			c.Refuse(at, "the header %s is there twice; keep one", canonical)
 		case err != nil:
-			c.refuse(at, "%v", err)
+			c.Refuse(at, "%v", err)
 		case strings.ContainsFunc(value.fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
-			c.refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
+			c.Refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
 		}
 		seen[canonical] = true
 		c.place(at, value, true)
@@ -133,7 +133,7 @@ func (c *httpCheck) headers() {
 func (c *httpCheck) body() {
 	named, template := c.t.HTTP.Payload()
 	if (named != BodyNone || template != nil) && c.t.HTTP.Safe() {
-		c.refuse(c.member("body"), "%s sends no body; remove body, or use POST", c.t.HTTP.Verb())
+		c.Refuse(c.member("body"), "%s sends no body; remove body, or use POST", c.t.HTTP.Verb())
 	}
 	c.inside(decodeValue(template))
 }
@@ -144,7 +144,7 @@ func (c *httpCheck) inside(v any) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if name, err := ReadTemplate(key); err == nil && len(name.Arguments())+len(name.Secrets()) > 0 {
-				c.refuse(c.member("body"), "%q in body is the name of a member, where nothing is put in; a placeholder can only be a value", key)
+				c.Refuse(c.member("body"), "%q in body is the name of a member, where nothing is put in; a placeholder can only be a value", key)
 			}
 			c.inside(v[key])
 		}
@@ -155,7 +155,7 @@ func (c *httpCheck) inside(v any) {
 	case string:
 		value, err := ReadTemplate(v)
 		if err != nil {
-			c.refuse(c.member("body"), "body: %v", err)
+			c.Refuse(c.member("body"), "body: %v", err)
 			return
 		}
 		c.place(c.member("body"), value, false)
@@ -175,7 +175,7 @@ func (c *httpCheck) leftOver() {
 	}
 	for _, name := range names {
 		if !c.used[name] {
-			c.refuse(c.tool.members["parameters"], "the argument %q is sent nowhere: put {%s} into url, query, headers or body, or remove it", name, name)
+			c.Refuse(c.tool.Member("parameters"), "the argument %q is sent nowhere: put {%s} into url, query, headers or body, or remove it", name, name)
 		}
 	}
 }

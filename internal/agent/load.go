@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/strictyaml"
 )
 
 // Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and returns them by name. Scripts
@@ -72,7 +73,7 @@ func loadFile(file string) (Definition, error) {
 // Parse reads one agent. read returns the content of a file the agent names, relative to it; fileName is for
 // messages and, without its directory and ending, the default name. The error is as for [Load].
 func Parse(fileName string, text []byte, read func(rel string) ([]byte, error)) (Definition, error) {
-	s := &source{file: fileName}
+	s := newSource(fileName)
 	d := s.definition(text, read)
 	if err := s.err(); err != nil {
 		return Definition{}, err
@@ -81,24 +82,24 @@ func Parse(fileName string, text []byte, read func(rel string) ([]byte, error)) 
 }
 
 func (s *source) definition(text []byte, read func(string) ([]byte, error)) Definition {
-	root := s.document(text)
+	root := s.Document(text)
 	if root == nil {
 		return Definition{}
 	}
-	o, ok := s.object(root, "an agent")
+	o, ok := s.Object(root, "an agent")
 	if !ok {
 		return Definition{}
 	}
-	defer o.close()
+	defer o.Close()
 	d := Definition{
 		Name:         s.agentName(o),
-		Description:  o.text("description"),
+		Description:  o.Text("description"),
 		Model:        s.model(o, read),
-		Instructions: o.text("instructions"),
+		Instructions: o.Text("instructions"),
 	}
-	nodes := o.list("tools")
+	nodes := o.List("tools")
 	d.Tools = s.tools(nodes)
-	permissions := o.take("permissions")
+	permissions := o.Take("permissions")
 	d.Permissions = s.permissions(permissions)
 	s.terms(o, &d)
 	s.extras(o, &d)
@@ -108,14 +109,14 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 }
 
 func (s *source) agentName(o *object) string {
-	name := o.text("name")
-	n := o.members["name"]
+	name := o.Text("name")
+	n := o.Member("name")
 	if n == nil {
-		base := filepath.Base(s.file)
-		name, n = strings.TrimSuffix(base, filepath.Ext(base)), o.node
+		base := filepath.Base(s.File)
+		name, n = strings.TrimSuffix(base, filepath.Ext(base)), o.Node
 	}
 	if !agentName.MatchString(name) {
-		s.refuse(n, "%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+		s.Refuse(n, "%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
 	}
 	return name
 }
@@ -126,7 +127,7 @@ func (s *source) tools(nodes []*yaml.Node) []Tool {
 	for _, n := range nodes {
 		t := s.tool(n)
 		if line, twice := first[t.Name]; twice && t.Name != "" {
-			s.refuse(n, "tool %q is also on line %d; rename or remove one", t.Name, line)
+			s.Refuse(n, "tool %q is also on line %d; rename or remove one", t.Name, line)
 		} else {
 			first[t.Name] = n.Line
 		}
@@ -136,32 +137,32 @@ func (s *source) tools(nodes []*yaml.Node) []Tool {
 }
 
 func (s *source) tool(n *yaml.Node) Tool {
-	o, ok := s.object(n, "a tool")
+	o, ok := s.Object(n, "a tool")
 	if !ok {
 		return Tool{}
 	}
-	defer o.close()
+	defer o.Close()
 	t := Tool{
-		Name:        o.text("name"),
-		Description: o.text("description"),
-		Go:          o.text("go"),
-		HTTP:        s.http(o.take("http")),
-		Client:      o.flag("client"),
-		Recorded:    s.answers(o.list("recorded")),
-		Parameters:  s.parameters(o.take("parameters")),
-		Result:      s.result(o.take("result")),
-		Idempotent:  o.flag("idempotent"),
-		ReadOnly:    o.flag("read_only"),
-		Deadline:    s.deadline(o.take("deadline"), "deadline"),
+		Name:        o.Text("name"),
+		Description: o.Text("description"),
+		Go:          o.Text("go"),
+		HTTP:        s.http(o.Take("http")),
+		Client:      o.Flag("client"),
+		Recorded:    s.answers(o.List("recorded")),
+		Parameters:  s.parameters(o.Take("parameters")),
+		Result:      s.result(o.Take("result")),
+		Idempotent:  o.Flag("idempotent"),
+		ReadOnly:    o.Flag("read_only"),
+		Deadline:    s.deadline(o.Take("deadline"), "deadline"),
 	}
-	if word := o.one("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
+	if word := o.One("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
 		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two
 	}
 	if !toolName.MatchString(t.Name) {
-		s.refuse(n, "%q cannot be a tool's name; give it a name of letters, digits, - and _, at most 64", t.Name)
+		s.Refuse(n, "%q cannot be a tool's name; give it a name of letters, digits, - and _, at most 64", t.Name)
 	}
 	if t.Name == core.FinishTool {
-		s.refuse(n, "%q is the built-in tool that ends a run; give this one another name", t.Name)
+		s.Refuse(n, "%q is the built-in tool that ends a run; give this one another name", t.Name)
 	}
 	s.checkBody(n, o, t)
 	if t.HTTP != nil {
@@ -173,24 +174,24 @@ func (s *source) tool(n *yaml.Node) Tool {
 // checkBody holds together who runs the tool and what may be said of it then.
 func (s *source) checkBody(n *yaml.Node, o *object, t Tool) {
 	bodies := 0
-	for _, given := range []bool{t.Go != "", o.members["http"] != nil, t.Client, o.members["recorded"] != nil} {
+	for _, given := range []bool{t.Go != "", o.Member("http") != nil, t.Client, o.Member("recorded") != nil} {
 		if given {
 			bodies++
 		}
 	}
 	switch {
 	case bodies != 1:
-		s.refuse(n, "tool %q needs exactly one of go, http, client: true and recorded", t.Name)
-	case o.members["recorded"] != nil && len(t.Recorded) == 0:
-		s.refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
+		s.Refuse(n, "tool %q needs exactly one of go, http, client: true and recorded", t.Name)
+	case o.Member("recorded") != nil && len(t.Recorded) == 0:
+		s.Refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:
-		s.refuse(o.members["parameters"], "the parameters of a Go function come from the function; remove them here")
+		s.Refuse(o.Member("parameters"), "the parameters of a Go function come from the function; remove them here")
 	case t.Result != nil && !t.Client:
-		s.refuse(o.members["result"], "result is what a client answers; remove it from tool %q", t.Name)
+		s.Refuse(o.Member("result"), "result is what a client answers; remove it from tool %q", t.Name)
 	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
-		s.refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
+		s.Refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
 	case t.Idempotent && t.Delivery == core.AtMostOnce:
-		s.refuse(n, "tool %q cannot be idempotent and at_most_once; remove one", t.Name)
+		s.Refuse(n, "tool %q cannot be idempotent and at_most_once; remove one", t.Name)
 	}
 }
 
@@ -200,7 +201,7 @@ func (s *source) parameters(n *yaml.Node) json.RawMessage {
 	}
 	raw := s.value(n)
 	if _, err := compile(raw); err != nil {
-		s.refuse(n, "parameters: %v", err)
+		s.Refuse(n, "parameters: %v", err)
 		return raw
 	}
 	s.emptyParts(n)
@@ -210,17 +211,17 @@ func (s *source) parameters(n *yaml.Node) json.RawMessage {
 // emptyParts refuses what says nothing where a schema says something: whoever wrote it meant to write more.
 func (s *source) emptyParts(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		s.refuse(n, "parameters is %s; write it as a mapping, {type: object} if there are none", kindOf(n))
+		s.Refuse(n, "parameters is %s; write it as a mapping, {type: object} if there are none", strictyaml.KindOf(n))
 		return
 	}
 	for _, name := range []string{"properties", "required", "additionalProperties"} {
 		if at := memberOf(n, name); at.Line > 0 && at.ShortTag() == "!!null" {
-			s.refuse(at, "%s in parameters is empty; fill it, or remove it", name)
+			s.Refuse(at, "%s in parameters is empty; fill it, or remove it", name)
 		}
 	}
 	for _, item := range memberOf(n, "required").Content {
 		if item.ShortTag() != "!!str" {
-			s.refuse(item, "required in parameters must be a list of names, and one is %s; put it in quotes, or remove it", kindOf(item))
+			s.Refuse(item, "required in parameters must be a list of names, and one is %s; put it in quotes, or remove it", strictyaml.KindOf(item))
 		}
 	}
 }
@@ -228,7 +229,7 @@ func (s *source) emptyParts(n *yaml.Node) {
 func (s *source) answers(nodes []*yaml.Node) []Answer {
 	var answers []Answer
 	for _, n := range nodes {
-		if o, ok := s.object(n, "a recorded answer"); ok {
+		if o, ok := s.Object(n, "a recorded answer"); ok {
 			answers = append(answers, s.answer(o))
 		}
 	}
@@ -236,22 +237,22 @@ func (s *source) answers(nodes []*yaml.Node) []Answer {
 }
 
 func (s *source) answer(o *object) Answer {
-	defer o.close()
+	defer o.Close()
 	var a Answer
-	if when := o.take("when"); when != nil {
-		if members, ok := s.object(when, "when"); ok {
+	if when := o.Take("when"); when != nil {
+		if members, ok := s.Object(when, "when"); ok {
 			a.When = map[string]json.RawMessage{}
-			for _, key := range members.keys {
-				a.When[key.Value] = s.value(members.take(key.Value))
+			for _, key := range members.Keys {
+				a.When[key.Value] = s.value(members.Take(key.Value))
 			}
 		}
 	}
-	if result := o.take("result"); result != nil {
+	if result := o.Take("result"); result != nil {
 		a.Result = s.value(result)
 	}
-	a.Error = o.text("error")
+	a.Error = o.Text("error")
 	if (a.Result != nil) == (a.Error != "") {
-		s.refuse(o.node, "a recorded answer needs exactly one of result and error")
+		s.Refuse(o.Node, "a recorded answer needs exactly one of result and error")
 	}
 	return a
 }
@@ -261,10 +262,10 @@ func (s *source) answer(o *object) Answer {
 func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
 	for i, t := range d.Tools {
 		if rule, gated := d.Permissions.asksFor(t.Name); gated && t.Client {
-			s.refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
+			s.Refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
 		}
 		if t.Deadline != nil && t.Deadline.Outcome == core.DeadlineResult && d.mayAsk(t) {
-			s.refuse(nodes[i], "tool %q may wait for an approval, which no deadline can give; let its deadline fail or cancel, or allow the tool", t.Name)
+			s.Refuse(nodes[i], "tool %q may wait for an approval, which no deadline can give; let its deadline fail or cancel, or allow the tool", t.Name)
 		}
 	}
 }
@@ -276,9 +277,9 @@ func (s *source) aimless(d Definition, permissions *yaml.Node) {
 		for i, r := range rules {
 			switch n := memberOf(permissions, list); {
 			case r.Tool == core.FinishTool && d.Finish != nil:
-				s.refuse(n.Content[i], "%s is always allowed, and nobody is asked about it; remove the rule", r.Tool)
+				s.Refuse(n.Content[i], "%s is always allowed, and nobody is asked about it; remove the rule", r.Tool)
 			case toolName.MatchString(r.Tool) && !d.has(r.Tool):
-				s.refuse(n.Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
+				s.Refuse(n.Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
 			}
 		}
 	}
@@ -298,7 +299,7 @@ func memberOf(n *yaml.Node, name string) *yaml.Node {
 func (s *source) expression(n *yaml.Node, text string) []string {
 	re, err := regexp.Compile(text)
 	if err != nil {
-		s.refuse(n, "not a regular expression: %v", err)
+		s.Refuse(n, "not a regular expression: %v", err)
 		return nil
 	}
 	return re.SubexpNames()

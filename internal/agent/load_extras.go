@@ -5,22 +5,24 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/strictyaml"
 )
 
 // extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must have been read.
 func (s *source) extras(o *object, d *Definition) {
-	d.Finish = s.finish(o.take("finish"))
+	d.Finish = s.finish(o.Take("finish"))
 	d.Hooks = s.names(o, "hooks")
-	d.Memory = o.text("memory")
-	if n := o.members["memory"]; n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
-		s.refuse(n, "memory needs a name, or remove it")
+	d.Memory = o.Text("memory")
+	if n := o.Member("memory"); n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
+		s.Refuse(n, "memory needs a name, or remove it")
 	}
 	seen := map[string]bool{}
-	for _, n := range o.list("effects") {
-		if e, ok := s.object(n, "an effect"); ok {
+	for _, n := range o.List("effects") {
+		if e, ok := s.Object(n, "an effect"); ok {
 			effect := s.effect(e, *d)
 			if seen[effect.Name] {
-				s.refuse(n, "the effect %q is there twice; rename or remove one", effect.Name)
+				s.Refuse(n, "the effect %q is there twice; rename or remove one", effect.Name)
 			}
 			seen[effect.Name] = true
 			d.Effects = append(d.Effects, effect)
@@ -36,23 +38,23 @@ func (s *source) finish(n *yaml.Node) *Finish {
 	case n.Kind == yaml.ScalarNode:
 		var on bool
 		if n.ShortTag() != "!!bool" || n.Decode(&on) != nil {
-			s.refuse(n, "finish must be true, false, or a mapping with output, not %s", kindOf(n))
+			s.Refuse(n, "finish must be true, false, or a mapping with output, not %s", strictyaml.KindOf(n))
 		}
 		if !on {
 			return nil
 		}
 		return &Finish{}
 	}
-	o, ok := s.object(n, "finish")
+	o, ok := s.Object(n, "finish")
 	if !ok {
 		return nil
 	}
-	defer o.close()
+	defer o.Close()
 	var f Finish
-	if output := o.take("output"); output != nil {
+	if output := o.Take("output"); output != nil {
 		f.Output = s.value(output)
 		if err := f.check(); err != nil {
-			s.refuse(output, "output: %v", err)
+			s.Refuse(output, "output: %v", err)
 		}
 	}
 	return &f
@@ -74,22 +76,22 @@ func (f Finish) check() error {
 
 // effect reads an effect. What it does is exactly one of go and command.
 func (s *source) effect(o *object, d Definition) Effect {
-	defer o.close()
+	defer o.Close()
 	e := Effect{
-		Name: o.text("name"), Tools: s.names(o, "tools"), Go: o.text("go"),
-		Command: s.words(o, "command"), Workspace: o.text("workspace"), Paths: o.text("paths"),
+		Name: o.Text("name"), Tools: s.names(o, "tools"), Go: o.Text("go"),
+		Command: s.words(o, "command"), Workspace: o.Text("workspace"), Paths: o.Text("paths"),
 	}
 	if e.Name == "" {
-		s.refuse(o.node, "an effect needs a name")
+		s.Refuse(o.Node, "an effect needs a name")
 	}
 	if (e.Go != "") == (len(e.Command) > 0) {
-		s.refuse(o.node, "the effect %q needs exactly one of go and command", e.Name)
+		s.Refuse(o.Node, "the effect %q needs exactly one of go and command", e.Name)
 	}
 	if e.Go == "" && len(e.Command) > 0 && e.Workspace == "" { // it would never run, and nobody would be told
-		s.refuse(o.node, "the effect %q needs a workspace: the directory it runs in", e.Name)
+		s.Refuse(o.Node, "the effect %q needs a workspace: the directory it runs in", e.Name)
 	}
 	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {
-		s.refuse(o.node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
+		s.Refuse(o.Node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
 	}
 	s.checkAim(o, e, d)
 	return e
@@ -97,14 +99,14 @@ func (s *source) effect(o *object, d Definition) Effect {
 
 func (s *source) checkAim(o *object, e Effect, d Definition) {
 	if len(e.Tools) == 0 {
-		s.refuse(o.node, "the effect %q needs tools: the ones it follows", e.Name)
+		s.Refuse(o.Node, "the effect %q needs tools: the ones it follows", e.Name)
 	}
 	for _, name := range e.Tools {
 		switch {
 		case !toolGlob.MatchString(name):
-			s.checkPattern(o.members["tools"], Rule{Tool: name})
+			s.checkPattern(o.Member("tools"), Rule{Tool: name})
 		case toolName.MatchString(name) && !d.has(name):
-			s.refuse(o.members["tools"], "the agent has no tool %q; name one that is listed under tools", name)
+			s.Refuse(o.Member("tools"), "the agent has no tool %q; name one that is listed under tools", name)
 		}
 	}
 }
@@ -114,7 +116,7 @@ func (s *source) names(o *object, member string) []string {
 	names := s.words(o, member)
 	for i, name := range names {
 		if name == "" || slices.Contains(names[:i], name) {
-			s.refuse(o.members[member].Content[i], "%s: %q is empty or there twice; remove it", member, name)
+			s.Refuse(o.Member(member).Content[i], "%s: %q is empty or there twice; remove it", member, name)
 		}
 	}
 	return names
@@ -123,7 +125,7 @@ func (s *source) names(o *object, member string) []string {
 // words takes a list of texts.
 func (s *source) words(o *object, member string) []string {
 	var words []string
-	for _, n := range o.list(member) {
+	for _, n := range o.List(member) {
 		words = append(words, s.plainText(n, member))
 	}
 	return words

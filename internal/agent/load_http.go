@@ -29,24 +29,24 @@ func (s *source) http(n *yaml.Node) *HTTP {
 	if n == nil {
 		return nil
 	}
-	o, ok := s.object(n, "http")
+	o, ok := s.Object(n, "http")
 	if !ok {
 		return nil
 	}
-	defer o.close()
+	defer o.Close()
 	h := &HTTP{
-		Method:       o.one("method", methods...),
-		URL:          o.text("url"),
-		Query:        s.texts(o.take("query"), "query"),
-		Headers:      s.texts(o.take("headers"), "headers"),
-		Body:         s.body(o.take("body")),
-		Timeout:      s.callTime(o.take("timeout")),
-		MaxBytes:     s.bytes(o.take("max_bytes"), "max_bytes"),
-		Retries:      s.retries(o.take("retries")),
-		AllowPrivate: o.flag("allow_private"),
+		Method:       o.One("method", methods...),
+		URL:          o.Text("url"),
+		Query:        s.texts(o.Take("query"), "query"),
+		Headers:      s.texts(o.Take("headers"), "headers"),
+		Body:         s.body(o.Take("body")),
+		Timeout:      s.callTime(o.Take("timeout")),
+		MaxBytes:     s.bytes(o.Take("max_bytes"), "max_bytes"),
+		Retries:      s.retries(o.Take("retries")),
+		AllowPrivate: o.Flag("allow_private"),
 	}
-	if o.members["url"] == nil {
-		s.refuse(n, "http needs a url, as in https://api.example.com/v1/orders/{order}")
+	if o.Member("url") == nil {
+		s.Refuse(n, "http needs a url, as in https://api.example.com/v1/orders/{order}")
 	}
 	return h
 }
@@ -56,15 +56,15 @@ func (s *source) texts(n *yaml.Node, what string) map[string]string {
 	if n == nil {
 		return nil
 	}
-	o, ok := s.object(n, what)
+	o, ok := s.Object(n, what)
 	if !ok {
 		return nil
 	}
 	out := map[string]string{}
-	for _, key := range o.keys {
-		value := o.take(key.Value)
+	for _, key := range o.Keys {
+		value := o.Take(key.Value)
 		if value.Kind == yaml.MappingNode {
-			s.refuse(value, "%s: the value of %q is a mapping; put a placeholder in quotes: \"{name}\"", what, key.Value)
+			s.Refuse(value, "%s: the value of %q is a mapping; put a placeholder in quotes: \"{name}\"", what, key.Value)
 			continue
 		}
 		out[key.Value] = s.plainText(value, key.Value)
@@ -82,7 +82,7 @@ func (s *source) body(n *yaml.Node) json.RawMessage {
 	case n.Kind == yaml.ScalarNode && slices.Contains([]string{BodyJSON, BodyForm, BodyNone}, n.Value):
 		return core.Encode(n.Value)
 	}
-	s.refuse(n, "body must be %s, %s, %s, or a mapping or list with placeholders", BodyJSON, BodyForm, BodyNone)
+	s.Refuse(n, "body must be %s, %s, %s, or a mapping or list with placeholders", BodyJSON, BodyForm, BodyNone)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *source) callTime(n *yaml.Node) int64 {
 	}
 	limit := s.within(n, "timeout of http")
 	if limit > longestCall.Milliseconds() {
-		s.refuse(n, "timeout may be at most %s: a step has no more time", longestCall)
+		s.Refuse(n, "timeout may be at most %s: a step has no more time", longestCall)
 	}
 	return limit
 }
@@ -106,13 +106,13 @@ func (s *source) bytes(n *yaml.Node, name string) int64 {
 	}
 	parts := sizeForm.FindStringSubmatch(n.Value)
 	if n.Kind != yaml.ScalarNode || parts == nil {
-		s.refuse(n, "%s must be a size such as 500, 64KiB or 1MiB", name)
+		s.Refuse(n, "%s must be a size such as 500, 64KiB or 1MiB", name)
 		return 0
 	}
 	size, _ := strconv.ParseInt(parts[1], 10, 64) // ten digits
 	size *= map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20}[parts[2]]
 	if size > longestAnswer {
-		s.refuse(n, "%s may be at most 1MiB", name)
+		s.Refuse(n, "%s may be at most 1MiB", name)
 	}
 	return size
 }
@@ -123,7 +123,7 @@ func (s *source) retries(n *yaml.Node) *int {
 	}
 	retries := s.count(n, "retries")
 	if retries > mostRetries {
-		s.refuse(n, "retries may be at most %d", mostRetries)
+		s.Refuse(n, "retries may be at most %d", mostRetries)
 	}
 	return &retries
 }
@@ -135,7 +135,7 @@ func (s *source) result(n *yaml.Node) json.RawMessage {
 	}
 	raw := s.value(n)
 	if err := checkResult(raw); err != nil {
-		s.refuse(n, "result: %v", err)
+		s.Refuse(n, "result: %v", err)
 	}
 	return raw
 }
@@ -160,11 +160,11 @@ func checkResult(raw json.RawMessage) error {
 // finishHTTP holds the request to the parameters of its tool, and says which promise it carries if the file does not: what only reads
 // may be repeated, everything else may not.
 func (s *source) finishHTTP(tool *object, t *Tool) {
-	c := &httpCheck{source: s, tool: tool, t: *t, at: tool.members["http"], used: map[string]bool{}}
+	c := &httpCheck{source: s, tool: tool, t: *t, at: tool.Member("http"), used: map[string]bool{}}
 	c.check()
 	if t.HTTP.Safe() {
-		t.Idempotent = t.Idempotent || t.Delivery == core.DeliveryDefault && tool.members["idempotent"] == nil
-		t.ReadOnly = t.ReadOnly || tool.members["read_only"] == nil
+		t.Idempotent = t.Idempotent || t.Delivery == core.DeliveryDefault && tool.Member("idempotent") == nil
+		t.ReadOnly = t.ReadOnly || tool.Member("read_only") == nil
 	} else if t.Delivery == core.DeliveryDefault && !t.Idempotent {
 		t.Delivery = core.AtMostOnce
 	}

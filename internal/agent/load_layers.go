@@ -20,12 +20,13 @@ const MaxNarrow = 1024
 // ParsePolicy reads the permissions over all agents from a YAML file that holds nothing but block, deny and ask. fileName is for
 // messages. The error is as for [Load].
 func ParsePolicy(fileName string, text []byte) (Permissions, error) {
-	s := &source{file: fileName, layer: true}
+	s := newSource(fileName)
+	s.layer = true
 	var p Permissions
-	if root := s.document(text); root != nil {
-		if o, ok := s.object(root, "a policy"); ok {
+	if root := s.Document(text); root != nil {
+		if o, ok := s.Object(root, "a policy"); ok {
 			p = s.narrowing(o)
-			o.close()
+			o.Close()
 		}
 	}
 	if err := s.err(); err != nil {
@@ -49,19 +50,20 @@ func ParseNarrow(raw json.RawMessage) (Permissions, error) {
 	if name, twice := repeatedMember(json.NewDecoder(bytes.NewReader(raw))); twice {
 		return Permissions{}, fmt.Errorf("permissions: %q is given twice; keep one", name)
 	}
-	s := &source{layer: true}
+	s := newSource("")
+	s.layer = true
 	var p Permissions
-	if o, ok := s.object(jsonNode(decodeValue(raw)), "permissions"); ok {
+	if o, ok := s.Object(jsonNode(decodeValue(raw)), "permissions"); ok {
 		p = s.narrowing(o)
-		p.Allow = s.rules(o.list("allow"), core.Allow)
-		o.close()
+		p.Allow = s.rules(o.List("allow"), core.Allow)
+		o.Close()
 	}
-	if len(s.problems) == 0 {
+	if len(s.Problems) == 0 {
 		return p, nil
 	}
-	wrong := make([]string, len(s.problems))
-	for i, problem := range s.problems {
-		wrong[i] = problem.text
+	wrong := make([]string, len(s.Problems))
+	for i, problem := range s.Problems {
+		wrong[i] = problem.Text
 	}
 	return Permissions{}, errors.New("permissions: " + strings.Join(wrong, "; "))
 }

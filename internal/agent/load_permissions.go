@@ -8,29 +8,30 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/strictyaml"
 )
 
 func (s *source) permissions(n *yaml.Node) Permissions {
 	if n == nil {
 		return Permissions{}
 	}
-	o, ok := s.object(n, "permissions")
+	o, ok := s.Object(n, "permissions")
 	if !ok {
 		return Permissions{}
 	}
-	defer o.close()
-	fallback := effect(o.one("default", core.Ask.String(), core.Allow.String(), core.Deny.String()))
+	defer o.Close()
+	fallback := effect(o.One("default", core.Ask.String(), core.Allow.String(), core.Deny.String()))
 	p := s.narrowing(o)
-	p.Default, p.Allow = fallback, s.rules(o.list("allow"), core.Allow)
+	p.Default, p.Allow = fallback, s.rules(o.List("allow"), core.Allow)
 	return p
 }
 
 // narrowing reads the lists that take away.
 func (s *source) narrowing(o *object) Permissions {
 	return Permissions{
-		Block: s.rules(o.list("block"), core.Block),
-		Deny:  s.rules(o.list("deny"), core.Deny),
-		Ask:   s.rules(o.list("ask"), core.Ask),
+		Block: s.rules(o.List("block"), core.Block),
+		Deny:  s.rules(o.List("deny"), core.Deny),
+		Ask:   s.rules(o.List("ask"), core.Ask),
 	}
 }
 
@@ -54,32 +55,32 @@ func (s *source) rule(n *yaml.Node, e core.Effect) Rule {
 	if n.Kind == yaml.ScalarNode {
 		return s.shortRule(n)
 	}
-	o, ok := s.object(n, "a rule")
+	o, ok := s.Object(n, "a rule")
 	if !ok {
 		return Rule{}
 	}
-	defer o.close()
-	r := Rule{Tool: o.text("tool"), Reason: o.text("reason"), When: s.conditions(o.take("when"))}
+	defer o.Close()
+	r := Rule{Tool: o.Text("tool"), Reason: o.Text("reason"), When: s.conditions(o.Take("when"))}
 	r.Mode = s.mode(o, e)
-	r.NoGrant = !o.flag("grant") && o.members["grant"] != nil
+	r.NoGrant = !o.Flag("grant") && o.Member("grant") != nil
 	s.checkPattern(n, r)
 	switch {
-	case e != core.Ask && o.members["grant"] != nil:
-		s.refuse(o.members["grant"], "grant belongs to rules that ask; remove it")
+	case e != core.Ask && o.Member("grant") != nil:
+		s.Refuse(o.Member("grant"), "grant belongs to rules that ask; remove it")
 	case e == core.Allow && r.Reason != "":
-		s.refuse(o.members["reason"], "nobody is told why a call is allowed; remove the reason")
+		s.Refuse(o.Member("reason"), "nobody is told why a call is allowed; remove the reason")
 	}
 	return r
 }
 
 func (s *source) shortRule(n *yaml.Node) Rule {
 	if n.ShortTag() != "!!str" {
-		s.refuse(n, "a rule is %s; write a tool's name or pattern, in quotes", kindOf(n))
+		s.Refuse(n, "a rule is %s; write a tool's name or pattern, in quotes", strictyaml.KindOf(n))
 		return Rule{}
 	}
 	r, err := readShorthand(n.Value)
 	if err != nil {
-		s.refuse(n, "%v", err)
+		s.Refuse(n, "%v", err)
 	}
 	s.checkPattern(n, r)
 	for _, c := range r.When {
@@ -91,23 +92,23 @@ func (s *source) shortRule(n *yaml.Node) Rule {
 
 func (s *source) mode(o *object, e core.Effect) core.ResumeMode {
 	var mode core.ResumeMode
-	word := o.one("mode", core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())
+	word := o.One("mode", core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())
 	if word == "" {
 		return mode
 	}
 	_ = mode.UnmarshalText([]byte(word)) // one of the three
 	switch {
 	case e != core.Ask:
-		s.refuse(o.members["mode"], "mode belongs to rules that ask; remove it")
+		s.Refuse(o.Member("mode"), "mode belongs to rules that ask; remove it")
 	case s.layer:
-		s.refuse(o.members["mode"], "mode belongs to the rules of an agent, which knows its tools; remove it")
+		s.Refuse(o.Member("mode"), "mode belongs to the rules of an agent, which knows its tools; remove it")
 	}
 	return mode
 }
 
 func (s *source) checkPattern(n *yaml.Node, r Rule) {
 	if !toolGlob.MatchString(r.Tool) {
-		s.refuse(n, "%q cannot name tools; use letters, digits, - and _, with * for any text", r.Tool)
+		s.Refuse(n, "%q cannot name tools; use letters, digits, - and _, with * for any text", r.Tool)
 	}
 }
 
@@ -119,7 +120,7 @@ func (s *source) conditions(n *yaml.Node) Conditions {
 	case n.Kind != yaml.SequenceNode:
 		return Conditions{s.condition(n)}
 	case len(n.Content) == 0:
-		s.refuse(n, "when is an empty list; give a condition, or leave it out")
+		s.Refuse(n, "when is an empty list; give a condition, or leave it out")
 	}
 	var out Conditions
 	for _, item := range n.Content {
@@ -129,22 +130,22 @@ func (s *source) conditions(n *yaml.Node) Conditions {
 }
 
 func (s *source) condition(n *yaml.Node) Condition {
-	o, ok := s.object(n, "when")
+	o, ok := s.Object(n, "when")
 	if !ok {
 		return Condition{}
 	}
-	defer o.close()
+	defer o.Close()
 	c := Condition{
-		Argument: o.text("argument"),
+		Argument: o.Text("argument"),
 		Above:    s.bound(o, "above"), Below: s.bound(o, "below"), AtLeast: s.bound(o, "at_least"), AtMost: s.bound(o, "at_most"),
 		Equals: s.operand(o, "equals"), NotEquals: s.operand(o, "not_equals"), In: s.operands(o, "in"),
 		Glob: s.pattern(o, "glob"), NotGlob: s.pattern(o, "not_glob"), Regex: s.regex(o, "regex"), NotRegex: s.regex(o, "not_regex"),
 	}
-	if exists := o.flag("exists"); o.members["exists"] != nil {
+	if exists := o.Flag("exists"); o.Member("exists") != nil {
 		c.Exists = &exists
 	}
 	if c.Argument == "" {
-		s.refuse(n, "when needs an argument: the name of the one it is about")
+		s.Refuse(n, "when needs an argument: the name of the one it is about")
 	}
 	s.checkTests(o)
 	return c
@@ -157,7 +158,7 @@ var (
 
 // checkTests refuses a condition that has not exactly one test; bounds are one together.
 func (s *source) checkTests(o *object) {
-	given := func(name string) bool { return o.members[name] != nil }
+	given := func(name string) bool { return o.Member(name) != nil }
 	tests := 0
 	if slices.ContainsFunc(boundTests, given) {
 		tests++
@@ -168,26 +169,26 @@ func (s *source) checkTests(o *object) {
 		}
 	}
 	if tests != 1 {
-		s.refuse(o.node, "when needs one test: bounds (%s) or one of %s; for several make a list of conditions",
+		s.Refuse(o.Node, "when needs one test: bounds (%s) or one of %s; for several make a list of conditions",
 			strings.Join(boundTests, ", "), strings.Join(otherTests, ", "))
 	}
 }
 
 func (s *source) bound(o *object, name string) json.Number {
-	n := o.take(name)
+	n := o.Take(name)
 	if n == nil {
 		return ""
 	}
 	number, ok := s.any(n).(json.Number)
 	if _, fits := rational(number); !ok || !fits {
-		s.refuse(n, "%s must be a number", name)
+		s.Refuse(n, "%s must be a number", name)
 		return ""
 	}
 	return number
 }
 
 func (s *source) operand(o *object, name string) json.RawMessage {
-	n := o.take(name)
+	n := o.Take(name)
 	if n == nil {
 		return nil
 	}
@@ -195,9 +196,9 @@ func (s *source) operand(o *object, name string) json.RawMessage {
 }
 
 func (s *source) operands(o *object, name string) []json.RawMessage {
-	nodes := o.list(name)
-	if n := o.members[name]; n != nil && n.Kind == yaml.SequenceNode && len(nodes) == 0 {
-		s.refuse(n, "%s is an empty list; give at least one value", name)
+	nodes := o.List(name)
+	if n := o.Member(name); n != nil && n.Kind == yaml.SequenceNode && len(nodes) == 0 {
+		s.Refuse(n, "%s is an empty list; give at least one value", name)
 	}
 	var values []json.RawMessage
 	for _, n := range nodes {
@@ -209,22 +210,22 @@ func (s *source) operands(o *object, name string) []json.RawMessage {
 func (s *source) scalarValue(n *yaml.Node, name string) json.RawMessage {
 	v := s.any(n)
 	if equalValues(v, v) != yes {
-		s.refuse(n, "%s must be text, a number, true or false, not %s", name, kindOf(n))
+		s.Refuse(n, "%s must be text, a number, true or false, not %s", name, strictyaml.KindOf(n))
 	}
 	return core.Encode(v)
 }
 
 func (s *source) pattern(o *object, name string) string {
-	text := o.text(name)
-	if n := o.members[name]; n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
-		s.refuse(n, "%s is empty; give a pattern, or use equals", name)
+	text := o.Text(name)
+	if n := o.Member(name); n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
+		s.Refuse(n, "%s is empty; give a pattern, or use equals", name)
 	}
 	return text
 }
 
 func (s *source) regex(o *object, name string) string {
 	text := s.pattern(o, name)
-	if n := o.members[name]; n != nil {
+	if n := o.Member(name); n != nil {
 		s.expression(n, text)
 	}
 	return text

@@ -10,19 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/strictyaml"
 )
 
 // terms reads how a run is worked on, and what ends it.
 func (s *source) terms(o *object, d *Definition) {
-	d.Parallel = o.one("executor", "sequential", "parallel") == "parallel"
-	d.Continue = o.one("while_waiting", "wait", "continue") == "continue"
-	for _, n := range o.list("stop") {
+	d.Parallel = o.One("executor", "sequential", "parallel") == "parallel"
+	d.Continue = o.One("while_waiting", "wait", "continue") == "continue"
+	for _, n := range o.List("stop") {
 		if spec, ok := s.stop(n); ok {
 			d.Stop = append(d.Stop, spec)
 		}
 	}
-	d.Budget = s.budget(o.take("budget"))
-	d.Deadlines = s.deadlines(o.take("deadlines"))
+	d.Budget = s.budget(o.Take("budget"))
+	d.Deadlines = s.deadlines(o.Take("deadlines"))
 }
 
 // stopValue reads the one value of a stop rule into its place.
@@ -52,23 +53,23 @@ func written(place func(*core.StopSpec) *string) stopValue {
 
 // stop reads a stop rule: {type: TYPE, MEMBER: VALUE}, or {TYPE: VALUE}, in which a timeout is a duration.
 func (s *source) stop(n *yaml.Node) (core.StopSpec, bool) {
-	o, ok := s.object(n, "a stop rule")
+	o, ok := s.Object(n, "a stop rule")
 	if !ok {
 		return core.StopSpec{}, false
 	}
 	types := slices.Sorted(maps.Keys(stopRules))
-	if o.members["type"] == nil {
+	if o.Member("type") == nil {
 		return s.shortStop(o, types)
 	}
-	defer o.close()
-	rule, known := stopRules[o.one("type", types...)]
+	defer o.Close()
+	rule, known := stopRules[o.One("type", types...)]
 	if !known {
 		return core.StopSpec{}, false
 	}
-	spec := core.StopSpec{Type: o.members["type"].Value}
-	value := o.take(rule.member)
+	spec := core.StopSpec{Type: o.Member("type").Value}
+	value := o.Take(rule.member)
 	if value == nil {
-		s.refuse(n, "the stop rule %s needs %s", spec.Type, rule.member)
+		s.Refuse(n, "the stop rule %s needs %s", spec.Type, rule.member)
 		return core.StopSpec{}, false
 	}
 	rule.read(s, value, rule.member, &spec)
@@ -77,12 +78,12 @@ func (s *source) stop(n *yaml.Node) (core.StopSpec, bool) {
 }
 
 func (s *source) shortStop(o *object, types []string) (core.StopSpec, bool) {
-	if len(o.keys) != 1 || stopRules[o.keys[0].Value].read == nil {
-		s.refuse(o.node, "a stop rule is type and its value, or one of %s with its value", strings.Join(types, ", "))
+	if len(o.Keys) != 1 || stopRules[o.Keys[0].Value].read == nil {
+		s.Refuse(o.Node, "a stop rule is type and its value, or one of %s with its value", strings.Join(types, ", "))
 		return core.StopSpec{}, false
 	}
-	name := o.keys[0].Value
-	spec, value := core.StopSpec{Type: name}, o.take(name)
+	name := o.Keys[0].Value
+	spec, value := core.StopSpec{Type: name}, o.Take(name)
 	if name == "timeout" {
 		spec.Seconds = int(s.duration(value, name) / time.Second)
 		return spec, true
@@ -98,7 +99,7 @@ const mostWindow = 16
 func (s *source) checkStop(n *yaml.Node, spec core.StopSpec) {
 	s.expression(n, spec.Pattern)
 	if spec.Window > mostWindow {
-		s.refuse(n, "loop_detection looks at %d rounds at most, not %d", mostWindow, spec.Window)
+		s.Refuse(n, "loop_detection looks at %d rounds at most, not %d", mostWindow, spec.Window)
 	}
 }
 
@@ -106,12 +107,12 @@ func (s *source) budget(n *yaml.Node) Budget {
 	if n == nil {
 		return Budget{}
 	}
-	o, ok := s.object(n, "budget")
+	o, ok := s.Object(n, "budget")
 	if !ok {
 		return Budget{}
 	}
-	defer o.close()
-	return Budget{Step: s.count(o.take("step"), "step"), Run: s.count(o.take("run"), "run")}
+	defer o.Close()
+	return Budget{Step: s.count(o.Take("step"), "step"), Run: s.count(o.Take("run"), "run")}
 }
 
 // deadlines reads the deadlines by kind of wait.
@@ -119,19 +120,19 @@ func (s *source) deadlines(n *yaml.Node) map[core.Kind]Deadline {
 	if n == nil {
 		return nil
 	}
-	o, ok := s.object(n, "deadlines")
+	o, ok := s.Object(n, "deadlines")
 	if !ok {
 		return nil
 	}
-	defer o.close()
+	defer o.Close()
 	var out map[core.Kind]Deadline
 	for _, kind := range []core.Kind{core.KindApproval, core.KindClient, core.KindInput} {
-		d := s.deadline(o.take(kind.String()), kind.String())
+		d := s.deadline(o.Take(kind.String()), kind.String())
 		if d == nil {
 			continue
 		}
 		if kind == core.KindApproval && d.Outcome == core.DeadlineResult {
-			s.refuse(o.members[kind.String()], "no deadline can approve a call; let it fail or cancel")
+			s.Refuse(o.Member(kind.String()), "no deadline can approve a call; let it fail or cancel")
 		}
 		if out == nil {
 			out = map[core.Kind]Deadline{}
@@ -149,24 +150,24 @@ func (s *source) deadline(n *yaml.Node, name string) *Deadline {
 	case n.Kind == yaml.ScalarNode:
 		return &Deadline{Within: s.within(n, name)}
 	}
-	o, ok := s.object(n, "a deadline")
+	o, ok := s.Object(n, "a deadline")
 	if !ok {
 		return nil
 	}
-	defer o.close()
+	defer o.Close()
 	var d Deadline
-	if within := o.take("within"); within == nil {
-		s.refuse(n, "a deadline needs within: how long, as in 24h")
+	if within := o.Take("within"); within == nil {
+		s.Refuse(n, "a deadline needs within: how long, as in 24h")
 	} else {
 		d.Within = s.within(within, "within")
 	}
-	then := o.one("then", core.DeadlineFail.String(), core.DeadlineCancel.String(), core.DeadlineResult.String())
+	then := o.One("then", core.DeadlineFail.String(), core.DeadlineCancel.String(), core.DeadlineResult.String())
 	_ = d.Outcome.UnmarshalText([]byte(then)) // one of the three; without it, it fails
-	if result := o.take("result"); result != nil {
+	if result := o.Take("result"); result != nil {
 		d.Result = s.value(result)
 	}
 	if (d.Result != nil) != (d.Outcome == core.DeadlineResult) {
-		s.refuse(n, "result and then: result go together; give both or neither")
+		s.Refuse(n, "result and then: result go together; give both or neither")
 	}
 	return &d
 }
@@ -174,7 +175,7 @@ func (s *source) deadline(n *yaml.Node, name string) *Deadline {
 func (s *source) within(n *yaml.Node, name string) int64 {
 	d := s.duration(n, name)
 	if d%time.Millisecond != 0 {
-		s.refuse(n, "%s is in whole milliseconds, not %q", name, n.Value)
+		s.Refuse(n, "%s is in whole milliseconds, not %q", name, n.Value)
 	}
 	return d.Milliseconds()
 }
@@ -185,13 +186,13 @@ func (s *source) duration(n *yaml.Node, name string) time.Duration {
 	d, err := time.ParseDuration(n.Value)
 	switch {
 	case n.Kind != yaml.ScalarNode || err != nil:
-		s.refuse(n, "%s must be a duration such as 90s, 10m or 24h", name)
+		s.Refuse(n, "%s must be a duration such as 90s, 10m or 24h", name)
 		return 0
 	case d <= 0:
-		s.refuse(n, "%s must be more than nothing", name)
+		s.Refuse(n, "%s must be more than nothing", name)
 		return 0
 	case name == "timeout" && d%time.Second != 0:
-		s.refuse(n, "%s is in whole seconds, not %q", name, n.Value)
+		s.Refuse(n, "%s is in whole seconds, not %q", name, n.Value)
 	}
 	return d
 }
@@ -203,14 +204,14 @@ func (s *source) count(n *yaml.Node, name string) int {
 	}
 	number, err := strconv.ParseUint(n.Value, 10, 31)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
-		s.refuse(n, "%s must be a whole number from 0", name)
+		s.Refuse(n, "%s must be a whole number from 0", name)
 	}
 	return int(number)
 }
 
 func (s *source) plainText(n *yaml.Node, name string) string {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		s.refuse(n, "%s must be text, not %s; put it in quotes", name, kindOf(n))
+		s.Refuse(n, "%s must be text, not %s; put it in quotes", name, strictyaml.KindOf(n))
 		return ""
 	}
 	return n.Value

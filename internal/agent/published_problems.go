@@ -41,7 +41,7 @@ func Problems(file string, err error) []Problem {
 		return all
 	}
 	if p, ok := errors.AsType[problem](err); ok {
-		return []Problem{NewProblem(p.file, p.line, p.text)}
+		return []Problem{NewProblem(p.File, p.Line, p.Text)}
 	}
 	return []Problem{NewProblem(file, 1, err.Error())}
 }

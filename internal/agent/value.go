@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/strictyaml"
 )
 
 // value reads n as a JSON value; numbers that JSON can write keep every digit. What has no JSON form is reported, and stands as
@@ -29,7 +30,7 @@ func (s *source) any(n *yaml.Node) any {
 	case yaml.ScalarNode:
 		return s.scalar(n)
 	}
-	s.refuse(n, "this is %s", kindOf(n))
+	s.Refuse(n, "this is %s", strictyaml.KindOf(n))
 	return nil
 }
 
@@ -38,11 +39,11 @@ func (s *source) anyMap(n *yaml.Node) any {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			s.refuse(key, "a key must be plain text")
+			s.Refuse(key, "a key must be plain text")
 			continue
 		}
 		if _, twice := members[key.Value]; twice {
-			s.refuse(key, "%q is given twice; keep one", key.Value)
+			s.Refuse(key, "%q is given twice; keep one", key.Value)
 			continue
 		}
 		members[key.Value] = s.any(n.Content[i+1])
@@ -66,7 +67,7 @@ func (s *source) scalar(n *yaml.Node) any {
 			return number
 		}
 	}
-	s.refuse(n, "%q has no JSON form; put it in quotes if it is text", n.Value)
+	s.Refuse(n, "%q has no JSON form; put it in quotes if it is text", n.Value)
 	return nil
 }
 

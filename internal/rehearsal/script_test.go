@@ -88,7 +88,7 @@ func TestAWrongFileOfTestsIsRefusedWithItsLine(t *testing.T) {
 		"empty":                     {"", ":1: the file is empty"},
 		"no YAML":                   {"tests: [", "this is not YAML"},
 		"two documents":             {begin + "---\n{}", "second document"},
-		"a list":                    {"- a", "not a mapping"},
+		"a list":                    {"- a", "write it as a mapping"},
 		"no tests":                  {"agent: desk", "no tests in the file"},
 		"an unknown member":         {"test: []\n" + begin, `:1: unknown field "test" in a file of tests; did you mean "tests"?`},
 		"an agent that is a number": {"agent: 7\n" + begin, ":1: agent must be text"},
