@@ -212,7 +212,7 @@ var members = map[string]member{
 	"Event.seq":       {"Numbered without gaps in each thread.", nil},
 	"Event.run_id":    {"The run it happened to.", runID},
 	"Event.thread_id": {"Its conversation.", threadID},
-	"Event.turn":      {"Counts what a user said.", nil},
+	"Event.turn":      {"Counts what woke the run: its input, a message, an answer.", nil},
 	"Event.step":      {"Counts the model's turns.", nil},
 	"Event.at":        {"When it was committed.", nil},
 	"Event.type":      {"What happened.", nil},

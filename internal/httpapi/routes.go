@@ -137,7 +137,7 @@ func (a *api) runRoutes() []route {
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
 		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or follow a run's events", roles: reading,
 			about: "A page of JSON where the `Accept` header asks for `application/json`; else a stream of server-sent events: what is there, then what comes, " +
-				"each event once and in order. The `id` of an event is its cursor. The stream ends at `turn.ended` when the run is done or waits. " +
+				"each event once and in order. The `id` of an event is its cursor. The stream ends behind the events with which the run is done or waits: `turn.ended`, and what was committed with it, `run.status` among it. " +
 				"Opened again with `Last-Event-ID` it goes on behind that event; at the end of a run that waits it holds, and at the end of one that is done it is 204, " +
 				"so that a browser's EventSource stops.",
 			params: []param{inQuery("after", "A cursor: only events behind it."),

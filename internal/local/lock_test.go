@@ -14,8 +14,8 @@ func take(t *testing.T, dir string) (l *lock, alone bool) {
 		alone = true
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || l.alone != alone {
+		t.Fatalf("%+v, %v", l, err)
 	}
 	return l, alone
 }

@@ -11,9 +11,12 @@ import (
 )
 
 // lock is this process's share of a data directory, held until it ends, however it ends.
-type lock struct{ f *os.File }
+type lock struct {
+	f     *os.File
+	alone bool // nobody else held one when this one was taken
+}
 
-// lockData takes a share. alone says that nobody else held one: then before is run while that is certain, so that what a dead
+// lockData takes a share. If nobody else holds one, before is run while that is certain, so that what a dead
 // process left behind can be put right.
 //
 //	A: exclusive ── before ── share ─────────────── works
@@ -25,10 +28,11 @@ func lockData(dir string, before func() error) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
 	}
-	l := &lock{f}
+	l := &lock{f: f}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case err == nil:
+		l.alone = true
 		if err := before(); err != nil {
 			l.release()
 			return nil, err

@@ -139,6 +139,10 @@ func openData(ctx context.Context, o Options, times timing) (*data, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	if !share.alone {
+		o.Logger.Warn("another server works on this data directory; their agents, policies and tokens must be the same, since those of the last one started count",
+			"data", o.Data)
+	}
 	return &data{db, share}, nil
 }
 

@@ -29,6 +29,7 @@ type tokens struct {
 	keys   access.Keys
 	looked time.Time
 	text   string
+	away   bool // it could not be read when it was looked at last
 }
 
 // openTokens reads the file. At the start everything in it must be right, and somebody must be let in.
@@ -67,11 +68,17 @@ func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Princip
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := t.clock.Now(); now.Sub(t.looked) >= lookAgain || now.Before(t.looked) {
+		before := t.text
 		if err := t.refresh(ctx); err != nil {
+			t.away = true
 			t.log.ErrorContext(ctx, "the file of tokens cannot be read; nobody is let in", "error", err)
 			return access.Principal{}, false, errors.Join(engine.ErrUnavailable, err)
 		}
 		t.looked = now
+		if t.away || t.text != before {
+			t.away = false
+			t.log.InfoContext(ctx, "the file of tokens was read again", "tokens", len(t.keys.Grants()))
+		}
 	}
 	p, ok := find(t.keys)
 	return p, ok, nil

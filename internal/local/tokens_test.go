@@ -124,6 +124,22 @@ func TestAFileThatWasEmptiedIsNoReasonToCallAnybodyAStranger(t *testing.T) {
 	}
 }
 
+func TestTheLogSaysWhenTheFileIsGoodAgain(t *testing.T) {
+	text := line("a", "acme", "one", access.Read)
+	r := newTokensRig(t, text)
+	var log strings.Builder
+	r.tokens.log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, next := range []struct{ text, says string }{{"", "nobody is let in"}, {text, "read again"}, {text, ""}, {text + line("b", "acme", "two", access.Read), "tokens=2"}} {
+		log.Reset()
+		r.write(next.text)
+		r.clock.now = r.clock.now.Add(lookAgain)
+		_, _, _ = r.tokens.Find(t.Context(), "one")
+		if got := log.String(); !strings.Contains(got, next.says) || next.says == "" && got != "" {
+			t.Errorf("after %q the log says %q", next.text, got)
+		}
+	}
+}
+
 func TestAFileThatLetsNobodyInIsRefusedAtTheStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"":             "dormouse tokens add",
