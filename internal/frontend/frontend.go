@@ -54,7 +54,7 @@ type Limits struct {
 	Narrow   int           // bytes of a run's own permissions; 1024
 	Wait     time.Duration // the longest a read is held; 20 seconds
 	KeyLife  time.Duration // how long an idempotency key on a thread is remembered; 30 days
-	Pages    int           // how many runs and pages are read at once; 8. More wait for their turn: each is held in memory while it is read
+	Pages    int           // how many pages are read at once; 2. More wait for their turn: each is held in memory while it is read
 }
 
 func (l Limits) orDefaults() Limits {
@@ -65,7 +65,7 @@ func (l Limits) orDefaults() Limits {
 	set(&l.Narrow, 1024)
 	set(&l.Wait, 20*time.Second)
 	set(&l.KeyLife, 30*24*time.Hour)
-	set(&l.Pages, 8)
+	set(&l.Pages, 2)
 	return l
 }
 

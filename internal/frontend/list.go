@@ -105,7 +105,7 @@ func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.R
 		if q.Agent != "" && r.Agent != q.Agent {
 			continue
 		}
-		run, err := f.read(ctx, c, r.Run)
+		run, err := f.Run(ctx, c, r.Run)
 		if err != nil {
 			return nil, err
 		}

@@ -13,16 +13,6 @@ import (
 
 // Run reads a run, consistently.
 func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
-	leave, err := f.turn(ctx)
-	if err != nil {
-		return wire.Run{}, err
-	}
-	defer leave()
-	return f.read(ctx, c, id)
-}
-
-// read is Run within a turn.
-func (f *Frontend) read(ctx context.Context, c Caller, id string) (wire.Run, error) {
 	p, err := f.find(ctx, c, id)
 	if err != nil {
 		return wire.Run{}, err
@@ -41,11 +31,6 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 	if err != nil {
 		return wire.Run{}, err
 	}
-	leave, err := f.turn(ctx)
-	if err != nil {
-		return wire.Run{}, err
-	}
-	defer leave()
 	return f.show(ctx, p)
 }
 

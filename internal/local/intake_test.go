@@ -133,7 +133,7 @@ func TestAKeyIsTheSameOverHTTPAndInTheQueue(t *testing.T) {
 func TestAnOpenIntakeIsNoShareOfTheDirectory(t *testing.T) {
 	r, _ := countingRig(t)
 	r.queue()
-	l, err := lockData(r.data, func() error { return errors.New("alone") })
+	l, err := lockData(r.data, "no policy", func() error { return errors.New("alone") })
 	if err == nil {
 		l.release()
 		t.Error("a server that is started beside an enqueue is not alone, and takes over nothing")

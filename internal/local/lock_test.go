@@ -10,7 +10,7 @@ import (
 // take locks as a process of its own would: locks belong to the open file, not to the process.
 func take(t *testing.T, dir string) (l *lock, alone bool) {
 	t.Helper()
-	l, err := lockData(dir, func() error {
+	l, err := lockData(dir, "a", func() error {
 		alone = true
 		return nil
 	})
@@ -51,11 +51,11 @@ func TestTheSecondWaitsUntilTheFirstHasPutThingsRight(t *testing.T) {
 		err error
 	}
 	second := make(chan taken, 1)
-	a, err := lockData(dir, func() error {
+	a, err := lockData(dir, "a", func() error {
 		started := make(chan struct{})
 		go func() {
 			close(started)
-			l, err := lockData(dir, func() error { return nil })
+			l, err := lockData(dir, "a", func() error { return nil })
 			second <- taken{l, err}
 		}()
 		<-started
@@ -80,7 +80,7 @@ func TestTheSecondWaitsUntilTheFirstHasPutThingsRight(t *testing.T) {
 func TestALockWhoseWorkFailedIsFree(t *testing.T) {
 	dir := t.TempDir()
 	wrong := errors.New("wrong")
-	if _, err := lockData(dir, func() error { return wrong }); !errors.Is(err, wrong) {
+	if _, err := lockData(dir, "a", func() error { return wrong }); !errors.Is(err, wrong) {
 		t.Fatalf("got %v", err)
 	}
 	l, alone := take(t, dir)
@@ -88,7 +88,27 @@ func TestALockWhoseWorkFailedIsFree(t *testing.T) {
 		t.Error("the lock is held by nobody and refused")
 	}
 	l.release()
-	if _, err := lockData(dir+"/nowhere", func() error { return nil }); err == nil {
+	if _, err := lockData(dir+"/nowhere", "a", func() error { return nil }); err == nil {
 		t.Error("a directory that is not there was locked")
 	}
+}
+
+func TestWhoComesWithAnotherMarkIsTurnedAway(t *testing.T) {
+	dir := t.TempDir()
+	nothing := func() error { return nil }
+	a, _ := take(t, dir)
+	b, _ := take(t, dir)
+	a.release() // what it wrote stands while somebody is there
+	if _, err := lockData(dir, "another mark", nothing); !errors.Is(err, errMarked) {
+		t.Errorf("got %v", err)
+	}
+	b.release()
+	c, err := lockData(dir, "another mark", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockData(dir, "a", nothing); !errors.Is(err, errMarked) {
+		t.Errorf("after a change of marks: %v", err)
+	}
+	c.release()
 }

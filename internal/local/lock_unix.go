@@ -5,6 +5,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,13 +18,13 @@ type lock struct {
 }
 
 // lockData takes a share. If nobody else holds one, before is run while that is certain, so that what a dead
-// process left behind can be put right.
+// process left behind can be put right. Who is not alone must have the mark of those who are there, or gets [errMarked].
 //
 //	A: exclusive ── before ── share ─────────────── works
 //	B:      refused ── waits for a share ── works
 //
 // Turning the exclusive lock into a share may let go of it for a moment; B may then be alone as well, while A holds nothing yet.
-func lockData(dir string, before func() error) (*lock, error) {
+func lockData(dir, mark string, before func() error) (*lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
@@ -33,7 +34,7 @@ func lockData(dir string, before func() error) (*lock, error) {
 	switch {
 	case err == nil:
 		l.alone = true
-		if err := before(); err != nil {
+		if err := errors.Join(before(), l.write(mark)); err != nil {
 			l.release()
 			return nil, err
 		}
@@ -51,7 +52,24 @@ func lockData(dir string, before func() error) (*lock, error) {
 		l.release()
 		return nil, fmt.Errorf("sharing the data directory: %w", err)
 	}
+	if there, err := l.read(); err != nil || there != mark { // of B, too, if both were alone
+		l.release()
+		return nil, errors.Join(errMarked, err)
+	}
 	return l, nil
+}
+
+func (l *lock) write(mark string) error {
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.f.WriteAt([]byte(mark), 0)
+	return err
+}
+
+func (l *lock) read() (mark string, err error) {
+	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 1<<10))
+	return string(text), err
 }
 
 func (l *lock) release() { l.f.Close() }

@@ -129,21 +129,43 @@ func openData(ctx context.Context, o Options, times timing) (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	share, err := lockData(o.Data, func() error {
+	policy, err := o.policyMark()
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	share, err := lockData(o.Data, policy, func() error {
 		freed, err := db.FreeLeases(ctx)
 		if freed > 0 {
 			o.Logger.Info("took over what a stopped process left behind", "runs", freed)
 		}
 		return err
 	})
+	if errors.Is(err, errMarked) {
+		err = fmt.Errorf("another server works on %s with another policy; give both the same --policy, or stop it", o.Data)
+	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if !share.alone {
-		o.Logger.Warn("another server works on this data directory; their agents, policies and tokens must be the same, since those of the last one started count",
-			"data", o.Data)
+		o.Logger.Warn("another server works on this data directory; give both the same agents and tokens: the agents of the one started last count for both, "+
+			"the tokens for each server alone", "data", o.Data)
 	}
 	return &data{db, share}, nil
+}
+
+// errMarked: whoever works on the directory does so under another policy, so that it would depend on who takes a run up what is allowed.
+var errMarked = errors.New("local: the data directory is held with another mark")
+
+// policyMark tells policies apart.
+func (o Options) policyMark() (string, error) {
+	if o.Policy == "" {
+		return "no policy", nil
+	}
+	text, err := os.ReadFile(o.Policy)
+	if err != nil {
+		return "", fmt.Errorf("reading the policy: %w", err)
+	}
+	return core.Digest(text), nil
 }
 
 func (d *data) close() error {
@@ -185,7 +207,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run), d.close())
+		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory), d.close())
 	}()
 	return s, nil
 }

@@ -293,7 +293,7 @@ func TestWhoIsNotAloneLeavesTheLeases(t *testing.T) {
 	r := newRig(t, nothing)
 	r.deploy(asked)
 	db, h := claimed(t, r)
-	other, err := lockData(r.data, func() error { return nil })
+	other, err := lockData(r.data, "no policy", func() error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
