@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
   dormouse approvals --agent refund-desk --json`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := atLeastOne("--limit", list.Limit); err != nil {
+			if err := pageLimit(list.Limit, mostApprovals); err != nil {
 				return err
 			}
 			c, err := a.connect()
@@ -46,7 +47,7 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags := cmd.Flags()
 	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.IntVar(&list.Limit, "limit", 20, "at most so many")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	return cmd
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // atLeastOne refuses a number that a server or a pool would silently read as its own default.
@@ -14,6 +16,20 @@ func atLeastOne(flag string, n int) error {
 	return nil
 }
 
+// How many items the server puts on a page at most.
+const (
+	mostRuns      = 100
+	mostApprovals = 200
+)
+
+// pageLimit refuses a number of items that the server would silently make smaller.
+func pageLimit(n, most int) error {
+	if n > most {
+		return usagef("--limit is at most %d, not %d; below a page that is not the last one stands the command for the next", most, n)
+	}
+	return atLeastOne("--limit", n)
+}
+
 // takes demands between least and most arguments, and shows the verb's form if there are fewer or more.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -21,6 +37,17 @@ func takes(least, most int) cobra.PositionalArgs {
 			return nil
 		}
 		return usagef("wrong number of arguments; usage: %s%s", cmd.UseLine(), nearest(cmd, args))
+	}
+}
+
+// takesText is takes for a verb whose last argument is a text that people forget to put in quotes.
+func takesText(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= most {
+			return takes(least, most)(cmd, args)
+		}
+		text := strings.Join(args[most-1:], " ")
+		return usagef("%s is one argument: put it in quotes, as %s; usage: %s", what, scaffold.ShellWord(text), cmd.UseLine())
 	}
 }
 

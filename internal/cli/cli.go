@@ -101,6 +101,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	root.SetFlagErrorFunc(wrongFlag)
 	a.completeAll(root)
 	root.SetHelpCommand(helpCommand(root))
+	a.explainAll(root)
 	return root
 }
 

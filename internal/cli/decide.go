@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,8 +33,9 @@ func (a *app) decideCommand() *cobra.Command {
 call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.
 
 With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool; what they change is
-printed before they are sent, a line with - for what was asked and one with + for what would run. With --dry-run nothing is sent. With --grant run the
-later calls of this run that the same rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
+printed before they are sent, a line with - for what was asked and one with + for what is to run. With --dry-run nothing is sent: whether
+the arguments fit the tool is looked at, whether a rule forbids them is not. With --grant run the later calls of this run that the same
+rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
   dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
@@ -76,6 +78,9 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 	} else {
 		d.Target = asked.Suspension.ID
 	}
+	if dryRun {
+		return a.dryRun(ctx, c, args[0], d)
+	}
 	if d.Arguments != nil && !a.json {
 		if asked.Suspension.ID == "" {
 			asked = pendingOf(ctx, c, args[0], d.Target)
@@ -83,9 +88,6 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 		if err := a.printEdits(asked, d.Arguments); err != nil {
 			return err
 		}
-	}
-	if dryRun {
-		return a.printUnsent(d)
 	}
 	answer, err := c.Decide(ctx, args[0], d)
 	if err != nil {
@@ -100,7 +102,12 @@ func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.P
 	if err != nil {
 		return wire.Pending{}
 	}
-	for _, p := range shown.Pending {
+	return waitingIn(shown, target)
+}
+
+// waitingIn is the call of a run that a decision is about; the empty one if it does not wait.
+func waitingIn(run wire.Run, target string) wire.Pending {
+	for _, p := range run.Pending {
 		if p.Suspension.ID == target || p.CallID == target {
 			return p
 		}
@@ -118,22 +125,11 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 		return a.printf("the arguments are those that %s was asked for with\n", asked.Tool)
 	}
 	colour := screenOf(a.stdout, a.opts.Getenv).colour
-	out := clean("instead of what was asked for, "+asked.Tool+" would run with:") + "\n"
+	out := clean("instead of what was asked for, "+asked.Tool+" is to run with:") + "\n"
 	for _, l := range changes {
 		out += l.render(colour) + "\n"
 	}
 	return a.print(out)
-}
-
-func (a *app) printUnsent(d wire.Decision) error {
-	if a.json {
-		return a.printJSON(d)
-	}
-	body, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	return a.printf("not sent: %s\n", cleanJSON(body))
 }
 
 // decision turns the flags into a decision without a target. A result or an error alone carries no action: what it means
@@ -148,19 +144,33 @@ func (v verdict) decision() (wire.Decision, error) {
 		return wire.Decision{}, err
 	}
 	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason}
-	hasResult, hasError := v.result != "", v.errorText != ""
+	said := v.said()
 	switch {
 	case !v.approve && (v.arguments != "" || v.grant != ""):
 		return wire.Decision{}, usagef("--arguments and --grant go with --approve")
-	case v.deny && (v.approve || hasResult || hasError), hasError && (v.approve || hasResult),
-		!v.approve && !v.deny && !hasResult && !hasError:
+	case len(said) == 0:
 		return wire.Decision{}, usagef("say one of --approve, --deny, --result JSON, --error TEXT")
+	case len(said) > 1 && (v.deny || v.errorText != ""):
+		return wire.Decision{}, usagef("say one of them, not %s", strings.Join(said, " and "))
 	case v.deny:
 		d.Action = "cancel"
 	case v.approve:
 		d.Action = "resume"
 	}
 	return d, nil
+}
+
+// said are the flags that answer, of those that were given.
+func (v verdict) said() (flags []string) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--approve", v.approve}, {"--deny", v.deny}, {"--result", v.result != ""}, {"--error", v.errorText != ""}} {
+		if f.given {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
 }
 
 // onlyPending is the run's one waiting call.
@@ -199,7 +209,7 @@ func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 
 // flagsFor say in this program's words what a refused decision should have been.
 var flagsFor = map[string]string{
-	"unclear_decision": "; dormouse approvals shows the flags that answer this call",
+	"unclear_decision": "; a yes is --approve and a no is --deny; dormouse approvals shows the flags that answer this call",
 	"wrong_kind":       "; dormouse approvals shows the flags that answer this call",
 }
 

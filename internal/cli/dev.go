@@ -81,7 +81,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	}
 	server, err := local.Start(cmd.Context(), o)
 	if err != nil {
-		return err
+		return couldNotServe(o, err)
 	}
 	return errors.Join(a.announce(server.Addr(), o), server.Wait())
 }

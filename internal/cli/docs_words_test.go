@@ -162,6 +162,23 @@ func TestTheReadmeNamesEveryPage(t *testing.T) {
 	}
 }
 
+// TestNoPageWritesATokenByTheShell: the shell empties the file before the verb can refuse, and leaves it readable by all.
+func TestNoPageWritesATokenByTheShell(t *testing.T) {
+	adds := regexp.MustCompile(`(?m)^.*tokens add .*$`)
+	seen := 0
+	for name, page := range pages(t) {
+		for _, line := range adds.FindAllString(page, -1) {
+			seen++
+			if strings.HasPrefix(line, "$ ") && (strings.Contains(line, ">") || !strings.Contains(line, " --out ")) {
+				t.Errorf("%s: let --out write the token\n\t%s", name, line)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d lines of all pages make a token", seen)
+	}
+}
+
 var (
 	namedTest  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
 	namedFault = regexp.MustCompile("`(\\d\\d-[a-z-]+)`")

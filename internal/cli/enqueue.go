@@ -18,6 +18,7 @@ import (
 type intakeFlags struct {
 	data, tenant                    string
 	keepGoing                       bool
+	status                          bool
 	showDead, retryDead, forgetDead bool
 }
 
@@ -36,9 +37,11 @@ over HTTP, is started once. So if anything goes wrong, run the same command agai
 
 Every line is looked at before any is stored. If one is bad, it is told with its number, nothing is stored, and the exit code is 2; with
 --keep-going the good ones are stored, and the exit code is 1. What only the server can see, such as an agent that is not there, makes a
-dead letter: --dead shows them with the reason, --retry-dead tries them again, --forget-dead removes them for good.`,
+dead letter. --status shows how many wait and how many are dead, --dead the dead ones with the reason, --retry-dead tries them again,
+--forget-dead removes them for good.`,
 		Example: `  dormouse enqueue invoices.jsonl
   make-invoices | dormouse enqueue - --data /var/lib/dormouse
+  dormouse enqueue --status
   dormouse enqueue --dead`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +58,8 @@ dead letter: --dead shows them with the reason, --retry-dead tries them again, -
 	flags.StringVar(&f.data, "data", ".dormouse", "data directory of the server")
 	flags.StringVar(&f.tenant, "tenant", access.Tenant, "whose runs they are")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "store the good lines although there are bad ones")
-	flags.BoolVar(&f.showDead, "dead", false, "show how many messages wait, and those that cannot be started")
+	flags.BoolVar(&f.status, "status", false, "show how far the queue is: how many messages wait, and how many cannot be started")
+	flags.BoolVar(&f.showDead, "dead", false, "the same, and each message that cannot be started, with the reason")
 	flags.BoolVar(&f.retryDead, "retry-dead", false, "put the dead letters back into the queue")
 	flags.BoolVar(&f.forgetDead, "forget-dead", false, "remove the dead letters for good")
 	return cmd
@@ -63,14 +67,14 @@ dead letter: --dead shows them with the reason, --retry-dead tries them again, -
 
 func (f intakeFlags) check(args []string) error {
 	asked := 0
-	for _, on := range []bool{len(args) == 1, f.showDead, f.retryDead, f.forgetDead} {
+	for _, on := range []bool{len(args) == 1, f.status, f.showDead, f.retryDead, f.forgetDead} {
 		if on {
 			asked++
 		}
 	}
 	switch {
 	case asked != 1:
-		return usagef("name a file of runs to start, or - for standard input, or else say one of --dead, --retry-dead and --forget-dead")
+		return usagef("name a file of runs to start, or - for standard input, or else say one of --status, --dead, --retry-dead and --forget-dead")
 	case f.keepGoing && len(args) == 0:
 		return usagef("--keep-going is about the lines of a file; leave it out")
 	case f.tenant == "":
@@ -96,6 +100,10 @@ func (a *app) enqueue(ctx context.Context, name string, f intakeFlags) error {
 	}
 	if e.bad > 0 && !f.keepGoing {
 		return usagef("%s, so that nothing was stored; mend what is bad, or store the rest with --keep-going", e.badLines())
+	}
+	if e.good+e.bad == 0 {
+		a.warn("no_lines", e.holdsNothing(name))
+		return e.tell()
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -142,14 +150,22 @@ func spool(from io.Reader) (*os.File, func(), error) {
 	return file, done, nil
 }
 
+// holdsNothing tells of a file without a line, which may be what an export left that failed.
+func (e *enqueuing) holdsNothing(name string) string {
+	if name == "-" {
+		return "standard input holds no line, so that nothing was stored; see whether what writes it failed"
+	}
+	return name + " holds no line, so that nothing was stored; see whether what writes it failed"
+}
+
 // tell says what was done. Bad lines that were left out are a failure, since somebody has to look at them.
 func (e *enqueuing) tell() error {
 	if e.app.json {
 		if err := e.app.printJSON(map[string]any{"enqueued": e.stored, "bad": e.bad, "tenant": e.flags.tenant, "data": e.flags.data}); err != nil {
 			return err
 		}
-	} else if err := e.app.printf("%d in the intake queue of %s; a server on it starts them: dormouse dev --data %s\n",
-		e.stored, e.flags.data, scaffold.ShellWord(e.flags.data)); err != nil {
+	} else if err := e.app.printf("%d in the intake queue of %s; see how far it is: dormouse enqueue --status%s; a server on it starts them: dormouse dev --data %s\n",
+		e.stored, e.flags.data, e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
 		return err
 	}
 	if e.bad > 0 {

@@ -41,8 +41,13 @@ func (a *app) letters(ctx context.Context, f intakeFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	switch {
+	case f.status && a.json:
+		return a.printJSON(report.intakeCounts)
+	case a.json:
 		return a.printJSON(report)
+	case f.status:
+		return a.printStatus(report, f)
 	}
 	return a.printIntake(report, f)
 }
@@ -54,16 +59,25 @@ func (a *app) moved(word string, n int, words string, err error) error {
 	case a.json:
 		return a.printJSON(map[string]int{word: n})
 	}
-	return a.printf("%d dead letters %s\n", n, words)
+	letters := "letters"
+	if n == 1 {
+		letters = "letter"
+	}
+	return a.printf("%d dead %s %s\n", n, letters, words)
+}
+
+// intakeCounts is what --status prints as JSON.
+type intakeCounts struct {
+	Waiting   int `json:"waiting"`
+	GivenBack int `json:"given_back"` // of those that wait
+	Dead      int `json:"dead"`
 }
 
 // intakeReport is what --dead prints as JSON.
 type intakeReport struct {
-	Waiting   int            `json:"waiting"`
-	GivenBack int            `json:"given_back"` // of those that wait
-	Dead      int            `json:"dead"`
-	Back      []intakeLetter `json:"waiting_messages"` // that were given back
-	Letters   []intakeLetter `json:"dead_messages"`
+	intakeCounts
+	Back    []intakeLetter `json:"waiting_messages"` // that were given back
+	Letters []intakeLetter `json:"dead_messages"`
 }
 
 type intakeLetter struct {
@@ -88,7 +102,7 @@ func readIntake(ctx context.Context, queue *local.Intake, tenant string) (r inta
 		return r, err
 	}
 	dead, err := queue.Dead(ctx, tenant, mostLetters)
-	r = intakeReport{Waiting: counts.Waiting, GivenBack: counts.Back, Dead: counts.Dead, Back: []intakeLetter{}, Letters: []intakeLetter{}}
+	r = intakeReport{intakeCounts{counts.Waiting, counts.Back, counts.Dead}, []intakeLetter{}, []intakeLetter{}}
 	for _, l := range back {
 		shown := letterOf(l)
 		shown.NextAt = wire.Millis(l.Since)
@@ -113,12 +127,25 @@ func letterOf(l sqlite.IntakeLetter) intakeLetter {
 		EnqueuedAt: wire.Millis(l.At), Message: strings.ToValidUTF8(string(l.Body), "\uFFFD")}
 }
 
-func (a *app) printIntake(r intakeReport, f intakeFlags) error {
+// printCounts says how many messages wait and how many are dead.
+func (a *app) printCounts(r intakeCounts) error {
 	waiting := strconv.Itoa(r.Waiting)
 	if r.GivenBack > 0 {
 		waiting += fmt.Sprintf(", %d of them given back for now", r.GivenBack)
 	}
-	if err := a.table([][]string{{"waiting", waiting}, {"dead", strconv.Itoa(r.Dead)}}); err != nil {
+	return a.table([][]string{{"waiting", waiting}, {"dead", strconv.Itoa(r.Dead)}})
+}
+
+// printStatus is the counts alone, and where the letters behind them are.
+func (a *app) printStatus(r intakeReport, f intakeFlags) error {
+	if err := a.printCounts(r.intakeCounts); err != nil || r.Dead+r.GivenBack == 0 {
+		return err
+	}
+	return a.printf("see why: dormouse enqueue --dead%s\n", f.again())
+}
+
+func (a *app) printIntake(r intakeReport, f intakeFlags) error {
+	if err := a.printCounts(r.intakeCounts); err != nil {
 		return err
 	}
 	if err := a.printLetters("given back", "AGAIN AT", r.Back, r.GivenBack); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -133,14 +134,14 @@ func (e *enqueuing) badLines() string {
 
 // store puts the good lines into the queue, lot by lot.
 func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
-	queue, err := local.OpenIntake(ctx, e.flags.data, true)
+	queue, made, err := e.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer queue.Close()
 	e.progress.end()
 	e.progress = e.app.progress() // the rate of looking is not that of storing
-	if err := e.warnOfAgents(ctx, queue); err != nil {
+	if err := e.warnOfAgents(ctx, queue, made); err != nil {
 		return err
 	}
 	err = intake.Lines(file, func(line intake.Line) error {
@@ -164,6 +165,16 @@ func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
 		return e.cut(err)
 	}
 	return nil
+}
+
+// open opens the queue. made says that there was none: nothing in it is started before somebody serves the directory, which may be misspelt.
+func (e *enqueuing) open(ctx context.Context) (queue *local.Intake, made bool, err error) {
+	queue, err = local.OpenIntake(ctx, e.flags.data, false)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return queue, false, err
+	}
+	queue, err = local.OpenIntake(ctx, e.flags.data, true)
+	return queue, true, err
 }
 
 // changed answers a line that is bad now. It was told of, or the file is not what it was.
@@ -190,13 +201,13 @@ func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
 }
 
 // warnOfAgents tells of names that the servers of the directory do not have. They may come with the next start, so that it is no error.
-func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake) error {
+func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake, made bool) error {
 	have, err := queue.Agents(ctx, e.flags.tenant)
 	if err != nil {
 		return err
 	}
 	if len(have) == 0 {
-		return e.warnOfTenant(ctx, queue)
+		return e.warnOfTenant(ctx, queue, made)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.agents)) {
 		if !have[name] {
@@ -208,11 +219,19 @@ func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake) error
 	return nil
 }
 
-// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents, and it has none.
-func (e *enqueuing) warnOfTenant(ctx context.Context, queue *local.Intake) error {
+// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents, and it has none. If none has agents, it is
+// the directory that may be misspelt. The queue works without a server, so that it is no error.
+func (e *enqueuing) warnOfTenant(ctx context.Context, queue *local.Intake, made bool) error {
 	usual, err := queue.Agents(ctx, access.Tenant)
-	if err == nil && len(usual) > 0 {
-		e.progress.end()
+	e.progress.end()
+	switch {
+	case err != nil:
+	case made:
+		e.app.warn("data_made", fmt.Sprintf("there was no data in %s, and it was made; no server has served it yet. If yours works on another directory, name that with --data",
+			e.flags.data))
+	case len(usual) == 0:
+		e.app.warn("data_not_served", fmt.Sprintf("no server has served %s with an agent yet. If yours works on another directory, name that with --data", e.flags.data))
+	default:
 		e.app.warn("tenant_not_served", fmt.Sprintf("no server on %s has had the tenant %s so far; a token of it makes it known: dormouse tokens add NAME --tenant %[2]s",
 			e.flags.data, e.flags.tenant))
 	}

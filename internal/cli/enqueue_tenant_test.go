@@ -27,8 +27,10 @@ func TestEnqueueWarnsOfATenantThatNoServerHas(t *testing.T) {
 	enqueue := func(tenant string) spoken {
 		return offline(t.Context(), message("a"), "enqueue", "-", "--data", "data", "--tenant", tenant)
 	}
-	if s := enqueue("acme"); s.exit != cli.ExitOK || s.stderr != "" {
-		t.Errorf("before any server: %+v", s)
+	for _, says := range []string{"there was no data in data, and it was made; no server has served it yet.", "no server has served data with an agent yet."} {
+		if s := enqueue("acme"); s.exit != cli.ExitOK || !strings.HasPrefix(s.stderr, "dormouse: warning: "+says) || strings.Count(s.stderr, "\n") != 1 {
+			t.Errorf("before any server: %+v, want %s", s, says)
+		}
 	}
 	enqueue("default")
 	serveUntil(t, "data", "agents", func() bool { waiting, _ := inQueue(t, "data"); return waiting == 0 })

@@ -37,7 +37,7 @@ func TestExitCodes(t *testing.T) {
 		{"an address that is none", nil, []string{"runs", "--url", "localhost"}, cli.ExitUsage, "is not the address of a server"},
 		{"a token file that is not there", nil, []string{"runs", "--token-file", "no/such/file"}, cli.ExitUsage, "token file"},
 		{"nobody listens", nil, []string{"runs"}, cli.ExitUnreachable, "start one with: dormouse dev"},
-		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cli.ExitFailed, "there is no such run"},
+		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cli.ExitFailed, "there is no run"},
 		{"a value that the server does not take", map[string]http.HandlerFunc{"GET /v1/runs": problem(400, "invalid_request", "status is none")},
 			[]string{"runs", "--status", "foo"}, cli.ExitUsage, "status is none"},
 		{"a grant that is none", map[string]http.HandlerFunc{decisions: problem(400, "bad_grant", "grant is run, or left out")},
@@ -120,9 +120,9 @@ func TestDevThatCannotStart(t *testing.T) {
 		stderr string
 	}{
 		{"an address that others reach, without tokens", []string{"--addr", "0.0.0.0:0"}, cli.ExitUsage, "--tokens"},
-		{"no directory of agents", []string{"--addr", "127.0.0.1:0", "--agents", "no/such/directory"}, cli.ExitFailed, "no/such/directory"},
+		{"no directory of agents", []string{"--addr", "127.0.0.1:0", "--agents", "no/such/directory"}, cli.ExitFailed, "there is no directory no/such/directory; dormouse new NAME --dir no/such/directory makes it with an agent"},
 		{"an address that is taken", []string{"--addr", strings.TrimPrefix(taken.url, "http://"), "--agents", t.TempDir()},
-			cli.ExitFailed, "address already in use"},
+			cli.ExitFailed, "another program listens at " + strings.TrimPrefix(taken.url, "http://")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

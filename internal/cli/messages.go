@@ -23,7 +23,7 @@ become of that. Instead of the thread, any of its runs may be named.`,
   dormouse messages run_3k7q2_0
   dormouse messages thr_3k7q2 "And order B-02, please" --wait
   dormouse messages thr_3k7q2 "Leave it" --on-pending abandon`,
-		Args: takes(1, 2),
+		Args: takesText(1, 2, "the message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect()
 			if err != nil {

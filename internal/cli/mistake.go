@@ -30,7 +30,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 // notUnderstood is the library's error about the arguments, on one line.
 func notUnderstood(err error) *failure {
 	words, near, _ := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
-	if verbs := strings.Fields(near); len(verbs) > 0 {
+	if commands := meant(unknownWord(words)); len(commands) > 0 {
+		words += "; did you mean: " + strings.Join(commands, ", or ")
+	} else if verbs := strings.Fields(near); len(verbs) > 0 {
 		words += "; did you mean: " + strings.Join(verbs, ", ")
 	}
 	return &failure{ExitUsage, "usage", words + "; see: dormouse help"}
@@ -40,6 +42,9 @@ func notUnderstood(err error) *failure {
 func nearest(cmd *cobra.Command, words []string) string {
 	if len(words) == 0 || !cmd.HasSubCommands() {
 		return ""
+	}
+	if commands := meant(words[0]); len(commands) > 0 && !cmd.HasParent() {
+		return "; did you mean: " + strings.Join(commands, ", or ")
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(words[0])

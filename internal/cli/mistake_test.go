@@ -109,8 +109,8 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 		args []string
 		want string
 	}{
-		"by its only call":   {[]string{runID}, "instead of what was asked for, issue_refund would run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
-		"by its suspension":  {[]string{runID, "sus_1_a"}, "instead of what was asked for, issue_refund would run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
+		"by its only call":   {[]string{runID}, "instead of what was asked for, issue_refund is to run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
+		"by its suspension":  {[]string{runID, "sus_1_a"}, "instead of what was asked for, issue_refund is to run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
 		"of what is unknown": {[]string{runID, "sus_1_b"}, "accepted: sus_1_a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", pending("sus_1_a")))})
 	out := dormouse(t, s, "decide", "--approve", "--dry-run", "--arguments", `{"order":"A-17","amount":120}`, runID)
 	out.wantExit(t, cli.ExitOK)
-	contains(t, out.stdout, "the arguments are those that issue_refund was asked for with", `not sent: {"target":"sus_1_a","action":"resume"`)
+	contains(t, out.stdout, "the arguments are those that issue_refund was asked for with", `not sent, and not looked at by the server: {"target":"sus_1_a","action":"resume"`)
 	for _, sent := range s.seen {
 		if sent.method != "GET" {
 			t.Errorf("%s %s was sent", sent.method, sent.path)

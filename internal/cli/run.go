@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +24,7 @@ func (a *app) runCommand() *cobra.Command {
 With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
   dormouse run refund-desk "Refund order A-17" --key ticket-4711`,
-		Args: takes(2, 2),
+		Args: takesText(2, 2, "the input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := a.text(args[1])
 			if err != nil {
@@ -90,8 +93,8 @@ func jsonOrFile(name, value string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, usagef("%s cannot be read: %v", name, err)
 	}
-	if !json.Valid(body) {
-		return nil, usagef("%s is not JSON: the file %s", name, file)
+	if err := notJSON(body); err != nil {
+		return nil, usagef("%s is not JSON: the file %s: %v", name, file, err)
 	}
 	return json.RawMessage(body), nil
 }
@@ -101,8 +104,26 @@ func jsonFlag(name, value string) (json.RawMessage, error) {
 	if value == "" {
 		return nil, nil
 	}
-	if !json.Valid([]byte(value)) {
-		return nil, usagef("%s is not JSON: %s", name, value)
+	if err := notJSON([]byte(value)); err != nil {
+		return nil, usagef("%s is not JSON: %s: %v%s", name, value, err, after("; in a shell it looks like ", lookingLike[name]))
 	}
 	return json.RawMessage(value), nil
+}
+
+// lookingLike are values of flags as a shell takes them.
+var lookingLike = map[string]string{
+	"--arguments":   `'{"amount":80}'`,
+	"--result":      `'{"temperature":21}', and a text like '"sunny"'`,
+	"--metadata":    `'{"ticket":4711}'`,
+	"--permissions": `'{"deny":["send_refund"]}'`,
+}
+
+// notJSON says where a text stops being JSON; nil if it is.
+func notJSON(text []byte) error {
+	var any json.RawMessage
+	err := json.Unmarshal(text, &any)
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w, at character %d", err, utf8.RuneCount(text[:min(int(at.Offset), len(text))]))
+	}
+	return err
 }

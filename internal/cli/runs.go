@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func (a *app) runsCommand() *cobra.Command {
 			if len(args) == 1 {
 				return a.showRun(cmd, args[0])
 			}
-			if err := atLeastOne("--limit", list.Limit); err != nil {
+			if err := pageLimit(list.Limit, mostRuns); err != nil {
 				return err
 			}
 			return a.listRuns(cmd, list)
@@ -32,7 +33,7 @@ func (a *app) runsCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&list.Status, "status", "", "only runs that are created, running, waiting or done")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.IntVar(&list.Limit, "limit", 20, "at most so many")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	cmd.AddCommand(a.cancelCommand())
 	return cmd

@@ -28,7 +28,7 @@ Roles:
   read     read everything of the tenant
   decide   see what waits, answer it, interrupt, resume, cancel
   admin    all of that`,
-		Example: `  dormouse tokens add ci --roles start,read
+		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens list
   dormouse tokens remove ci`,
 		Args: noVerb,
@@ -44,29 +44,35 @@ func fileFlag(cmd *cobra.Command, file *string) {
 
 func (a *app) tokensAddCommand() *cobra.Command {
 	var file, tenant, roles string
+	var out tokenOut
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Make a token, print it once, and keep its hash",
 		Long: `Make a token and add its hash to the file, which is made if it is not there. The token is printed this once and kept
-nowhere. Only decisions are recorded under NAME: starts, cancels and interrupts leave no name.`,
-		Example: `  dormouse tokens add ci --roles start,read
+nowhere else; with --out it is written to a new file instead, which only its owner may read. A file that is there is never written over.
+Only decisions are recorded under NAME: starts, cancels and interrupts leave no name.`,
+		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens add anna --tenant acme --roles read,decide --file /etc/dormouse/tokens`,
 		Args: takes(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			p := access.Principal{Name: args[0], Tenant: tenant, Roles: access.ParseRoles(roles)}
 			if err := p.Check(); err != nil {
 				return usagef("%v", err)
 			}
-			return a.addToken(file, p)
+			if err := out.check(cmd); err != nil {
+				return err
+			}
+			return a.addToken(file, p, out)
 		},
 	}
 	fileFlag(cmd, &file)
+	outFlag(cmd, &out)
 	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "whose runs it is for")
 	cmd.Flags().StringVar(&roles, "roles", "", "what it is good for: start, read, decide, admin, with commas")
 	return cmd
 }
 
-func (a *app) addToken(file string, p access.Principal) error {
+func (a *app) addToken(file string, p access.Principal, out tokenOut) error {
 	var random [access.TokenBytes]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return err
@@ -79,15 +85,29 @@ func (a *app) addToken(file string, p access.Principal) error {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		return text + access.Grant{Principal: p, Hash: access.HashOf(token)}.Line() + "\n", nil
+		return text + access.Grant{Principal: p, Hash: access.HashOf(token)}.Line() + "\n", out.write(token, file)
 	})
 	if err != nil {
+		out.undo()
 		return err
 	}
-	if a.json {
-		return a.printJSON(map[string]any{"name": p.Name, "tenant": p.Tenant, "roles": p.Roles, "token": token, "file": file})
+	return a.printToken(file, p, token, out)
+}
+
+// printToken shows a token that has no file of its own, or else where it is.
+func (a *app) printToken(file string, p access.Principal, token string, out tokenOut) error {
+	shown := map[string]any{"name": p.Name, "tenant": p.Tenant, "roles": p.Roles, "file": file}
+	switch {
+	case a.json && out.file != "":
+		shown["out"] = out.file
+	case a.json:
+		shown["token"] = token
+	case out.file != "":
+		return a.printf("the token of %s is in %s, which only its owner may read; its hash is in %s\n", p.Name, out.file, file)
+	default:
+		return a.printf("%s\n", token)
 	}
-	return a.printf("%s\n", token)
+	return a.printJSON(shown)
 }
 
 func has(keys access.Keys, name string) bool {

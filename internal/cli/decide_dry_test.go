@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
+	served := wire.Agent{Name: "refund-desk", Version: "sha256:a", Tools: []wire.Tool{{Name: "other"}, {Name: "issue_refund", Parameters: json.RawMessage(
+		`{"type":"object","properties":{"order":{"type":"string"},"amount":{"type":"number","maximum":500}},"required":["order","amount"]}`)}}}
+	waits := run("waiting", pending("sus_1_a"), func(r *wire.Run) { r.AgentVersion = "sha256:a" })
+	older := run("waiting", pending("sus_1_a"), func(r *wire.Run) { r.AgentVersion = "sha256:old" })
+	const fits, unsent = "the arguments fit the parameters of issue_refund; whether a rule forbids them, only the server can say", "not sent, and not looked at by the server: {"
+	for name, tt := range map[string]struct {
+		run       wire.Run
+		arguments string
+		exit      int
+		says      []string
+	}{
+		"they fit":                {waits, `{"order":"A-17","amount":80}`, cli.ExitOK, []string{"issue_refund is to run with:\n", unsent, fits}},
+		"one is missing":          {waits, `{"order":"A-17"}`, cli.ExitFailed, []string{"do not fit the parameters of issue_refund: ", "amount", "; nothing was sent"}},
+		"one is of another type":  {waits, `{"order":17,"amount":80}`, cli.ExitFailed, []string{"do not fit", "order"}},
+		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cli.ExitFailed, []string{"do not fit", "amount"}},
+		"one is there twice":      {waits, `{"order":"A-17","amount":80,"amount":90}`, cli.ExitFailed, []string{"there once each"}},
+		"they are no object":      {waits, `[1]`, cli.ExitFailed, []string{"not a JSON object"}},
+		"the version is another":  {older, `{"order":"A-17"}`, cli.ExitOK, []string{unsent}},
+		"the call does not wait":  {run("waiting"), `{"order":"A-17"}`, cli.ExitOK, []string{unsent}},
+		"the call is of no one's": {run("done"), `{}`, cli.ExitOK, []string{unsent}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, tt.run), "GET /v1/agents/refund-desk": answer(200, served)})
+			args := []string{"decide", runID, "sus_1_a", "--approve", "--dry-run", "--arguments", tt.arguments}
+			out := dormouse(t, s, args...)
+			out.wantExit(t, tt.exit)
+			said := out.stdout + out.stderr
+			contains(t, said, tt.says...)
+			if name != "they fit" && strings.Contains(said, fits) || tt.exit != cli.ExitOK && out.stdout != "" {
+				t.Errorf("it says %s", said)
+			}
+			asJSON := dormouse(t, s, append(args, "--json")...)
+			asJSON.wantExit(t, tt.exit)
+			if tt.exit != cli.ExitOK && (asJSON.stdout != "" || !strings.Contains(asJSON.stderr, `"code":"invalid_arguments"`)) {
+				t.Errorf("as JSON %q %q", asJSON.stdout, asJSON.stderr)
+			}
+			for _, sent := range s.seen {
+				if sent.method != "GET" {
+					t.Errorf("%s %s was sent", sent.method, sent.path)
+				}
+			}
+		})
+	}
+}

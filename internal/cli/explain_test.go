@@ -1,0 +1,227 @@
+package cli_test
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
+	for word, says := range map[string]string{
+		"deny":    "dormouse decide RUN --deny",
+		"approve": "dormouse decide RUN --approve",
+		"start":   "dormouse run AGENT INPUT, or dormouse dev",
+		"logs":    "dormouse watch RUN",
+		"stop":    "dormouse runs cancel RUN, or dormouse interrupt RUN",
+		"cancel":  "dormouse runs cancel RUN",
+		"status":  "dormouse runs",
+		"list":    "dormouse runs",
+		"Serve":   "dormouse dev",
+	} {
+		want := "dormouse: unknown command \"" + word + "\" for \"dormouse\"; did you mean: " + says + "; see: dormouse help\n"
+		for _, rest := range [][]string{nil, {runID}, {"--json=false", runID}} {
+			if out := dormouse(t, nil, append([]string{word}, rest...)...); out.exit != cli.ExitUsage || out.stderr != want {
+				t.Errorf("%s %q says %d %q, want %q", word, rest, out.exit, out.stderr, want)
+			}
+		}
+		help := dormouse(t, nil, "help", word)
+		help.wantExit(t, cli.ExitUsage)
+		contains(t, help.stderr, "did you mean: "+says+"; see: dormouse help\n")
+	}
+	out := dormouse(t, nil, `a"b`)
+	out.wantExit(t, cli.ExitUsage)
+	contains(t, out.stderr, `unknown command "a\"b" for "dormouse"; see: dormouse help`)
+}
+
+// Every word of the table leads to a verb that is there, and none of them is a verb.
+func TestTheVerbsThatWordsLeadToAreThere(t *testing.T) {
+	for _, word := range strings.Fields("approve accept allow yes deny reject refuse no answer inbox pending waiting start exec serve server up daemon log logs events tail follow " +
+		"attach cancel abort kill stop pause suspend continue unpause status show get describe list ls ps send say chat message thread threads history init create scaffold " +
+		"check validate lint test tests diff plan queue import load batch submit login auth token") {
+		out := dormouse(t, nil, word)
+		out.wantExit(t, cli.ExitUsage)
+		_, said, found := strings.Cut(strings.TrimSuffix(out.stderr, "; see: dormouse help\n"), "; did you mean: ")
+		if !found {
+			t.Errorf("%s leads nowhere: %s", word, out.stderr)
+			continue
+		}
+		for command := range strings.SplitSeq(said, ", or ") {
+			args := []string{"help"}
+			for _, w := range strings.Fields(command)[1:] {
+				if w == strings.ToLower(w) && w[0] != '-' {
+					args = append(args, w)
+				}
+			}
+			dormouse(t, nil, args...).wantExit(t, cli.ExitOK)
+		}
+	}
+}
+
+func TestATextWithoutQuotesIsToldHowToBeWritten(t *testing.T) {
+	for want, args := range map[string][]string{
+		"the input is one argument: put it in quotes, as 'Pay Ann 20'; usage: dormouse run AGENT INPUT": {"run", "payments", "Pay", "Ann", "20"},
+		`the input is one argument: put it in quotes, as 'Pay Ann'\''s 20'`:                             {"run", "payments", "Pay", "Ann's", "20"},
+		"the message is one argument: put it in quotes, as 'hello there'":                               {"messages", "thr_x7", "hello", "there"},
+		"wrong number of arguments; usage: dormouse run AGENT INPUT":                                    {"run", "payments"},
+		"wrong number of arguments; usage: dormouse messages THREAD":                                    {"messages"},
+	} {
+		out := dormouse(t, nil, args...)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, want)
+	}
+}
+
+func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
+	page := wire.Page[wire.Run]{Items: []wire.Run{run("done"), run("done", func(r *wire.Run) { r.ID = "run_x7_1" })}}
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/threads/thr_x7/runs": answer(200, page),
+		"GET /v1/threads/thr_nope/messages": problem(404, "thread_not_found", "there is no such thread")})
+	runs := "dormouse runs --url " + s.url
+	const its = ": " + runID + ", run_x7_1"
+	for _, verb := range []string{"watch", "decide --approve", "resume", "interrupt", "retry", "runs cancel", "runs"} {
+		for id, says := range map[string]string{
+			"list":       `"list" is no id of a run (run_...); to list them: ` + runs,
+			"run_nope_0": `there is no run "run_nope_0"; to list those that are there: ` + runs,
+			"run_nope":   `there is no run "run_nope"; to list those that are there: ` + runs,
+			"thr_x7":     "thr_x7 is a thread, and this takes one of its runs" + its,
+			"run_x7":     "run_x7 is not the whole id of a run; those of its thread are" + its,
+			"thr_nope":   `"thr_nope" is no id of a run`,
+		} {
+			out := dormouse(t, nil, append(strings.Fields(verb), id, "--url", s.url)...)
+			out.wantExit(t, cli.ExitFailed)
+			if !strings.HasPrefix(out.stderr, "dormouse: "+says) || strings.Count(out.stderr, "\n") != 1 {
+				t.Errorf("%s %s says %q, want %q", verb, id, out.stderr, says)
+			}
+		}
+	}
+	for _, args := range [][]string{{"messages", "thr_nope"}, {"messages", "run_nope_0"}, {"messages", "run_nope_0", "hello"}} {
+		out := dormouse(t, s, args...)
+		out.wantExit(t, cli.ExitFailed)
+		contains(t, out.stderr, `there is no thread and no run "`+args[1]+`"; dormouse runs lists the runs`)
+	}
+	out := dormouse(t, s, "watch", "run_nope_0", "--json")
+	contains(t, out.stderr, `{"error":{"code":"run_not_found","detail":"there is no run \"run_nope_0\";`)
+}
+
+func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
+	const open = "the thread's run waits for a decision; decide, cancel the run, or say with on_pending what is to become of it"
+	s := newServer(t, map[string]http.HandlerFunc{
+		"POST /v1/threads/thr_x7/messages": problem(409, "run_open", open),
+		"POST /v1/runs":                    problem(400, "invalid_request", "the idempotency key is longer than 255 bytes"),
+		decisions:                          problem(400, "invalid_request", "decision_id is longer than 255 bytes"),
+	})
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"messages", "thr_x7", "hello"}, "what is to become of it; on_pending is the flag --on-pending: abandon or queue\n"},
+		{[]string{"decide", runID, "sus_1_a", "--approve", "--id", "k"}, "longer than 255 bytes; decision_id is the flag --id\n"},
+		{[]string{"run", "desk", "go", "--key", "k"}, "longer than 255 bytes; the idempotency key is the flag --key\n"},
+	} {
+		out := dormouse(t, s, tt.args...)
+		contains(t, out.stderr, tt.says)
+		if out.exit == cli.ExitOK {
+			t.Errorf("%q: exit 0", tt.args)
+		}
+	}
+	unclear := newServer(t, map[string]http.HandlerFunc{decisions: problem(400, "unclear_decision", "an approval is answered with the action resume or cancel")})
+	contains(t, dormouse(t, unclear, "decide", runID, "sus_1_a", "--result", `{"ok":1}`).stderr, "; a yes is --approve and a no is --deny;")
+}
+
+func TestDecideNamesTheAnswersThatContradictEachOther(t *testing.T) {
+	for says, args := range map[string][]string{
+		"say one of them, not --approve and --deny\n":              {"--approve", "--deny"},
+		"say one of them, not --deny and --result and --error\n":   {"--deny", "--result", "1", "--error", "x"},
+		"say one of --approve, --deny, --result JSON, --error TEX": {},
+	} {
+		out := dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, says)
+	}
+}
+
+func TestJSONThatIsNoneIsToldWithThePlaceAndWhatItLooksLike(t *testing.T) {
+	out := dormouse(t, nil, "decide", runID, "sus_1_a", "--approve", "--arguments", "{amount:80}")
+	out.wantExit(t, cli.ExitUsage)
+	contains(t, out.stderr, "--arguments is not JSON: {amount:80}: invalid character 'a'", "at character 2", `in a shell it looks like '{"amount":80}'`)
+	out = dormouse(t, nil, "decide", runID, "sus_1_a", "--result", "sunny")
+	contains(t, out.stderr, "--result is not JSON: sunny", `'"sunny"'`)
+	file := filepath.Join(t.TempDir(), "edited.json")
+	put(t, file, "{\n\"ä\": }")
+	out = dormouse(t, nil, "decide", runID, "sus_1_a", "--approve", "--arguments", "@"+file)
+	out.wantExit(t, cli.ExitUsage)
+	contains(t, out.stderr, "the file "+file+": invalid character '}'", "at character 8")
+}
+
+func TestAPathInTheAddressIsDoubtedIfNothingIsThere(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/v1/runs": problem(404, "not_found", "there is nothing at this path"),
+		"GET /v1/runs": problem(404, "not_found", "there is nothing at this path")})
+	out := dormouse(t, nil, "runs", "--url", strings.Replace(s.url, "://", "://anna:secret@", 1)+"/v1")
+	out.wantExit(t, cli.ExitFailed)
+	contains(t, out.stderr, "there is nothing at this path; is the /v1 in the address right? A server without a proxy before it is at "+s.url+"\n")
+	if out := dormouse(t, s, "runs"); strings.Contains(out.stderr, "is the") {
+		t.Error("an address without a path is doubted:", out.stderr)
+	}
+}
+
+func TestRetryOfARunThatIsNotDoneSaysWhatItDoes(t *testing.T) {
+	paused := run("waiting", func(r *wire.Run) { r.Pending = []wire.Pending{{CallID: "interrupt:1", Kind: "interrupt"}} })
+	for says, at := range map[string]wire.Run{
+		"it waits for a decision; dormouse approvals lists what waits": run("waiting", pending("sus_1_a")),
+		"it is paused; it goes on with: dormouse resume " + runID:      paused,
+		"it works; to see what it does: dormouse watch " + runID:       run("running"),
+		"the run is not done; the run is " + runID:                     run("done"), // it was done a moment later
+	} {
+		open := func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(409)
+			w.Write([]byte(`{"status":409,"code":"run_open","detail":"the run is not done","run_id":"` + runID + `"}`))
+		}
+		s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, at), "POST /v1/runs/" + runID + "/retry": open})
+		out := dormouse(t, s, "retry", runID)
+		out.wantExit(t, cli.ExitFailed)
+		contains(t, out.stderr, says)
+	}
+}
+
+func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
+	emptyFolder(t)
+	put(t, "there/desk.yaml", talker)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for says, args := range map[string][]string{
+		"there is no directory agents here; dormouse new NAME makes one with an agent, or name it with --agents DIR":        nil,
+		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with": {"--agents", "my agents"},
+		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                 {"--agents", "there", "--tokens", "none"},
+		"there is no file no.yaml; name its YAML file with --policy":                                                        {"--agents", "there", "--policy", "no.yaml"},
+		"another program listens at " + taken.Addr().String() + ", perhaps another dormouse dev; stop it, or choose another address with --addr": {"--agents", "there",
+			"--addr", taken.Addr().String()},
+	} {
+		out := dormouse(t, nil, append([]string{"dev", "--data", "data", "--addr", "127.0.0.1:0"}, args...)...)
+		out.wantExit(t, cli.ExitFailed)
+		contains(t, out.stderr, says)
+		if strings.Contains(out.stderr, "no such file") {
+			t.Errorf("%q says %s", args, out.stderr)
+		}
+	}
+}
+
+func TestAPageIsNotAskedForLargerThanItCanBe(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{}), "GET /v1/approvals": answer(200, wire.Page[wire.Approval]{})})
+	for _, tt := range []struct{ verb, most, more string }{{"runs", "100", "101"}, {"approvals", "200", "201"}} {
+		dormouse(t, s, tt.verb, "--limit", tt.most).wantExit(t, cli.ExitOK)
+		out := dormouse(t, s, tt.verb, "--limit", tt.more)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, "--limit is at most "+tt.most+", not "+tt.more)
+	}
+	if len(s.seen) != 2 {
+		t.Errorf("sent %+v", s.seen)
+	}
+}
