@@ -36,8 +36,8 @@ type Principal struct {
 	Name   string // of the token, as it is kept with what the caller does; empty where no token is needed
 	Roles  []Role
 
-	// Print tells the token from another that had or gets the same name. It is no secret; empty where no token is needed.
-	Print string
+	// Fingerprint is that of the token: another one may have had its name. It is no secret; empty where no token is needed.
+	Fingerprint string
 }
 
 // Anyone is the caller where no token is needed.
@@ -66,8 +66,8 @@ func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
 
 const hashPrefix = "sha256:"
 
-// print is enough of a hash to tell tokens apart.
-func (h Hash) print() string { return hex.EncodeToString(h[:6]) }
+// fingerprint is enough of a hash to tell tokens apart.
+func (h Hash) fingerprint() string { return hex.EncodeToString(h[:6]) }
 
 func parseHash(text string) (h Hash, ok bool) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(text, hashPrefix))

@@ -28,7 +28,7 @@ type Keys struct {
 func NewKeys(grants ...Grant) Keys {
 	k := Keys{grants: slices.Clone(grants), byHash: make(map[Hash]int, len(grants))}
 	for i, g := range grants {
-		k.grants[i].Print = g.Hash.print()
+		k.grants[i].Fingerprint = g.Hash.fingerprint()
 		k.byHash[g.Hash] = i
 	}
 	return k

@@ -12,12 +12,12 @@ import (
 
 // Link lets whoever has it answer one suspension, without a token, until it expires. It is good for nothing else.
 type Link struct {
-	Tenant     string
-	Name       string // of the token it was given to; empty where no token is needed
-	Print      string // of that token, see [Principal]
-	Run        string
-	Suspension string
-	Expires    time.Time // to the second
+	Tenant      string
+	Name        string // of the token it was given to; empty where no token is needed
+	Fingerprint string // of that token, see [Principal]
+	Run         string
+	Suspension  string
+	Expires     time.Time // to the second
 }
 
 // What may be wrong with the text of a link.
@@ -43,7 +43,7 @@ func (l Link) By() string {
 
 // Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
 func (k LinkKeys) Sign(l Link) string {
-	text := strings.Join([]string{linkForm, l.Tenant, l.Name, l.Print, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
+	text := strings.Join([]string{linkForm, l.Tenant, l.Name, l.Fingerprint, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
 	return encode([]byte(text)) + "." + encode(sum(k[0], text))
 }
 
@@ -63,7 +63,7 @@ func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
 	if err != nil {
 		return Link{}, ErrBadLink
 	}
-	l := Link{Tenant: fields[1], Name: fields[2], Print: fields[3], Run: fields[4], Suspension: fields[5], Expires: time.Unix(seconds, 0)}
+	l := Link{Tenant: fields[1], Name: fields[2], Fingerprint: fields[3], Run: fields[4], Suspension: fields[5], Expires: time.Unix(seconds, 0)}
 	if !now.Before(l.Expires) {
 		return Link{}, ErrExpiredLink
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 func FuzzClean(f *testing.F) {
-	for _, tt := range hostile {
-		f.Add(tt.text)
+	for _, text := range hostile {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
 		holdsNothingHidden(t, clean(words))

@@ -45,7 +45,7 @@ type Options struct {
 	Narrow func(raw json.RawMessage) error
 }
 
-// Limits bound what callers may store. A zero member means its default.
+// Limits bound what callers may store, and what is read for them at once. A zero member means its default.
 type Limits struct {
 	Messages int           // signals in an inbox that a further message is refused at; 32
 	Inline   int           // bytes of a value kept in the head; larger ones are put beside it; 512

@@ -117,8 +117,7 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 	return r, nil
 }
 
-// understands holds query and headers against the table: a parameter is known, and is there once. Those of a link are let be: mail
-// programs and chats add their own to links.
+// understands holds query and headers against the table: a parameter is known, and is there once.
 func (rt route) understands(r *http.Request) error {
 	var names []string
 	for _, p := range rt.params {
@@ -129,7 +128,7 @@ func (rt route) understands(r *http.Request) error {
 			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is there twice"}
 		}
 	}
-	if rt.pages {
+	if rt.link {
 		return nil
 	}
 	return readQuery(r, names)

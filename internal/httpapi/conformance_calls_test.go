@@ -63,10 +63,10 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 	run := s.start()
 	path := func(rt httpapi.Route) string { return at(rt, run.ID, run.ThreadID) }
 	s.refusedAs(400, "unknown_field", func(rt httpapi.Route) (answer, bool) {
-		return s.send(rt.Method, path(rt)+"?colour=1", fit(rt)), rt.Tag != "decisions" || len(rt.Roles) > 0 // links are let be
+		return s.send(rt.Method, path(rt)+"?colour=1", fit(rt)), !rt.Link
 	})
 	s.refusedAs(400, "invalid_request", func(rt httpapi.Route) (answer, bool) {
-		return s.send(rt.Method, path(rt)+"?limit=%zz", fit(rt)), rt.Tag != "decisions" || len(rt.Roles) > 0
+		return s.send(rt.Method, path(rt)+"?limit=%zz", fit(rt)), !rt.Link
 	})
 	s.refusedAs(403, "forbidden", func(rt httpapi.Route) (answer, bool) {
 		return s.send(rt.Method, path(rt), fit(rt), func(r *http.Request) { r.Host = "rebound.example" }), true

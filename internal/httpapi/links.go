@@ -25,7 +25,7 @@ func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) wire.Pag
 	expires := a.clock.Now().Add(a.limits.LinkLife)
 	for i, item := range page.Items {
 		if canLink(item.Pending) {
-			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Print: p.Print, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
+			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
 		}
 	}
 	return page
@@ -74,7 +74,7 @@ func (a *api) stillGood(r *http.Request, l access.Link) error {
 	if err != nil {
 		return cannotTell(err)
 	}
-	if !ok || p.Print != l.Print || p.Tenant != l.Tenant || !p.May(access.Decide) {
+	if !ok || p.Fingerprint != l.Fingerprint || p.Tenant != l.Tenant || !p.May(access.Decide) {
 		return &frontend.Error{Code: codeLinkExpired, Detail: "whoever was given this link may not decide any more; ask for a new one"}
 	}
 	return nil

@@ -157,7 +157,7 @@ func TestALinkEndsWithTheRightOfWhoWasGivenIt(t *testing.T) {
 	given := grant("bot", "default", "bot's", access.Decide, access.Start)
 	was, _ := access.NewKeys(given).Named("bot")
 	moved, reads, anew := was, was, was
-	moved.Tenant, reads.Roles, anew.Print = "zoo", []access.Role{access.Read}, "another"
+	moved.Tenant, reads.Roles, anew.Fingerprint = "zoo", []access.Role{access.Read}, "another"
 	for name, then := range map[string]*access.Principal{"the token is gone": nil, "it is another tenant's": &moved, "it may only read": &reads, "another has its name": &anew} {
 		t.Run(name, func(t *testing.T) {
 			known := &changing{Keys: access.NewKeys(given)}

@@ -261,10 +261,10 @@ func (p param) schema() any {
 func codesByStatus(rt route) map[int][]frontend.Code {
 	codes := slices.Clone(rt.codes)
 	codes = append(codes, codeForbidden, codeInternal)
-	if !rt.pages {
+	if !rt.link {
 		codes = append(codes, frontend.CodeInvalid)
 	}
-	if !rt.pages || rt.body != nil {
+	if !rt.link || rt.body != nil {
 		codes = append(codes, codeUnknownField)
 	}
 	if len(rt.roles) > 0 {
@@ -303,7 +303,7 @@ func sharedResponses() map[string]response {
 }
 
 func refusals(rt route, status int, codes []frontend.Code) response {
-	if rt.pages {
+	if rt.link {
 		r := refusalOf(status, codes)
 		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
 		return r

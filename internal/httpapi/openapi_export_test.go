@@ -6,14 +6,14 @@ import "github.com/dormouse-dev/dormouse/internal/access"
 type Route struct {
 	Method, Path, Name, Tag string
 	Roles                   []access.Role
-	TakesBody               bool
+	TakesBody, Link         bool
 }
 
 // Routes are all routes.
 func Routes() []Route {
 	var all []Route
 	for _, rt := range (&api{}).table() {
-		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil})
+		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil, Link: rt.link})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ type route struct {
 	about        string // a paragraph; empty if the title says it all
 
 	roles []access.Role // the caller has one of them; none: everybody, without a token
-	pages bool          // refusals too are a page for a person who asks for one
+	link  bool          // opened by a signed link: refusals too are a page for a person who asks for one, and what mail programs add to the query is let be
 	paced bool          // counts against the rate of what a tenant starts
 
 	params  []param // of query and header; those of the path follow from it
@@ -204,11 +204,11 @@ func (a *api) linkRoutes() []route {
 		return answered{status: status, of: "", media: mediaPage, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
 	}
 	return []route{
-		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", pages: true,
+		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", link: true,
 			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed. Parameters that mail programs add to it are let be.",
 			answers: []answered{answers(200, wire.Approval{}, "The call, which waits."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeRunNotFound, frontend.CodeNotSuspended}, serve: a.showLink},
-		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", pages: true,
+		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
 			about: "A yes or a no, once: sent again it is the same decision. Edited arguments, grants and results take a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: true},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),

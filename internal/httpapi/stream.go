@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (f *feed) begin() {
 	h.Set("Content-Type", mediaStream)
 	h.Set("X-Accel-Buffering", "no") // of proxies that would hold it back
 	f.w.WriteHeader(http.StatusOK)
-	f.send("retry: 1000\n\n")
+	f.send([]byte("retry: 1000\n\n"))
 }
 
 // run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
@@ -129,7 +130,7 @@ func (f *feed) run(r *http.Request, page wire.EventPage) {
 		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {
 			return
 		}
-		if len(page.Items) == 0 && !f.send(": nothing yet\n\n") {
+		if len(page.Items) == 0 && !f.send([]byte(": nothing yet\n\n")) {
 			return
 		}
 		var err error
@@ -178,33 +179,38 @@ func (f *feed) stopped(r *http.Request) bool {
 }
 
 func (f *feed) sendPage(r *http.Request, page wire.EventPage) bool {
-	for _, e := range page.Items {
-		if !f.sendEvent(r, e) {
+	var buf bytes.Buffer
+	for i, e := range page.Items {
+		data, err := json.Marshal(e)
+		if err != nil {
 			return false
+		}
+		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
+		if buf.Len() > smallAnswer || i == len(page.Items)-1 {
+			if !f.sendEvents(r, &buf) {
+				return false
+			}
+			f.after, f.sent = e.Cursor, true
 		}
 	}
 	return true
 }
 
-// sendEvent fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
-func (f *feed) sendEvent(r *http.Request, e wire.Event) bool {
-	taken, ok := f.api.outgoing.take(principal(r).Tenant, len(e.Data))
+// sendEvents fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
+func (f *feed) sendEvents(r *http.Request, events *bytes.Buffer) bool {
+	taken, ok := f.api.outgoing.take(principal(r).Tenant, events.Len())
 	if !ok {
 		return false
 	}
 	defer taken()
-	data, err := json.Marshal(e)
-	if err != nil || !f.send(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)) {
-		return false
-	}
-	f.after, f.sent = e.Cursor, true
-	return true
+	defer events.Reset()
+	return f.send(events.Bytes())
 }
 
 // send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.
-func (f *feed) send(text string) (ok bool) {
+func (f *feed) send(text []byte) (ok bool) {
 	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime)) // where there is a connection to set it on
-	if _, err := f.w.Write([]byte(text)); err != nil {
+	if _, err := f.w.Write(text); err != nil {
 		return false
 	}
 	return f.out.Flush() == nil

@@ -4,6 +4,10 @@ package local
 
 import (
 	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -111,4 +115,21 @@ func TestWhoComesWithAnotherMarkIsTurnedAway(t *testing.T) {
 		t.Errorf("after a change of marks: %v", err)
 	}
 	c.release()
+}
+
+func TestAServerWithAnotherPolicyIsNotStartedBesideOne(t *testing.T) {
+	r := newRig(t, nothing)
+	r.deploy(allowed)
+	r.start()
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	for _, other := range []struct{ policy, says string }{{"deny: [pay]\n", "another policy"}, {"deny: []\n", "another policy"}} {
+		if err := os.WriteFile(file, []byte(other.policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Start(t.Context(), Options{Addr: "127.0.0.1:0", Data: r.data, Agents: r.agents, Tools: r.tools, Hooks: r.hooks, Policy: file, Logger: slog.New(slog.DiscardHandler)})
+		if err == nil || !strings.Contains(err.Error(), other.says) {
+			t.Errorf("%q: %v", other.policy, err)
+		}
+	}
+	r.start() // with the same one, which is none
 }

@@ -102,11 +102,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o, times)
+	program, err := o.program()
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.serve(ctx, o, times, known)
+	d, err := openData(ctx, o, times, policyMark(program.Policy))
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.serve(ctx, o, times, known, program)
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -120,7 +124,7 @@ type data struct {
 }
 
 // openData opens the file, and puts right what a dead process left behind if nobody else lives.
-func openData(ctx context.Context, o Options, times timing) (*data, error) {
+func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
@@ -128,10 +132,6 @@ func openData(ctx context.Context, o Options, times timing) (*data, error) {
 		sqlite.Options{Clock: Clock{}, Random: Random{}, Visibility: times.lease + time.Minute})
 	if err != nil {
 		return nil, err
-	}
-	policy, err := o.policyMark()
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
 	}
 	share, err := lockData(o.Data, policy, func() error {
 		freed, err := db.FreeLeases(ctx)
@@ -157,15 +157,11 @@ func openData(ctx context.Context, o Options, times timing) (*data, error) {
 var errMarked = errors.New("local: the data directory is held with another mark")
 
 // policyMark tells policies apart.
-func (o Options) policyMark() (string, error) {
-	if o.Policy == "" {
-		return "no policy", nil
+func policyMark(policy *agent.Permissions) string {
+	if policy == nil {
+		return "no policy"
 	}
-	text, err := os.ReadFile(o.Policy)
-	if err != nil {
-		return "", fmt.Errorf("reading the policy: %w", err)
-	}
-	return core.Digest(text), nil
+	return core.Digest(core.Encode(policy))
 }
 
 func (d *data) close() error {
@@ -174,11 +170,7 @@ func (d *data) close() error {
 }
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
-func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens) (*Server, error) {
-	program, err := o.program()
-	if err != nil {
-		return nil, err
-	}
+func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, program Program) (*Server, error) {
 	agents := NewAgents(d.db, program)
 	deployed, err := d.deploy(ctx, agents, known)
 	if err != nil {
