@@ -15,6 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
 // quiet is for what is put together only to be looked at.
@@ -72,7 +74,7 @@ func lack(noun, name string, have []string) string {
 // unbuilt is why the agent cannot be put together, as a server would; nothing if it can.
 func unbuilt(d agent.Surveyed, o local.Options, policy *agent.Permissions) []agent.Problem {
 	stored := engine.Definition{Tenant: "check", Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
-	agents := local.NewAgents(shelf{stored}, local.Program{Tools: o.Tools, Hooks: o.Hooks, Policy: policy, Dir: filepath.Dir(d.File), Clock: local.Clock{}})
+	agents := program.NewAgents(shelf{stored}, program.Program{Tools: o.Tools, Hooks: o.Hooks, Policy: policy, Dir: filepath.Dir(d.File), Clock: machine.Clock{}})
 	_, err := agents.Load(context.Background(), engine.Pin{Tenant: stored.Tenant, Name: d.Name, Version: stored.Digest})
 	return agent.Problems(d.File, err)
 }
@@ -85,7 +87,7 @@ type note struct {
 
 // demands are the secrets and hosts that the start of a server in this environment would ask for.
 func (a *app) demands(agents []agent.Surveyed) (notes []note) {
-	caller := httptool.New(httptool.Options{Clock: local.Clock{}, Random: local.Random{}, Secret: func(name string) (string, bool) {
+	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secret: func(name string) (string, bool) {
 		value := a.opts.Getenv(httptool.SecretVariable(name))
 		return value, value != ""
 	}})
@@ -100,7 +102,7 @@ func (a *app) demands(agents []agent.Surveyed) (notes []note) {
 // shelf holds the one definition that is looked at. It keeps nothing.
 type shelf struct{ one engine.Definition }
 
-var _ local.Definitions = shelf{}
+var _ program.Definitions = shelf{}
 
 func (s shelf) Definition(context.Context, string, string, string) (engine.Definition, error) {
 	return s.one, nil

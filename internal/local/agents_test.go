@@ -2,15 +2,12 @@ package local
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -148,91 +145,5 @@ func TestAPolicyCountsForEveryAgent(t *testing.T) {
 	r.policy = filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := Start(t.Context(), r.options()); err == nil {
 		t.Error("a policy that is not there was passed over")
-	}
-}
-
-// resolver has the agent of text deployed.
-func resolver(t *testing.T, r *rig, text string) (*Agents, engine.Pin) {
-	t.Helper()
-	r.deploy(text)
-	a := NewAgents(r.store(), Program{Tools: r.tools, Hooks: r.hooks, Dir: r.agents, Clock: Clock{}})
-	loaded, err := a.Deploy(t.Context(), access.Tenant)
-	if err != nil || len(loaded) != 1 {
-		t.Fatalf("%d agents, %v", len(loaded), err)
-	}
-	return a, engine.Pin{Tenant: access.Tenant, Name: "desk", Version: loaded[0].Digest()}
-}
-
-func TestPermissionsOfOneRunNarrowThatRunAlone(t *testing.T) {
-	a, pin := resolver(t, newRig(t, nothing), allowed)
-	call := core.ToolCall{ID: "c1", Name: "pay", Arguments: json.RawMessage(`{"amount":5}`)}
-	narrowed := pin
-	narrowed.Narrow = json.RawMessage(`{"deny":["pay"]}`)
-	for range 2 { // the second time as it was kept
-		free, err := a.Load(t.Context(), pin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound, err := a.Load(t.Context(), narrowed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f, b := free.Rules.Gate(call, core.State{}).Effect, bound.Rules.Gate(call, core.State{}).Effect; f != core.Allow || b != core.Deny {
-			t.Errorf("verdicts %s and %s", f, b)
-		}
-	}
-	narrowed.Narrow = json.RawMessage(`{"denies":[]}`)
-	if _, err := a.Load(t.Context(), narrowed); err == nil || errors.Is(err, engine.ErrNotFound) {
-		t.Errorf("permissions nobody understands: %v", err)
-	}
-	if a.Narrow(narrowed.Narrow) == nil || a.Narrow(json.RawMessage(`{"deny":["pay"]}`)) != nil {
-		t.Error("callers are told otherwise")
-	}
-}
-
-func TestAgentsThatAreKeptReadyAreBounded(t *testing.T) {
-	a, pin := resolver(t, newRig(t, nothing), allowed)
-	for i := range mostKnown + 5 {
-		a.keep(versions{narrow: string(core.Encode(i))}, engine.Agent{})
-	}
-	if _, err := a.Load(t.Context(), pin); err != nil || len(a.known) > mostKnown {
-		t.Errorf("%d kept, %v", len(a.known), err)
-	}
-}
-
-func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
-	a, pin := resolver(t, newRig(t, nothing), asked+"  deny:\n    - {tool: pay, when: {argument: amount, above: 10}, reason: too much}\n")
-	for _, tt := range []struct{ name, tool, arguments, version, want string }{
-		{"what is asked for is not refused", "pay", `{"amount":7}`, pin.Version, ""},
-		{"what is denied", "pay", `{"amount":11}`, pin.Version, "too much"},
-		{"what does not fit", "pay", `{"amount":"x"}`, pin.Version, "amount"},
-		{"a tool that is not there", "play", `{}`, pin.Version, "the tool does not exist"},
-		{"a version that is not there", "pay", `{"amount":7}`, "sha256:gone", "cannot be used any more"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: tt.version},
-				core.ToolCall{ID: "c1", Name: tt.tool, Arguments: json.RawMessage(tt.arguments)})
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
-		})
-	}
-}
-
-func TestWhatIsMissingIsToldWithWhatThereIs(t *testing.T) {
-	r := newRig(t, nothing)
-	if err := r.hooks.RegisterMemory("notes", hook.FileMemory(t.TempDir())); err != nil {
-		t.Fatal(err)
-	}
-	a := NewAgents(nil, Program{Tools: r.tools, Hooks: r.hooks})
-	d, err := agent.Parse("a.yaml", []byte(strings.ReplaceAll(allowed, "go: pay", "go: pya")+"hooks: [gate]\nmemory: note\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong := a.check([]agent.Definition{d})
-	for _, want := range []string{`no function "pya"; name one it has (pay), or`, `no memory "note"; name one it has (notes), or`, `no hook "gate"; remove the name, or`} {
-		if wrong == nil || !strings.Contains(wrong.Error(), want) {
-			t.Errorf("%v, want %s", wrong, want)
-		}
 	}
 }

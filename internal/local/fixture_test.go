@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -184,7 +185,7 @@ func (r *rig) store() *sqlite.DB {
 	if err := os.MkdirAll(r.data, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	db, err := sqlite.Open(r.t.Context(), filepath.Join(r.data, "dormouse.db"), sqlite.Options{Clock: Clock{}, Random: Random{}})
+	db, err := sqlite.Open(r.t.Context(), filepath.Join(r.data, "dormouse.db"), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/intake"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
 
@@ -43,7 +44,7 @@ func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) 
 		waiting, err := queue.Backlog(ctx, most)
 		return most - waiting, err
 	}
-	return &intake.Pump{Queue: queue, Desk: &intake.Desk{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: Clock{}, Log: log,
+	return &intake.Pump{Queue: queue, Desk: &intake.Desk{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: machine.Clock{}, Log: log,
 		Room: room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
 }
 
@@ -67,7 +68,7 @@ func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
-	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: Clock{}, Random: Random{}})
+	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error
 
 // NewMessages judges by a frontend like the server's with nothing behind it.
 func NewMessages() Messages {
-	return Messages{frontend.New(frontend.Options{Store: unasked{}, Clock: Clock{}, Random: Random{}, Narrow: func(raw json.RawMessage) error {
+	return Messages{frontend.New(frontend.Options{Store: unasked{}, Clock: machine.Clock{}, Random: machine.Random{}, Narrow: func(raw json.RawMessage) error {
 		_, err := agent.ParseNarrow(raw)
 		return err
 	}})}

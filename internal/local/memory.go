@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 // with nothing to do makes none for minutes.
 func leanMemory(ctx context.Context) {
 	var m memory
-	for engine.Sleep(ctx, Clock{}, lookPeriod) == nil {
+	for engine.Sleep(ctx, machine.Clock{}, lookPeriod) == nil {
 		held, collections := heap()
 		if m.look(held, collections) {
 			runtime.GC() // pools of buffers let go of them at the second

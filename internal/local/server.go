@@ -20,6 +20,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -94,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	var known *tokens
 	if o.TokensFile != "" {
 		var err error
-		if known, err = openTokens(o.TokensFile, Clock{}, o.Logger); err != nil {
+		if known, err = openTokens(o.TokensFile, machine.Clock{}, o.Logger); err != nil {
 			return nil, err
 		}
 	}
@@ -102,15 +104,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := o.program()
+	parts, err := o.parts()
 	if err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o, times, policyMark(program.Policy))
+	d, err := openData(ctx, o, times, policyMark(parts.Policy))
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.serve(ctx, o, times, known, program)
+	s, err := d.serve(ctx, o, times, known, parts)
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -129,7 +131,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(o.Data, "dormouse.db"),
-		sqlite.Options{Clock: Clock{}, Random: Random{}, Visibility: times.lease + time.Minute})
+		sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Visibility: times.lease + time.Minute})
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +172,8 @@ func (d *data) close() error {
 }
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
-func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, program Program) (*Server, error) {
-	agents := NewAgents(d.db, program)
+func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, parts program.Program) (*Server, error) {
+	agents := program.NewAgents(d.db, parts)
 	deployed, err := d.deploy(ctx, agents, known)
 	if err != nil {
 		return nil, err
@@ -186,12 +188,12 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	if err != nil {
 		return nil, err
 	}
-	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: Clock{}, Random: Random{}, Logger: o.Logger,
+	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
 		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
-	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: Clock{}, Random: Random{},
+	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
-	work := &pool{workers: o.workers(), queue: d.db, engine: eng, clock: Clock{}, arrived: d.db.Arrived(), log: o.Logger}
-	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: Clock{}, period: times.sweep, log: o.Logger}
+	work := &pool{workers: o.workers(), queue: d.db, engine: eng, clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}
+	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: machine.Clock{}, period: times.sweep, log: o.Logger}
 	api, err := o.api(ctx, front, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -206,7 +208,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 
 // deploy gives every tenant the agents: those that have tokens, those that had some when they started runs, and each whose first token
 // comes later.
-func (d *data) deploy(ctx context.Context, agents *Agents, known *tokens) (deployed []agent.Definition, err error) {
+func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens) (deployed []agent.Definition, err error) {
 	before, err := d.db.Tenants(ctx)
 	if err != nil {
 		return nil, err
@@ -222,11 +224,11 @@ func (d *data) deploy(ctx context.Context, agents *Agents, known *tokens) (deplo
 
 // api is the HTTP API, for those who are known.
 func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens) (http.Handler, error) {
-	links, err := readLinkKeys(o.Data, Random{}.Bytes)
+	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: Clock{}, Links: links, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+	opts := httpapi.Options{Frontend: front, Clock: machine.Clock{}, Links: links, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
 		Version: o.Version, Logger: o.Logger}
 	if known != nil {
 		opts.Keys = known
@@ -241,10 +243,10 @@ func (o Options) workers() int {
 	return o.Workers
 }
 
-// program is what definitions are run with.
-func (o Options) program() (Program, error) {
-	p := Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: Clock{},
-		HTTP: httptool.New(httptool.Options{Clock: Clock{}, Random: Random{}, Private: o.Private})}
+// parts are what definitions are run with.
+func (o Options) parts() (program.Program, error) {
+	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: machine.Clock{},
+		HTTP: httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: o.Private})}
 	if p.Hooks == nil {
 		p.Hooks = hook.NewRegistry()
 	}

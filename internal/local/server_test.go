@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -266,7 +267,7 @@ func claimed(t *testing.T, r *rig) (*sqlite.DB, core.Head) {
 	run := s.await(t, s.begin(t).ID, "waiting")
 	s.end(t)
 	db := r.store()
-	front := frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: Clock{}, Random: Random{}})
+	front := frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: machine.Clock{}, Random: machine.Random{}})
 	_, err := front.Decide(t.Context(), frontend.Caller{Tenant: access.Tenant}, run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,6 @@
-package local
+// Package machine is the clock and the randomness of the machine that this program runs on. Only what puts a program together uses it:
+// everything else is given them.
+package machine
 
 import (
 	"crypto/rand"

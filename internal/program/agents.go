@@ -1,4 +1,6 @@
-package local
+// Package program puts what a program has behind the definitions of agents: models, tool bodies, hooks, memories and the policy. It
+// chooses adapters, and holds no rule of its own; where definitions are stored is its caller's choice.
+package program
 
 import (
 	"context"
@@ -15,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -58,7 +61,7 @@ const mostKnown = 1000
 // NewAgents resolves definitions with what p has.
 func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
-		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: Random{}})
+		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
 	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, tenants: map[string]bool{}}
 }
