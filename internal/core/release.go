@@ -69,8 +69,19 @@ func (d *draft) handOver(outcome string) (Plan, error) {
 	d.endActivation(outcome)
 	d.h.Lease = 0
 	delay := max(0, d.h.NotBefore-d.v.Now)
-	due := d.v.Now + delay + RetryDue
-	return Plan{Commit: d.write(Commit{Due: &due, Wake: &delay, Over: true})}, nil
+	return Plan{Commit: d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true})}, nil
+}
+
+// nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do if it lies behind that step's wake-up: it
+// only matters if the wake-up is lost, and nothing but the owner takes it away. So a run that goes from step to step writes the index
+// about once for each grain of time, and not twice for each step.
+func (d *draft) nextDue(delay int64) *int64 {
+	wake := d.v.Now + delay
+	if d.v.Head.Due > wake {
+		return nil
+	}
+	due := wake + RetryDue
+	return &due
 }
 
 // releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody drained would wait with the run, so

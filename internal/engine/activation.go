@@ -13,6 +13,7 @@ import (
 // activation is one invocation's work on a run it has claimed.
 type activation struct {
 	e      *Engine
+	began  time.Time
 	view   core.View
 	agent  Agent
 	batch  int // of bodies that ran side by side
@@ -20,7 +21,7 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, view: core.View{Head: head, Orphaned: head.Orphaned(), Limits: e.o.Limits, Notify: e.o.Notifier != nil,
+	return &activation{e: e, began: e.o.Clock.Now(), view: core.View{Head: head, Orphaned: head.Orphaned(), Limits: e.o.Limits, Notify: e.o.Notifier != nil,
 		Fresh: func() string { return e.o.Random.Text(16) }}}
 }
 
@@ -151,7 +152,7 @@ func (a *activation) follow(ctx context.Context, held core.Held) error {
 	a.report.Commits++
 	a.view.Head.Status, a.view.Head.Lease = core.RunDone, 0
 	if !w.Woken {
-		a.wake(ctx, 0)
+		return a.wake(ctx, 0)
 	}
 	return nil
 }
@@ -189,8 +190,8 @@ func (a *activation) look(ctx context.Context) error {
 func (a *activation) journal(ctx context.Context, from int64) ([]core.Segment, error) {
 	h := a.view.Head
 	from = max(from, 1)
-	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) {
-		return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq)
+	segments, err := traced(ctx, a.e, "journal", func(ctx context.Context) ([]core.Segment, error) {
+		return retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the journal: %w", err)
@@ -207,7 +208,9 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 	if c.Wake != nil {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}
-	w, err := retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
+	w, err := traced(ctx, a.e, "commit", func(ctx context.Context) (Written, error) {
+		return retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
+	})
 	if errors.Is(err, ErrSignals) {
 		// Only the inbox is newer: epoch and revision are still those of this owner.
 		a.view.Head = w.Head
@@ -219,20 +222,22 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 	a.report.Commits++
 	a.view = a.view.After(w.Head, c)
 	if c.Wake != nil && !w.Woken {
-		a.wake(ctx, req.Wake.For)
+		return a.wake(ctx, req.Wake.For)
 	}
 	return nil
 }
 
-// wake sends the next step's message. Failing is no error: the due time that the release wrote brings the sweep.
-func (a *activation) wake(ctx context.Context, delay time.Duration) {
+// wake sends the next step's message. If that fails, the message at hand is to come again in its place: everything is committed, so it
+// finds the next step. Should it be lost, too, the due time brings the sweep.
+func (a *activation) wake(ctx context.Context, delay time.Duration) error {
 	h := a.view.Head
 	_, err := retrying(ctx, a.e, func() (struct{}, error) {
 		return struct{}{}, a.e.o.Waker.Send(ctx, Wakeup{h.Tenant, h.Thread}, delay)
 	})
 	if err != nil {
-		a.e.o.Logger.Warn("wake-up not sent; the sweep will find the run", "run", h.Run, "error", err)
+		return fmt.Errorf("sending the wake-up for what comes next: %w", err)
 	}
+	return nil
 }
 
 // noRules is for a run whose definition is gone: it only ends.

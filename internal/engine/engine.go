@@ -21,9 +21,12 @@ type Options struct {
 	Control  RunControl // nil: nothing yields, and nothing but a stored cancel cancels
 	Logger   *slog.Logger
 
-	// Lease is how long one activation may take; Margin of it is kept for writing down what was done: bodies and model
-	// calls are stopped when it begins.
+	// Lease is how long one activation may take, where the context of a step has no deadline; one that has says it by that. Margin of it
+	// is kept for writing down what was done: bodies and model calls are stopped when it begins.
 	Lease, Margin time.Duration
+
+	// Skew is how much longer others wait before they take a claim over: what clocks may differ by.
+	Skew time.Duration
 
 	// Grain is what the due time of a claimed run is rounded up to, so that the index changes seldom. Recovery after a
 	// crash takes up to Lease + Grain.
@@ -35,6 +38,7 @@ type Options struct {
 	Limits core.Limits
 
 	Scheduler Scheduler // nil: goroutines
+	Tracer    Tracer    // nil: nothing is traced
 }
 
 // Engine does steps. Safe for concurrent use.
@@ -49,6 +53,9 @@ func New(o Options) *Engine {
 	o.Limits = orDefault(o.Limits, core.DefaultLimits)
 	if o.Scheduler == nil {
 		o.Scheduler = goroutines{}
+	}
+	if o.Tracer == nil {
+		o.Tracer = untraced{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -73,32 +80,48 @@ const (
 	Fenced   Outcome = "fenced"   // another owner took over; nothing of what was not committed counts
 )
 
-// Report is what a step did.
+// Report is what a step did. Of one that was dropped, only the outcome and the thread are known.
 type Report struct {
 	Outcome Outcome
+	Thread  string
 	Run     string
+	Step    int
 	Epoch   int64
+	Attempt int            // claims since the last commit before, this one included
 	Status  core.RunStatus // after the release
+	End     *core.Reason   // why the run ended, if it did
 	Commits int
 	Asked   bool // the model was called
 	Bodies  int  // tool bodies run
+
+	InputTokens, OutputTokens int64 // that the model said it used
+
+	TookOver bool          // whoever had the run before was lost
+	Waited   time.Duration // how long the run had slept when it was claimed; 0 if it had not
 }
+
+// ErrNoTime: too little of the context's time is left to begin an activation, so nothing was claimed.
+var ErrNoTime = errors.New("engine: too little time is left for a step")
 
 // Step works on the thread a wake-up names: claim, one step, release. A nil error means that the message can be deleted,
 // whatever the outcome. An error means that it should be delivered again later; nothing is lost if it is not, since the sweep
-// finds what is due.
+// finds what is due. The deadline of ctx, if it has one, is read on the engine's clock.
 func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
-	head, err := e.claim(ctx, w)
+	until, err := e.until(ctx)
+	if err != nil {
+		return Report{Thread: w.Thread}, err
+	}
+	head, err := e.claim(ctx, w, until)
 	switch {
 	case errors.Is(err, ErrRefused):
-		return Report{Outcome: Dropped}, nil
+		return Report{Outcome: Dropped, Thread: w.Thread}, nil
 	case err != nil:
-		return Report{}, fmt.Errorf("claiming %s: %w", w.Thread, err)
+		return Report{Thread: w.Thread}, fmt.Errorf("claiming %s: %w", w.Thread, err)
 	}
 	a := newActivation(e, head)
-	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "epoch", head.Epoch)
+	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "step", head.Step, "epoch", head.Epoch, "attempt", head.Tries)
 	err = a.work(ctx)
-	a.report.Run, a.report.Epoch, a.report.Status = head.Run, head.Epoch, a.view.Head.Status
+	a.account(head)
 	switch {
 	case errors.Is(err, ErrFenced):
 		log.Info("another owner took the run over")
@@ -113,15 +136,30 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	return a.report, nil
 }
 
+// until is when an activation that begins now must be over. One that had less time to work than is kept for writing down would only come
+// again.
+func (e *Engine) until(ctx context.Context) (time.Time, error) {
+	now := e.o.Clock.Now()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return now.Add(e.o.Lease), nil
+	}
+	if deadline.Sub(now) < 2*e.o.Margin {
+		return time.Time{}, ErrNoTime
+	}
+	return deadline, nil
+}
+
 // claim makes one claim. Its id is fresh for each call: two deliveries of one message must never count as one claim, or both
 // workers would own the run under one epoch.
-func (e *Engine) claim(ctx context.Context, w Wakeup) (core.Head, error) {
-	now := e.o.Clock.Now().UnixMilli()
-	end := now + e.o.Lease.Milliseconds()
+func (e *Engine) claim(ctx context.Context, w Wakeup, until time.Time) (core.Head, error) {
+	end := until.Add(e.o.Skew).UnixMilli()
 	grain := e.o.Grain.Milliseconds()
-	req := ClaimRequest{Tenant: w.Tenant, Thread: w.Thread, Claim: e.o.Random.Text(20), Now: now, LeaseEnd: end,
+	req := ClaimRequest{Tenant: w.Tenant, Thread: w.Thread, Claim: e.o.Random.Text(20), Now: e.o.Clock.Now().UnixMilli(), LeaseEnd: end,
 		Due: (end + grain - 1) / grain * grain, Schema: core.SchemaVersion}
-	return retrying(ctx, e, func() (core.Head, error) { return e.o.Store.Claim(ctx, req) })
+	return traced(ctx, e, "claim", func(ctx context.Context) (core.Head, error) {
+		return retrying(ctx, e, func() (core.Head, error) { return e.o.Store.Claim(ctx, req) })
+	})
 }
 
 // retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.

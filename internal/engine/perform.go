@@ -28,7 +28,9 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	prompt := a.prompt(log, r)
 	a.view.Asked, a.report.Asked = true, true
 
-	turn, err := watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
+	turn, err := traced(ctx, a.e, "model", func(ctx context.Context) (core.Turn, error) {
+		return watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
+	})
 	if err == nil {
 		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
 		a.view.Yielded = a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref())
@@ -126,7 +128,7 @@ func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome
 	}
 	a.report.Bodies++
 	return func(ctx context.Context) (core.Outcome, error) {
-		out, err := tool.Run(ctx, req)
+		out, err := traced(ctx, a.e, "tool "+run.Call.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
 		if out.State = nil; err == nil && !out.Failed {
 			out.State = req.State.Ops()
 		}
@@ -191,7 +193,7 @@ func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out core.Ou
 
 // timeLeft is how long bodies and the model may still work.
 func (a *activation) timeLeft() time.Duration {
-	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Margin).Sub(a.e.o.Clock.Now())
+	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Skew - a.e.o.Margin).Sub(a.e.o.Clock.Now())
 }
 
 // timeUp says whether what comes next is better begun in an activation of its own: none of the time is left, or this one has done
@@ -199,7 +201,7 @@ func (a *activation) timeLeft() time.Duration {
 func (a *activation) timeUp() bool {
 	left := a.timeLeft()
 	worked := a.report.Asked || a.report.Bodies > 0
-	return left <= 0 || worked && left < (a.e.o.Lease-a.e.o.Margin)/4
+	return left <= 0 || worked && left < (left+a.e.o.Clock.Now().Sub(a.began))/4
 }
 
 // watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
