@@ -97,7 +97,8 @@ type Delivery struct {
 // Overdue is what the sweep needs of a store.
 type Overdue interface {
 	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns their threads. It moves first,
-	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next.
+	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next. What was moved before
+	// an error comes with the error.
 	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
 }
 

@@ -15,16 +15,13 @@ func Sweep(ctx context.Context, store Overdue, waker Waker, clock Clock, period 
 	for {
 		now := clock.Now()
 		due, err := store.TakeOverdue(ctx, now.UnixMilli(), now.Add(period).UnixMilli(), sweepBatch)
-		if err != nil {
-			return err
-		}
-		for _, w := range due {
+		for _, w := range due { // also those that were moved before an error: nobody else finds them before next
 			if err := waker.Send(ctx, w, 0); err != nil {
 				return err
 			}
 		}
-		if len(due) < sweepBatch {
-			return nil
+		if err != nil || len(due) < sweepBatch {
+			return err
 		}
 	}
 }
