@@ -43,31 +43,43 @@ func (l Link) By() string {
 
 // Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
 func (k LinkKeys) Sign(l Link) string {
-	text := strings.Join([]string{linkForm, l.Tenant, l.Name, l.Fingerprint, l.Run, l.Suspension, strconv.FormatInt(l.Expires.Unix(), 10)}, "\x00")
-	return encode([]byte(text)) + "." + encode(sum(k[0], text))
+	return k.sign(linkForm, l.Expires, l.Tenant, l.Name, l.Fingerprint, l.Run, l.Suspension)
 }
 
 // Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink] for a link that was good before now.
 func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
+	fields, expires, err := k.open(linkForm, signed, 5, now)
+	if err != nil {
+		return Link{}, err
+	}
+	return Link{Tenant: fields[0], Name: fields[1], Fingerprint: fields[2], Run: fields[3], Suspension: fields[4], Expires: expires}, nil
+}
+
+// sign writes the form, the fields and the end of what they are good for, none of which holds a zero byte, and their code.
+func (k LinkKeys) sign(form string, expires time.Time, fields ...string) string {
+	text := strings.Join(append(append([]string{form}, fields...), strconv.FormatInt(expires.Unix(), 10)), "\x00")
+	return encode([]byte(text)) + "." + encode(sum(k[0], text))
+}
+
+func (k LinkKeys) open(form, signed string, n int, now time.Time) (fields []string, expires time.Time, err error) {
 	first, second, _ := strings.Cut(signed, ".")
 	text, err1 := base64.RawURLEncoding.Strict().DecodeString(first)
 	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(second)
 	if err1 != nil || err2 != nil || !k.signed(string(text), mac) {
-		return Link{}, ErrBadLink
+		return nil, expires, ErrBadLink
 	}
-	fields := strings.Split(string(text), "\x00")
-	if len(fields) != 7 || fields[0] != linkForm {
-		return Link{}, ErrBadLink
+	fields = strings.Split(string(text), "\x00")
+	if len(fields) != n+2 || fields[0] != form {
+		return nil, expires, ErrBadLink
 	}
-	seconds, err := strconv.ParseInt(fields[6], 10, 64)
+	seconds, err := strconv.ParseInt(fields[n+1], 10, 64)
 	if err != nil {
-		return Link{}, ErrBadLink
+		return nil, expires, ErrBadLink
 	}
-	l := Link{Tenant: fields[1], Name: fields[2], Fingerprint: fields[3], Run: fields[4], Suspension: fields[5], Expires: time.Unix(seconds, 0)}
-	if !now.Before(l.Expires) {
-		return Link{}, ErrExpiredLink
+	if expires = time.Unix(seconds, 0); !now.Before(expires) {
+		return nil, expires, ErrExpiredLink
 	}
-	return l, nil
+	return fields[1 : n+1], expires, nil
 }
 
 func (k LinkKeys) signed(text string, mac []byte) bool {

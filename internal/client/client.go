@@ -31,7 +31,7 @@ type Client struct {
 
 // New makes a client for the server at baseURL. An empty token sends none; a nil h is [http.DefaultClient]. A request that
 // asks to be held needs a client whose timeout is longer. A name and password in baseURL are sent, as basic authorization, where there
-// is no token; no error repeats them.
+// is no token; no error repeats them. Neither is sent to another server that the first one sends a request on to.
 func New(baseURL, token string, h *http.Client) *Client {
 	if h == nil {
 		h = http.DefaultClient
@@ -41,7 +41,19 @@ func New(baseURL, token string, h *http.Client) *Client {
 		user, u.User = u.User, nil
 		baseURL = u.String()
 	}
-	return &Client{base: strings.TrimSuffix(baseURL, "/"), user: user, token: token, http: h}
+	return &Client{base: strings.TrimSuffix(baseURL, "/"), user: user, token: token, http: withoutCredentials(h)}
+}
+
+// Through is the same client on another network: its requests go through what wrap makes of the transport they went through before.
+func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client {
+	other, transport := *c, *c.http
+	inner := transport.Transport
+	if inner == nil {
+		inner = http.DefaultTransport
+	}
+	transport.Transport = wrap(inner)
+	other.http = &transport
+	return &other
 }
 
 // Error is a refusal by the server. Its Status is that of HTTP.
@@ -58,10 +70,18 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Temporary says whether the same request may succeed later.
+// Temporary says whether the same request may succeed later. A gateway that did not reach the server, or not in time, is that too.
 func (e *Error) Temporary() bool {
-	return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests
+	switch e.Status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
+
+// Unanswered says whether this is no word of the server on what was asked: it failed or was busy, or a gateway in front of it says that it
+// was not reached. What was asked may be done or not; the same request with the same key finds out.
+func (e *Error) Unanswered() bool { return e.Status >= http.StatusInternalServerError || e.Temporary() }
 
 // request is one call before it is sent.
 type request struct {

@@ -33,8 +33,12 @@ func TestRefusals(t *testing.T) {
 			client.Error{Problem: wire.Problem{Status: 409, Code: "run_open", Detail: "busy", RunID: "run_x_0"}}, false},
 		"a busy server": {503, "application/problem+json; charset=utf-8", `{"code":"unavailable"}`,
 			client.Error{Problem: wire.Problem{Status: 503, Code: "unavailable"}, RetryAfter: 2 * time.Second}, true},
-		"a page by a proxy": {502, "text/html", "<html>", client.Error{Problem: wire.Problem{Status: 502, Title: "Bad Gateway"}}, false},
-		"a broken problem":  {500, "application/problem+json", "{", client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}}, false},
+		"a page by a proxy": {502, "text/html", "<html>", client.Error{Problem: wire.Problem{Status: 502, Title: "Bad Gateway"}, RetryAfter: 2 * time.Second}, true},
+		"a late function": {504, "application/json", `{"message":"Endpoint request timed out"}`,
+			client.Error{Problem: wire.Problem{Status: 504, Title: "Gateway Timeout"}, RetryAfter: 2 * time.Second}, true},
+		"a lost function": {500, "application/json", `{"message":"Internal Server Error"}`,
+			client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}}, false},
+		"a broken problem": {500, "application/problem+json", "{", client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -52,6 +56,9 @@ func TestRefusals(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, *got); diff != "" || got.Temporary() != tt.temporary {
 				t.Errorf("temporary %v, difference:\n%s", got.Temporary(), diff)
+			}
+			if got.Unanswered() != (tt.status >= 500) {
+				t.Errorf("unanswered %v", got.Unanswered())
 			}
 		})
 	}

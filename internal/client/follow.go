@@ -161,7 +161,7 @@ func (f *follower) open(ctx context.Context) (*http.Response, error) {
 	}
 	resp, err := f.client.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
+		return nil, fmt.Errorf("client: %w", withoutTicket(err, req))
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
 		defer resp.Body.Close()
@@ -172,6 +172,19 @@ func (f *follower) open(ctx context.Context) (*http.Response, error) {
 		return nil, refusal(resp, body)
 	}
 	return resp, nil
+}
+
+// withoutTicket leaves out where the request was sent on to: whoever has that address may read the stream.
+func withoutTicket(err error, first *http.Request) error {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok || failed.URL == first.URL.String() {
+		return err
+	}
+	where := "the address of the stream"
+	if u, unread := url.Parse(failed.URL); unread == nil {
+		where = u.Scheme + "://" + u.Host
+	}
+	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
 }
 
 // readStream gives the data of each whole event to event; what is cut off in the middle is left out. It calls alive at each line.

@@ -19,7 +19,7 @@ import (
 // loopback demands, where no token does, that the request names a loopback host: a page elsewhere whose name was made to point
 // at this machine sends its own name.
 func (a *api) loopback(next http.Handler) http.Handler {
-	if a.keys != nil {
+	if a.keys != nil || a.gate != nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,16 +50,24 @@ func principal(r *http.Request) access.Principal {
 	return p
 }
 
-// authenticate returns the request with the principal whose token it carries.
+// authenticate returns the request with the principal who sends it.
 func (a *api) authenticate(r *http.Request) (*http.Request, error) {
 	p, err := a.who(r)
 	if err != nil {
 		return r, err
 	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), nil
+	return as(r, p), nil
+}
+
+func as(r *http.Request, p access.Principal) *http.Request {
+	noteOf(r).tenant = p.Tenant
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
 }
 
 func (a *api) who(r *http.Request) (access.Principal, error) {
+	if a.gate != nil {
+		return a.gate.who(r.Context())
+	}
 	if a.keys == nil {
 		return access.Anyone(), nil
 	}

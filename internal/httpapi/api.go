@@ -29,12 +29,28 @@ type Options struct {
 	Frontend *frontend.Frontend
 	Clock    engine.Clock
 
-	// Keys decides who is let in. Nil lets everybody in as [access.Anyone], so that whoever listens must do so on a loopback
-	// address only; requests must then name one as their host.
+	// Keys decides who is let in. Where there is no Gate either, nil lets everybody in as [access.Anyone], so that whoever listens must do so
+	// on a loopback address only; requests must then name one as their host.
 	Keys Keys
 
-	// Links sign the links by which a person answers without a token. None: there are no links.
+	// Gate says who is let in where an authorizer stands in front. It is asked in place of Keys.
+	Gate Gate
+
+	// Part is what of the API is served here; the zero value is all of it.
+	Part Part
+
+	// Links sign the links by which a person answers without a token, and the tickets of streams. None: there are no links.
 	Links access.LinkKeys
+
+	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
+	LinkSource LinkSource
+
+	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.
+	StreamURL string
+
+	// Buffered says that something in front holds every answer until it is complete. A stream then ends as soon as something was sent, or
+	// after a while, and its reader opens it again.
+	Buffered bool
 
 	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]". None: no site may.
 	Origins []string
@@ -46,39 +62,53 @@ type Options struct {
 
 	Version string       // shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
+
+	// Access gets one line for each request, with the request's context and without anything that is secret or says what a run is about; nil
+	// writes none.
+	Access *slog.Logger
 }
 
 type api struct {
-	front    *frontend.Frontend
-	clock    engine.Clock
-	keys     Keys
-	links    access.LinkKeys
-	limits   Limits
-	streams  *streams
-	paces    *paces
-	outgoing *outgoing
-	stopping <-chan struct{}
-	version  string
-	log      *slog.Logger
-	mux      *http.ServeMux
+	front     *frontend.Frontend
+	clock     engine.Clock
+	keys      Keys
+	gate      Gate
+	part      Part
+	links     LinkSource // nil: there are none
+	streamURL string
+	buffered  bool
+	limits    Limits
+	streams   *streams
+	paces     *paces
+	outgoing  *outgoing
+	stopping  <-chan struct{}
+	version   string
+	log       *slog.Logger
+	mux       *http.ServeMux
 }
 
-// New returns the whole API as one handler. It fails on an origin that is none.
+// New returns the API, or the part of it that is served here, as one handler. It fails on an origin or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, links: opts.Links, limits: limits, streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(),
-		stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
+	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+		links: opts.linkSource(), buffered: opts.Buffered, limits: limits,
+		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	if err := a.sendStreamsTo(opts.StreamURL); err != nil {
+		return nil, err
+	}
 	for _, rt := range a.table() {
-		a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
+		if a.part.serves(rt) {
+			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
+		}
 	}
 	sites, err := newSites(opts.Origins, a.answer)
 	if err != nil {
 		return nil, err
 	}
-	return a.recovered(a.loopback(sites.guard(http.HandlerFunc(a.serve)))), nil
+	return a.noted(opts.Access, a.recovered(a.loopback(sites.guard(http.HandlerFunc(a.serve))))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.
@@ -87,6 +117,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // handle lets in who may, holds the query against the table, and then serves.
 func (a *api) handle(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		noteOf(r).route = rt.path
 		r, err := a.enter(r, rt)
 		if err == nil {
 			err = rt.serve(w, r)
@@ -143,7 +174,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		a.mux.ServeHTTP(w, r)
 		return
 	}
-	if _, err := a.authenticate(r); err != nil {
+	if err := a.mayKnow(r); err != nil {
 		a.answer(w, r, err)
 		return
 	}
@@ -155,6 +186,15 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "there is nothing at this path"})
+}
+
+// mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says who calls.
+func (a *api) mayKnow(r *http.Request) error {
+	if a.part == PartStreams {
+		return nil
+	}
+	_, err := a.authenticate(r)
+	return err
 }
 
 // refusal takes the status and the header of an answer, and none of its text.

@@ -23,8 +23,8 @@ func at(rt httpapi.Route, run, thread string) string {
 	if strings.HasPrefix(rt.Path, "/v1/threads/") {
 		id = thread
 	}
-	link := access.LinkKeys{linkKey}.Sign(access.Link{Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(time.Hour)})
-	return strings.NewReplacer("{id}", id, "{name}", "desk", "{token}", link).Replace(rt.Path)
+	link := access.LinkKeys{linkKey}.Sign(access.Link{Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
+	return strings.NewReplacer("{id}", id, "{name}", "desk", "{token}", link, "{ticket}", ticketFor(run)).Replace(rt.Path)
 }
 
 // fit is a body that the route takes.
@@ -47,7 +47,7 @@ func fit(rt httpapi.Route) string {
 // refusedAs sends a request to each route and wants the same refusal from all.
 func (s *server) refusedAs(status int, code string, send func(httpapi.Route) (answer, bool)) {
 	s.t.Helper()
-	for _, rt := range httpapi.Routes() {
+	for _, rt := range httpapi.Table() {
 		got, sent := send(rt)
 		if !sent {
 			continue
@@ -72,7 +72,7 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 		return s.send(rt.Method, path(rt), fit(rt), func(r *http.Request) { r.Host = "rebound.example" }), true
 	})
 	s.refusedAs(404, "not_found", func(rt httpapi.Route) (answer, bool) {
-		dots := strings.NewReplacer("{id}", ".", "{name}", ".", "{token}", ".").Replace(rt.Path)
+		dots := strings.NewReplacer("{id}", ".", "{name}", ".", "{token}", ".", "{ticket}", ".").Replace(rt.Path)
 		return s.send(rt.Method, dots, fit(rt)), dots != rt.Path
 	})
 	s.refusedAs(400, "malformed_body", func(rt httpapi.Route) (answer, bool) {
@@ -89,7 +89,7 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found",
-		"/v1/approvals/{token}": "run_not_found"} {
+		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)
 		})

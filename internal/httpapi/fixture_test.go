@@ -39,6 +39,8 @@ type settings struct {
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
 	front   func(*frontend.Options)
+	shared  *frontend.Frontend              // that of another server, in place of one of its own
+	before  func(http.Handler) http.Handler // stands in front of the API
 }
 
 func newServer(t *testing.T, s settings) *server {
@@ -66,6 +68,9 @@ func newServer(t *testing.T, s settings) *server {
 		s.front(&asked)
 	}
 	opts := httpapi.Options{Frontend: frontend.New(asked), Clock: s.clock, Version: "v1.2.3"}
+	if s.shared != nil {
+		opts.Frontend = s.shared
+	}
 	if s.token != "" {
 		s.grants = append(s.grants, grant("test", access.Tenant, s.token, access.Admin))
 	}
@@ -78,6 +83,9 @@ func newServer(t *testing.T, s settings) *server {
 	api, err := httpapi.New(opts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.before != nil {
+		api = s.before(api)
 	}
 	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
@@ -193,6 +201,27 @@ func (s *server) send(method, path, body string, change ...func(*http.Request)) 
 		s.t.Fatal(err)
 	}
 	return answer{resp, string(raw)}
+}
+
+// unchecked sends a request to a server that does not serve all that is in the OpenAPI document.
+func (s *server) unchecked(method, path, body string, change ...func(*http.Request)) answer {
+	s.t.Helper()
+	plain := *s
+	plain.http = &http.Client{}
+	return plain.send(method, path, body, change...)
+}
+
+func decoded[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+func fingerprintOf(token string) string {
+	p, _ := access.NewKeys(grant("x", "default", token, access.Admin)).Named("x")
+	return p.Fingerprint
 }
 
 func header(name, value string) func(*http.Request) {

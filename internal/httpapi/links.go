@@ -17,18 +17,22 @@ import (
 const linksPath = "/v1/approvals/"
 
 // withLinks adds to each entry of an inbox the link that answers it. Only who may decide is given some: a link is the right to.
-func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) wire.Page[wire.Approval] {
+func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) (wire.Page[wire.Approval], error) {
 	p := principal(r)
-	if len(a.links) == 0 || !p.May(access.Decide) {
-		return page
+	if a.links == nil || !p.May(access.Decide) || len(page.Items) == 0 {
+		return page, nil
+	}
+	keys, err := a.links(r.Context(), keysAge)
+	if err != nil {
+		return page, err
 	}
 	expires := a.clock.Now().Add(a.limits.LinkLife)
 	for i, item := range page.Items {
 		if canLink(item.Pending) {
-			page.Items[i].Link = linksPath + a.links.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
+			page.Items[i].Link = linksPath + keys.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
 		}
 	}
-	return page
+	return page, nil
 }
 
 // canLink says whether the call asks for a yes or a no. What asks for more is answered by programs.
@@ -43,13 +47,16 @@ type question struct {
 }
 
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	link, err := a.links.Open(r.PathValue("token"), a.clock.Now())
+	link, err := openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
 		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
-	case err != nil:
+	case errors.Is(err, access.ErrBadLink):
 		return l, &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
+	case err != nil:
+		return l, err
 	}
+	noteOf(r).tenant = link.Tenant
 	if err := a.stillGood(r, link); err != nil {
 		return l, err
 	}
@@ -65,19 +72,31 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	return l, nil
 }
 
-// stillGood demands that whoever was given the link may still decide: a link lends the right of one token, and ends with it, even if another gets its name.
+// stillGood demands that whoever was given the link may still decide: a link lends the right of one token, and ends with it, even if another gets
+// its name. Behind a gate nobody can be asked about who does not call: there a link that somebody was given is good until it expires, or its key
+// is taken away.
 func (a *api) stillGood(r *http.Request, l access.Link) error {
+	may, err := a.stillMay(r, access.Principal{Tenant: l.Tenant, Name: l.Name, Fingerprint: l.Fingerprint}, access.Decide)
+	if err == nil && !may {
+		err = &frontend.Error{Code: codeLinkExpired, Detail: "whoever was given this link may not decide any more; ask for a new one"}
+	}
+	return err
+}
+
+// stillMay says whether the token that was p's is still p's, and good for the role. What was signed for nobody, by a server that lets everybody in, is
+// good at no gate.
+func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (bool, error) {
+	if a.gate != nil {
+		return p.Fingerprint != "", nil
+	}
 	if a.keys == nil {
-		return nil
+		return true, nil
 	}
-	p, ok, err := a.keys.Named(r.Context(), l.Name)
+	now, ok, err := a.keys.Named(r.Context(), p.Name)
 	if err != nil {
-		return cannotTell(err)
+		return false, cannotTell(err)
 	}
-	if !ok || p.Fingerprint != l.Fingerprint || p.Tenant != l.Tenant || !p.May(access.Decide) {
-		return &frontend.Error{Code: codeLinkExpired, Detail: "whoever was given this link may not decide any more; ask for a new one"}
-	}
-	return nil
+	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(role), nil
 }
 
 // showLink shows what the link asks, and changes nothing: those who look at links before people do (mail scanners, previews) use GET.

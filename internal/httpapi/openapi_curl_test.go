@@ -122,7 +122,7 @@ func TestOpenAPIPage(t *testing.T) {
 	for _, one := range c.told {
 		told[one.Call] = true
 	}
-	for _, rt := range httpapi.Routes() {
+	for _, rt := range httpapi.Table() {
 		if !told[rt.Name] {
 			t.Errorf("%s has no example with curl", rt.Name)
 		}
@@ -152,6 +152,11 @@ func (c *curls) oneRun() {
 	c.worker.Finish(run.ID, "Done. 120 for order A-17 is on its way back to you.")
 	c.call("readEvents", "A page", "'"+path+"/events?limit=2' -H 'Accept: application/json'")
 	c.call("readEvents", "A stream", "-N "+path+"/events", "Content-Type")
+	page, err := c.client.Events(c.t.Context(), run.ID, "", 0, 100)
+	if err != nil || len(page.Items) < 2 {
+		c.t.Fatal(page, err)
+	}
+	c.call("readStream", "The last event of it, by a ticket", "-N 'URL/v1/streams/"+ticketFor(run.ID)+"?after="+page.Items[len(page.Items)-2].Cursor+"'", "Content-Type")
 }
 
 // conversation is what comes after the run.

@@ -84,7 +84,7 @@ type (
 const mediaProblem = "application/problem+json"
 
 var headers = map[string]header{
-	"Location":           {"The path of the run.", true, &schema{Type: "string", Pattern: `^/v1/runs/run_.+$`}},
+	"Location":           {"The path of the run; with a 307 the address of the stream.", true, &schema{Type: "string", Pattern: `^(/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}},
 	"Preference-Applied": {"`wait`, if the preference was understood.", false, enumOf("wait")},
 	"Retry-After":        {"Seconds after which to send the same request again.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}},
 	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer")},
@@ -216,6 +216,7 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 var idSchemas = map[string]parameter{
 	"runs":      {Description: "The run's id.", Schema: &schema{Type: "string"}},
 	"threads":   {Description: "The thread's id.", Schema: &schema{Type: "string"}},
+	"streams":   {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
 	"approvals": {Description: "The link, as the inbox shows it.", Schema: &schema{Type: "string"}},
 	"agents":    {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
@@ -268,7 +269,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 		codes = append(codes, codeUnknownField)
 	}
 	if len(rt.roles) > 0 {
-		codes = append(codes, codeUnauthorized, codeRoleRequired)
+		codes = append(codes, codeUnauthorized, codeRoleRequired, codeNotAdmitted)
 	}
 	if rt.tag != "server" {
 		codes = append(codes, frontend.CodeUnavailable)
@@ -290,7 +291,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 
 // shared are answers that are the same wherever they occur.
 var shared = map[string][]frontend.Code{
-	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired}, "TooLarge": {codeTooLarge},
+	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
 	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": {frontend.CodeUnavailable},
 }
 

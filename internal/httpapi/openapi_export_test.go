@@ -9,8 +9,8 @@ type Route struct {
 	TakesBody, Link         bool
 }
 
-// Routes are all routes.
-func Routes() []Route {
+// Table is all routes.
+func Table() []Route {
 	var all []Route
 	for _, rt := range (&api{}).table() {
 		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil, Link: rt.link})

@@ -24,7 +24,7 @@ tenant is not found.
 |--:|---|
 | 400 | ` + "`unknown_field`, `invalid_request`" + `; with a body ` + "`malformed_body`" + ` |
 | 401 | ` + "`unauthorized`" + `, with ` + "`WWW-Authenticate`" + ` |
-| 403 | ` + "`forbidden`" + ` (another site, or a host that is not served), ` + "`role_required`" + ` |
+| 403 | ` + "`forbidden`" + ` (another site, or a host that is not served), ` + "`role_required`" + `; on AWS ` + "`not_admitted`" + ` |
 | 404 | ` + "`not_found`" + `: no such path, also for an id of dots |
 | 405 | ` + "`method_not_allowed`" + `, with ` + "`Allow`" + ` |
 | 413, 415 | with a body: ` + "`too_large`, `unsupported_media_type`" + ` |
@@ -58,7 +58,12 @@ earlier, with nothing new.
 
 **Streams.** Events are sent as server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep a silent stream open.
 Whoever comes back with the cursor of the last event that was seen, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice. A stream may
-end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `.
+end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `. A stream may be served at another
+address: then it is answered with 307 and a ticket, good for one minute, and clients that follow redirects notice nothing. A lost stream is asked for at the first address again.
+
+**On AWS** the authorizer of the gateway lets callers in, with a JWT or a signature of IAM, and the API believes it: which tenant and roles a JWT stands for is in the claims that
+the stack's parameters name, and who signs with IAM has the role ` + "`admin`" + `. Somebody of whom that cannot be said gets 403 ` + "`not_admitted`" + `. A link to an approval that was given to
+such a caller is good until it expires, even if the caller is let in no more: to end all links at once, take the key away that signs them.
 
 **Decisions.** A call that waits is answered with a decision on its suspension. What the decision must hold depends on the ` + "`kind`" + ` of the call:
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ const (
 	codeUnauthorized     frontend.Code = "unauthorized"
 	codeForbidden        frontend.Code = "forbidden"
 	codeRoleRequired     frontend.Code = "role_required"
+	codeNotAdmitted      frontend.Code = "not_admitted"
 	codeRateLimited      frontend.Code = "rate_limited"
 	codeTooManyStreams   frontend.Code = "too_many_streams"
 	codeLinkExpired      frontend.Code = "link_expired"
@@ -55,6 +57,7 @@ var problems = []problem{
 	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
 	{codeRoleRequired, 403, "Role required", "The token has none of the roles that this call needs; the detail names them."},
+	{codeNotAdmitted, 403, "Not admitted", "The authorizer in front of the API let the caller in, but does not say for which tenant or with which role; the detail says what to set. On AWS alone."},
 	{codeNotFound, 404, "Not found", "There is nothing at this path."},
 	{frontend.CodeRunNotFound, 404, "Run not found", "There is no such run, or it is not yours."},
 	{frontend.CodeThreadNotFound, 404, "Thread not found", "There is no such thread, or it is not yours."},
@@ -71,7 +74,7 @@ var problems = []problem{
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
-	{codeLinkExpired, 410, "Link expired", "The link was good for a time that is over, or whoever was given it may not decide any more. Nothing was stored."},
+	{codeLinkExpired, 410, "Link expired", "The link, or the ticket of a stream, was good for a time that is over, or whoever was given it may not use it any more. Nothing was stored."},
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
@@ -104,6 +107,9 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	}
 	if errors.Is(err, engine.ErrUnavailable) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second}, true
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // that of the whole request, which a server without connections has
+		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "it took too long; send the same request again", RetryAfter: time.Second}, true
 	}
 	return &frontend.Error{Code: codeInternal, Detail: "something went wrong on our side"}, false
 }

@@ -45,6 +45,17 @@ func number(values url.Values, name string) (int, error) {
 // seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut, before they overflow.
 func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
 
+// answerTime is kept back, of a request that has a deadline, for the answer.
+const answerTime = time.Second
+
+// inTime is how long to wait where the request itself must be over at some time.
+func inTime(r *http.Request, wait time.Duration) time.Duration {
+	if deadline, ok := r.Context().Deadline(); ok {
+		return max(0, min(wait, time.Until(deadline)-answerTime))
+	}
+	return wait
+}
+
 func list(r *http.Request) (frontend.List, error) {
 	values := r.URL.Query()
 	limit, err := number(values, "limit")

@@ -16,9 +16,10 @@ type route struct {
 	title        string // a few words
 	about        string // a paragraph; empty if the title says it all
 
-	roles []access.Role // the caller has one of them; none: everybody, without a token
-	link  bool          // opened by a signed link: refusals too are a page for a person who asks for one, and what mail programs add to the query is let be
-	paced bool          // counts against the rate of what a tenant starts
+	roles  []access.Role // the caller has one of them; none: everybody, without a token
+	link   bool          // opened by a signed link: refusals too are a page for a person who asks for one, and what mail programs add to the query is let be
+	stream bool          // opened by a ticket, where streams are served
+	paced  bool          // counts against the rate of what a tenant starts
 
 	params  []param // of query and header; those of the path follow from it
 	body    *body   // nil: it takes none
@@ -79,6 +80,8 @@ var (
 		about: "Seconds to hold the answer while there is nothing to tell."}
 	cursorParam = inQuery("cursor", "`next` of the page before.")
 	agentParam  = inQuery("agent", "Only those of this agent.")
+	followParam = param{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}}
+	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
 	statusParam = param{in: "query", name: "status", about: "Only runs of this status.", one: []string{"created", "running", "waiting", "done"}}
 )
 
@@ -142,12 +145,19 @@ func (a *api) runRoutes() []route {
 				"so that a browser's EventSource stops.",
 			params: []param{inQuery("after", "A cursor: only events behind it."),
 				limitParam("100", 1000), waitSoLong,
-				{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}},
-				{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}},
+				followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
-				answers(204, nil, "Of a stream: the run is done, and all of it was read.")},
+				answers(204, nil, "Of a stream: the run is done, and all of it was read."),
+				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
+		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow a run's events by a ticket", stream: true,
+			about: "Where `readEvents` sends who asks it for a stream, where streams are served at an address of their own. The ticket in it is the right to open this one stream, for " +
+				"one minute; a reader that loses the stream asks for the events again, and is given another. It is the same stream.",
+			params: []param{inQuery("after", "A cursor: only events behind it."), followParam, lastParam},
+			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
+				answers(204, nil, "The run is done, and all of it was read.")},
+			codes: []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
 	}
 }
 

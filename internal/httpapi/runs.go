@@ -39,7 +39,7 @@ func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
 	if wait > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	run, err := a.front.AwaitRun(r.Context(), caller(r), r.PathValue("id"), wait)
+	run, err := a.front.AwaitRun(r.Context(), caller(r), r.PathValue("id"), inTime(r, wait))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: seconds(wait)})
+		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: inTime(r, seconds(wait))})
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,7 @@ func (s sites) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Add("Vary", "Origin")
-		origin := r.Header.Get("Origin")
-		if slices.Contains(s.origins, origin) {
+		if origin := s.allowed(r); origin != "" {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", corsExposed)
 			if isPreflight(r) {
@@ -64,6 +63,18 @@ func (s sites) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// allowed is whose page may see the answer; empty if none. A page of ours that was sent on to the stream comes as the origin "null", as browsers have
+// it after a redirect from one site to another: whoever has a ticket may read the stream, and no cookie or token of the browser's goes along.
+func (s sites) allowed(r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, streamsPath) {
+		return "*"
+	}
+	if origin := r.Header.Get("Origin"); slices.Contains(s.origins, origin) {
+		return origin
+	}
+	return ""
 }
 
 func isPreflight(r *http.Request) bool {

@@ -32,7 +32,14 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if wantsJSON(r) {
 		return a.eventPage(w, r)
 	}
-	return a.eventStream(w, r)
+	f, err := a.newFeed(w, r, r.PathValue("id"))
+	switch {
+	case err != nil:
+		return err
+	case a.streamURL != "":
+		return a.sendToStream(r, f)
+	}
+	return a.eventStream(r, f)
 }
 
 // wantsJSON says whether the caller asks for JSON before, or in place of, a stream.
@@ -60,22 +67,18 @@ func wantsJSON(r *http.Request) bool {
 //	reopened at the end     204
 //
 // Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the reader goes on.
-func (a *api) eventStream(w http.ResponseWriter, r *http.Request) error {
-	f, err := a.newFeed(w, r)
-	if err != nil {
-		return err
-	}
+func (a *api) eventStream(r *http.Request, f *feed) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"), frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes})
+	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes})
 	if err != nil {
 		return err
 	}
-	if page.Done && len(page.Items) == 0 && f.after != "" {
-		w.WriteHeader(http.StatusNoContent)
+	if f.read(page) {
+		f.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	f.begin()
@@ -86,6 +89,7 @@ func (a *api) eventStream(w http.ResponseWriter, r *http.Request) error {
 // feed is one open stream.
 type feed struct {
 	api    *api
+	id     string // of the run
 	w      http.ResponseWriter
 	out    *http.ResponseController
 	after  string // the cursor of what was sent last
@@ -94,14 +98,21 @@ type feed struct {
 	end    time.Time
 }
 
-func (a *api) newFeed(w http.ResponseWriter, r *http.Request) (*feed, error) {
+// bufferedLife is that of a stream whose reader sees nothing of it before its end.
+const bufferedLife = 20 * time.Second
+
+func (a *api) newFeed(w http.ResponseWriter, r *http.Request, id string) (*feed, error) {
 	values := r.URL.Query()
 	for _, name := range []string{"wait", "limit"} {
 		if values.Has(name) {
 			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " is for pages, not for a stream; send Accept: application/json"}
 		}
 	}
-	f := &feed{api: a, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(a.limits.StreamLife)}
+	life := a.limits.StreamLife
+	if a.buffered {
+		life = min(life, bufferedLife)
+	}
+	f := &feed{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		f.after = last
 	}
@@ -113,6 +124,11 @@ func (a *api) newFeed(w http.ResponseWriter, r *http.Request) (*feed, error) {
 		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is true or false"}
 	}
 	return f, nil
+}
+
+// read says that the reader has seen all that there will be.
+func (f *feed) read(page wire.EventPage) bool {
+	return page.Done && len(page.Items) == 0 && f.after != ""
 }
 
 // begin sends the header, and how soon a reader that lost the stream opens it again.
@@ -148,12 +164,12 @@ var errLocked = errors.New("httpapi: the token was taken away")
 
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
-	page, err := f.api.front.Events(r.Context(), caller(r), r.PathValue("id"),
+	page, err := f.api.front.Events(r.Context(), caller(r), f.id,
 		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err
 	}
-	if p, err := f.api.who(r); err != nil || p.Tenant != principal(r).Tenant || authorize(p, reading) != nil {
+	if !f.api.stillReads(r) {
 		return wire.EventPage{}, errLocked
 	}
 	return page, nil
@@ -161,7 +177,7 @@ func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 
 // over says whether what was sent is an end that a reader can take for one.
 func (f *feed) over(page wire.EventPage) bool {
-	if page.Done {
+	if page.Done || f.api.buffered && f.sent {
 		return true
 	}
 	return page.Waiting && f.sent && !f.follow
@@ -213,5 +229,5 @@ func (f *feed) send(text []byte) (ok bool) {
 	if _, err := f.w.Write(text); err != nil {
 		return false
 	}
-	return f.out.Flush() == nil
+	return f.api.buffered || f.out.Flush() == nil
 }

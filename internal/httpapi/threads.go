@@ -59,7 +59,10 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.writeJSON(w, r, http.StatusOK, a.withLinks(r, page))
+	if page, err = a.withLinks(r, page); err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"maps"
+	"strings"
+	"testing"
+
+	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/internal/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/awsapi/awsapitest"
+	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+var update = flag.Bool("update", false, "write the answers anew")
+
+func environment(t *testing.T) map[string]string {
+	t.Helper()
+	tools := tool.NewRegistry(nil)
+	if err := refunddesk.Register(tools, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	return awsapitest.Environment(t, tools, "../../examples/refund-desk")
+}
+
+// started is the handler of a function with this environment, some of it changed.
+func started(t *testing.T, env map[string]string, change ...string) any {
+	t.Helper()
+	env = maps.Clone(env)
+	for i := 0; i < len(change); i += 2 {
+		env[change[i]] = change[i+1]
+	}
+	settings, err := awsenv.Read(func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHandler(settings, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Each event is as API Gateway, or a function URL, sends it.
+func TestAnswersToEvents(t *testing.T) {
+	env := environment(t)
+	handlers := map[string]any{
+		"api": started(t, env),
+		"iam": started(t, env, "DORMOUSE_AUTH", "IAM", "DORMOUSE_TENANT", "acme"),
+		"url": started(t, env, "DORMOUSE_STREAM", "1"),
+	}
+	for _, file := range awsapitest.Events(t, "testdata/*.json") {
+		of := "api"
+		switch {
+		case strings.HasPrefix(file, "testdata/url-"):
+			of = "url"
+		case strings.HasSuffix(file, "-iam.json"):
+			of = "iam"
+		}
+		t.Run(file, func(t *testing.T) { awsapitest.Golden(t, file, handlers[of], *update) })
+	}
+}
+
+func TestTheFunctionStreamsWhereItIsToldTo(t *testing.T) {
+	env := environment(t)
+	if _, ok := started(t, env).(awsapi.Gateway); !ok {
+		t.Error("it does not answer the gateway")
+	}
+	if _, ok := started(t, env, "DORMOUSE_STREAM", "1").(awsapi.URL); !ok {
+		t.Error("it does not stream")
+	}
+}
+
+func TestAFunctionThatCannotServeDoesNotStart(t *testing.T) {
+	env := environment(t)
+	for name, change := range map[string][2]string{"no authorizer": {"DORMOUSE_AUTH", ""}, "an origin that is none": {"DORMOUSE_ORIGINS", "desk.example"}} {
+		env := maps.Clone(env)
+		env[change[0]] = change[1]
+		settings, err := awsenv.Read(func(name string) string { return env[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newHandler(settings, io.Discard); err == nil {
+			t.Errorf("%s: it starts", name)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"io"
+
+	"github.com/dormouse-dev/dormouse/internal/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/awsenv"
+)
+
+// newHandler asks no server anything.
+func newHandler(s awsenv.Settings, out io.Writer) (awsapi.Gateway, error) {
+	f, err := awsenv.NewFront(s, out)
+	if err != nil {
+		return nil, err
+	}
+	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Version: s.Version, Logger: f.Logger})
+}

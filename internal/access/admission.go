@@ -1,0 +1,106 @@
+package access
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Admission says who a caller is whom an authorizer in front of us has let in already: it knows that the token or the signature is good,
+// and the admission knows which tenant and roles that stands for.
+type Admission struct {
+	TenantClaim string // the claim of a JWT that names the tenant
+	RolesClaim  string // the claim that names the roles
+	Tenant      string // of callers who sign with IAM: all of one account's are let in for it
+}
+
+// NotAdmittedError is a caller whom the authorizer let in, and who is nobody here. What it says is for whoever set up the
+// authorizer, and holds no token.
+type NotAdmittedError struct{ Why string }
+
+func (e NotAdmittedError) Error() string { return "access: " + e.Why }
+
+// JWT is who the claims of a checked token speak of. Roles that are not ours are passed over, since groups of an identity provider
+// are for other programs too.
+func (a Admission) JWT(claims map[string]string) (Principal, error) {
+	subject := claims["sub"]
+	if subject == "" {
+		subject = claims["client_id"] // of a program that has a token of its own
+	}
+	tenant := claims[a.TenantClaim]
+	roles := claimedRoles(claims[a.RolesClaim])
+	switch {
+	case subject == "":
+		return notAdmitted("the token says nobody's name; it needs the claim sub or client_id")
+	case tenant == "":
+		return notAdmitted("the token has no claim %q, which would name the tenant; let the issuer add it, or set the stack's parameter TenantClaim",
+			a.TenantClaim)
+	case CheckTenant(tenant) != nil:
+		return notAdmitted("the claim %q of the token names no tenant; it must be up to 63 small letters, digits, _ and -", a.TenantClaim)
+	case len(roles) == 0:
+		return notAdmitted("the claim %q of the token has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim",
+			a.RolesClaim, roleNames())
+	}
+	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
+}
+
+// IAM is who signed a request with the credentials of an AWS account. Who may call at all is for IAM's policies to say, so that
+// whoever they let in may everything.
+func (a Admission) IAM(arn string) (Principal, error) {
+	if arn == "" {
+		return notAdmitted("the authorizer does not say who signed the request; the route needs the authorizer AWS_IAM")
+	}
+	if err := CheckTenant(a.Tenant); err != nil {
+		return notAdmitted("the stack names no tenant for callers who sign with IAM; set its parameter Tenant")
+	}
+	name := nameFor(arn[strings.LastIndex(arn, ":")+1:], arn)
+	return Principal{Tenant: a.Tenant, Roles: []Role{Admin}, Name: name, Fingerprint: digestOf("\x00" + arn)}, nil
+}
+
+func notAdmitted(format string, args ...any) (Principal, error) {
+	return Principal{}, NotAdmittedError{fmt.Sprintf(format, args...)}
+}
+
+// claimedRoles are the roles among the words of a claim: "read decide", "read,decide", `["read","decide"]`, and "[read decide]", which is what
+// API Gateway makes of an array. It does not show where one element ends, so that a group called "not admin" would be taken for two
+// words: the names of an issuer's groups must have no blanks in them.
+func claimedRoles(claim string) (roles []Role) {
+	words := strings.FieldsFunc(claim, func(c rune) bool { return strings.ContainsRune(" ,\t[]\"", c) })
+	for _, word := range words {
+		if r := Role(word); slices.Contains(Roles(), r) && !slices.Contains(roles, r) {
+			roles = append(roles, r)
+		}
+	}
+	return roles
+}
+
+// digestLength is of a name's end that tells apart what the name cannot.
+const digestLength = 8
+
+// nameFor is text as the name of a token may be. Where that changes it, the end of the name is a digest of what it stands for, so that
+// two are not taken for one.
+func nameFor(text, of string) string {
+	if tokenName.MatchString(text) && text == of {
+		return text
+	}
+	kept := strings.Map(func(c rune) rune {
+		if c < 128 && tokenName.MatchString("a"+string(c)) {
+			return c
+		}
+		return '-'
+	}, text)
+	kept = strings.TrimLeft(kept, "._@-")
+	if kept == "" {
+		kept = "caller"
+	}
+	const longest = 63 - 1 - digestLength
+	return kept[:min(len(kept), longest)] + "-" + digestOf(of)[:digestLength]
+}
+
+// digestOf is as long as the fingerprint of a token.
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}

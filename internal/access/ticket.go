@@ -1,0 +1,37 @@
+package access
+
+import "time"
+
+// Ticket lets whoever has it read the events of one run as a stream, at another address than that which gave it out, until it expires.
+// What it carries was found out about its holder when it was given.
+type Ticket struct {
+	Tenant      string
+	Name        string // see [Principal]
+	Fingerprint string
+	Roles       []Role // those that the stream needs, and no others that its holder may have
+	Run         string
+	Expires     time.Time // to the second
+}
+
+// ticketForm is not [linkForm]: a link opens no stream, and a ticket answers nothing.
+const ticketForm = "stream-ticket-1"
+
+// SignTicket is the ticket's text, fit for a path. The first key signs it.
+func (k LinkKeys) SignTicket(t Ticket) string {
+	return k.sign(ticketForm, t.Expires, t.Tenant, t.Name, t.Fingerprint, joinRoles(t.Roles), t.Run)
+}
+
+// OpenTicket reads what [LinkKeys.SignTicket] wrote, by any of the keys. Its errors are those of [LinkKeys.Open].
+func (k LinkKeys) OpenTicket(signed string, now time.Time) (Ticket, error) {
+	fields, expires, err := k.open(ticketForm, signed, 5, now)
+	if err != nil {
+		return Ticket{}, err
+	}
+	return Ticket{Tenant: fields[0], Name: fields[1], Fingerprint: fields[2], Roles: ParseRoles(fields[3]), Run: fields[4],
+		Expires: expires}, nil
+}
+
+// Principal is who opened the stream, with the ticket's roles alone.
+func (t Ticket) Principal() Principal {
+	return Principal{Tenant: t.Tenant, Name: t.Name, Fingerprint: t.Fingerprint, Roles: t.Roles}
+}

@@ -1,0 +1,118 @@
+// Package lambdahttp puts an http.Handler behind the two doors that a Lambda function has to HTTP: an HTTP API of API Gateway ([Buffered]) and a
+// function URL that streams ([Streamed]). It translates events to requests and answers to what Lambda takes, and says who the gateway's
+// authorizer found the caller to be. It routes nothing, checks no token, and knows nothing of runs.
+package lambdahttp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// event is what the two kinds of events have in common: payload format 2.0.
+type event struct {
+	method, path, query string
+	routeKey, stage     string // of API Gateway alone
+	headers             map[string]string
+	cookies             []string
+	body                string
+	base64              bool
+	host, source, id    string
+	caller              Caller
+}
+
+func ofGateway(e events.APIGatewayV2HTTPRequest) event {
+	c := e.RequestContext
+	return event{method: c.HTTP.Method, path: e.RawPath, query: e.RawQueryString, routeKey: e.RouteKey, stage: c.Stage,
+		headers: e.Headers, cookies: e.Cookies, body: e.Body, base64: e.IsBase64Encoded,
+		host: c.DomainName, source: c.HTTP.SourceIP, id: c.RequestID, caller: callerOf(c.Authorizer)}
+}
+
+func ofURL(e events.LambdaFunctionURLRequest) event {
+	c := e.RequestContext
+	return event{method: c.HTTP.Method, path: e.RawPath, query: e.RawQueryString,
+		headers: e.Headers, cookies: e.Cookies, body: e.Body, base64: e.IsBase64Encoded,
+		host: c.DomainName, source: c.HTTP.SourceIP, id: c.RequestID}
+}
+
+// errNoRequest is an event that no HTTP request can have been.
+var errNoRequest = errors.New("lambdahttp: the event is no HTTP request of payload format 2.0; the integration must use that format")
+
+// request is the request as a server that listens would have read it, but for the Authorization header: who calls has been found out by the
+// authorizer, so that nobody reads the header twice, or logs it.
+func (e event) request(ctx context.Context) (*http.Request, error) {
+	if e.method == "" || !strings.HasPrefix(e.path, "/") {
+		return nil, errNoRequest
+	}
+	body := []byte(e.body)
+	if e.base64 {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(e.body); err != nil {
+			return nil, fmt.Errorf("lambdahttp: the event's body is not the base64 that it says it is: %w", err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, e.method, "/", bodyOf(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoRequest, err)
+	}
+	r.URL = e.url()
+	r.RequestURI = r.URL.RequestURI()
+	r.ContentLength = int64(len(body))
+	e.setHeader(r)
+	if e.source != "" {
+		r.RemoteAddr = net.JoinHostPort(e.source, "0")
+	}
+	return r, nil
+}
+
+// url keeps the path's escapes where it has some that can be read. API Gateway has undone some of them already.
+func (e event) url() *url.URL {
+	u := &url.URL{Path: e.within(), RawQuery: e.query}
+	if path, err := url.PathUnescape(u.Path); err == nil && path != u.Path {
+		u.Path, u.RawPath = path, u.Path
+	}
+	return u
+}
+
+// within is the path without the name of a stage that has one: "/prod/v1/runs" is "/v1/runs". The route says whether the name is part of it, since a
+// stage may be called as a path begins.
+func (e event) within() string {
+	rest, ok := strings.CutPrefix(e.path, "/"+e.stage+"/")
+	if e.stage == "" || e.stage == "$default" || !ok {
+		return e.path
+	}
+	if _, route, ok := strings.Cut(e.routeKey, " "); ok && !strings.Contains(route, "+}") && strings.Count(route, "/") == strings.Count(e.path, "/") {
+		return e.path
+	}
+	return "/" + rest
+}
+
+// setHeader takes the headers in a fixed order: two that differ by case alone are values of one.
+func (e event) setHeader(r *http.Request) {
+	names := make([]string, 0, len(e.headers))
+	for name := range e.headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r.Header.Add(name, e.headers[name])
+	}
+	if len(e.cookies) > 0 {
+		r.Header.Set("Cookie", strings.Join(e.cookies, "; "))
+	}
+	r.Host = e.host
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	for _, name := range []string{"Authorization", "Host", "Transfer-Encoding"} {
+		r.Header.Del(name)
+	}
+}
