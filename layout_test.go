@@ -17,16 +17,19 @@ var floors = map[string]int{
 	"internal/engine": 2, "internal/frontend": 2, "internal/agent": 2,
 	"internal/sqlite": 3, "internal/scripted": 3, "internal/recording": 3, "internal/tool": 3, "internal/hook": 3, "internal/httpapi": 3, "internal/httptool": 3, "internal/sim": 3,
 	"internal/local": 4, "internal/program": 4, "internal/replay": 4, "internal/torture": 4,
-	"internal/scaffold": 1, "internal/rehearsal": 4,
+	"internal/scaffold": 1, "internal/rehearsal": 4, "internal/awscli": 4,
 	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6, "examples/night-shift": 4, "internal/sim/planted": 6,
 	"internal/strictjson": 1, "internal/intake": 2,
-	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, // for tests
+	"internal/dynamo": 3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "functions/step": 5, "functions/sweep": 5,
+	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, "internal/awsdouble": 3, // for tests
 }
 
 var sideways = map[string][]string{
 	"internal/client":   {"internal/wire"},
 	"internal/local":    {"internal/program"},
-	"internal/frontend": {"internal/engine"}, // the words of the ports
+	"internal/awsapi":   {"internal/awsenv/stack"},
+	"internal/awsenv":   {"internal/awsenv/stack", "internal/program", "examples/refund-desk", "examples/night-shift"}, // as cmd/dormouse has them
+	"internal/frontend": {"internal/engine"},                                                                           // the words of the ports
 	"internal/intake":   {"internal/engine", "internal/frontend"},
 }
 

@@ -39,12 +39,12 @@ const (
 )
 
 // TestQueue checks a queue. Open returns an empty one that runs on clock, hides deliveries for [QueueVisibility] and hands
-// over [QueueMaxAttempts] times; it is called for each subtest. The suite does not ask for an order.
-func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue) {
+// over [QueueMaxAttempts] times; it is called for each subtest. The suite does not ask for an order, and for nothing that lacks name.
+func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue, lacks ...Lack) {
 	for _, c := range queueCases {
 		t.Run(c.name, func(t *testing.T) {
 			clock := AtMilli(1000)
-			c.run(&queueTest{T: t, clock: clock, queue: open(t, clock)})
+			c.run(&queueTest{T: t, clock: clock, queue: open(t, clock), lacks: lacks})
 		})
 	}
 }
@@ -53,6 +53,7 @@ type queueTest struct {
 	*testing.T
 	clock *Clock
 	queue Queue
+	lacks []Lack
 }
 
 var queueCases = []struct {
@@ -121,6 +122,7 @@ func (t *queueTest) dead(want ...Dead) {
 	t.Helper()
 	got, err := t.queue.Dead(t.Context())
 	t.must(err)
+	t.unreasoned(want, got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("dead letters (-want +got):\n%s", diff)
 	}
@@ -180,11 +182,17 @@ func testNack(t *queueTest) {
 	d := t.one()
 	t.at(1500)
 	t.must(t.queue.Nack(t.Context(), d, 500*time.Millisecond, "store down"))
-	t.refused(t.queue.Ack(t.Context(), d))
-	t.refused(t.queue.Nack(t.Context(), d, 0, "again"))
-	t.at(1999)
+	visible := int64(2000)
+	if t.lack(WholeSeconds) {
+		visible = 2500
+	}
+	if !t.lack(LastingReceipts) { // where they last, these would remove the message, or show it now
+		t.refused(t.queue.Ack(t.Context(), d))
+		t.refused(t.queue.Nack(t.Context(), d, 0, "again"))
+	}
+	t.at(visible - 1)
 	t.none()
-	t.at(2000)
+	t.at(visible)
 	if again := t.one(); again.Attempts != 2 || again.Thread != "thr_a" {
 		t.Fatalf("received %+v", again)
 	}
@@ -193,7 +201,9 @@ func testNack(t *queueTest) {
 func testDeadByNack(t *queueTest) {
 	t.send("thr_a", 0)
 	t.must(t.queue.Nack(t.Context(), t.one(), 0, "first"))
-	t.dead()
+	if !t.lack(LateDead) { // where it is, looking is a hand-over
+		t.dead()
+	}
 	t.must(t.queue.Nack(t.Context(), t.one(), 0, "second"))
 	t.none()
 	t.dead(Dead{engine.Wakeup{Tenant: tenant, Thread: "thr_a"}, 2, "second"})
@@ -217,6 +227,10 @@ func testLateAck(t *queueTest) {
 	late := t.one()
 	t.clock.Advance(QueueVisibility)
 	owner := t.one()
+	if t.lack(LastingReceipts) {
+		t.lateAckAnyhow(late, owner)
+		return
+	}
 	t.refused(t.queue.Ack(t.Context(), late))
 	t.refused(t.queue.Nack(t.Context(), late, 0, "late"))
 	t.none()
@@ -249,6 +263,7 @@ func testRedrive(t *queueTest) {
 		t.send(thread, 0)
 		t.must(t.queue.Nack(t.Context(), t.one(), 0, "first"))
 		t.must(t.queue.Nack(t.Context(), t.one(), 0, "second"))
+		t.none()
 	}
 	for _, want := range []int{2, 1, 0} {
 		n, err := t.queue.Redrive(t.Context(), 2)

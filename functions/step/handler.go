@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/intake"
+)
+
+// handler turns messages into steps and runs. Safe for concurrent use.
+type handler struct {
+	engine  func(*slog.Logger) stepper
+	wake    giver
+	queue   mover // nil: there is no intake queue
+	starter intake.Starter
+	intake  stack.Intake
+	metrics *emf.Metrics
+	log     *slog.Logger
+	chance  func() float64 // from 0 to 1, for pauses that are not all alike
+}
+
+type stepper interface {
+	Step(ctx context.Context, w engine.Wakeup) (engine.Report, error)
+}
+
+// giver gives a message back, of whichever queue: SQS needs its receipt alone.
+type giver interface {
+	Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error
+}
+
+// mover is what the intake queue does with a message but remove it, see package sqsqueue.
+type mover interface {
+	Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error)
+}
+
+func newHandler(s awsenv.Step, chance func() float64) *handler {
+	h := &handler{engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake,
+		metrics: s.Metrics, log: s.Logger, chance: chance}
+	if s.Intake != nil {
+		h.queue = s.Intake
+	}
+	return h
+}
+
+// maxFailures is how often a message of the intake queue may fail before it is put aside with the reason. The queue's own redrive, which
+// tells no reason, takes it at one more.
+const maxFailures = 4
+
+// invocation is one call of the function.
+type invocation struct {
+	*handler
+	log    *slog.Logger
+	counts emf.Counts
+}
+
+// handle answers with the messages that are to come again. All others are removed from their queue by the platform; so nothing here is an
+// error of the whole.
+func (h *handler) handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	i := invocation{handler: h, log: stack.Requested(ctx, h.log), counts: emf.Counts{}}
+	failed := []events.SQSBatchItemFailure{}
+	for _, m := range e.Records {
+		if !i.message(ctx, m) {
+			failed = append(failed, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+		}
+	}
+	if err := h.metrics.Write(i.counts); err != nil {
+		i.log.Error("metrics could not be written", "error", err)
+	}
+	return events.SQSEventResponse{BatchItemFailures: failed}, nil
+}
+
+// message says whether a message may go. One that may not is shown again after a while, unless that cannot be said either: then at the end of
+// the queue's visibility.
+func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone bool) {
+	gone, again, err := i.caught(ctx, m)
+	if err == nil {
+		return gone
+	}
+	i.log.Log(ctx, level(err), "a message comes again", "message", m.MessageId, "receives", receives(m), "in", again.String(), "error", err)
+	if err := i.wake.Nack(ctx, engine.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle}, again, ""); err != nil {
+		i.log.Warn("a message could not be given back; it comes again when its visibility ends", "message", m.MessageId, "error", err)
+	}
+	return false
+}
+
+// caught turns a panic into an error, so that it costs its message an attempt and not the others of the batch theirs.
+func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool, again time.Duration, err error) {
+	again = i.backoff(receives(m))
+	defer func() {
+		if r := recover(); r != nil {
+			i.log.Error("a message made the function panic", "message", m.MessageId, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			i.counts.Add(emf.StepErrors, 1)
+			err = fmt.Errorf("working on the message panicked")
+		}
+	}()
+	if i.queue != nil && m.EventSourceARN == i.intake.ARN {
+		gone, err = i.take(ctx, m)
+		return gone, again, err
+	}
+	err = i.step(ctx, m.Body)
+	return err == nil, again, err
+}
+
+// A message that failed comes again after 2 s, then after twice as long each time, half of it by chance.
+const (
+	shortest = 2 * time.Second
+	longest  = 5 * time.Minute
+)
+
+func (i *invocation) backoff(receives int) time.Duration {
+	d := min(shortest<<min(receives, 10), longest)
+	return d/2 + time.Duration(i.chance()*float64(d/2))
+}
+
+// receives is how often a message was handed over, this time included.
+func receives(m events.SQSMessage) int {
+	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+	if err != nil {
+		return 1
+	}
+	return max(1, n)
+}

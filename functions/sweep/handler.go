@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// period is that of the schedule. What was sent and did not help is sent again after it.
+const period = time.Minute
+
+// handler sweeps. Safe for concurrent use: several sweeps at once do no harm.
+type handler struct {
+	store   store
+	waker   engine.Waker
+	clock   engine.Clock
+	metrics *emf.Metrics
+	log     *slog.Logger
+}
+
+type store interface {
+	engine.Overdue
+
+	// OldestDue is the first due time at or before now, in milliseconds; 0 if nothing is due.
+	OldestDue(ctx context.Context, now int64) (int64, error)
+}
+
+func newHandler(p stack.Parts) *handler {
+	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, log: p.Logger}
+}
+
+// handle sweeps until nothing is due or the time is up; the rest comes next time. It takes no part of the event: whatever invokes it means
+// the same.
+func (h *handler) handle(ctx context.Context) error {
+	log, counts, sent := stack.Requested(ctx, h.log), emf.Counts{}, &counter{Waker: h.waker}
+	if err := h.measure(ctx, counts); err != nil {
+		log.Warn("how old the oldest due entry is could not be read", "error", err)
+	}
+	inTime, cancel := stack.InTime(ctx)
+	defer cancel()
+	err := engine.Sweep(inTime, h.store, sent, h.clock, period)
+	if err != nil && inTime.Err() != nil && ctx.Err() == nil {
+		log.Warn("the sweep had too little time; the next one goes on", "sent", sent.n)
+		err = nil
+	}
+	counts.Add(emf.Overdue, float64(sent.n))
+	if err := h.metrics.Write(counts); err != nil {
+		log.Error("metrics could not be written", "error", err)
+	}
+	if err != nil {
+		log.Error("the sweep failed; the next one goes on", "sent", sent.n, "error", err)
+	}
+	return err
+}
+
+// measure is done first: the sweep moves what it finds.
+func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
+	now := h.clock.Now()
+	oldest, err := h.store.OldestDue(ctx, now.UnixMilli())
+	if err != nil {
+		return err
+	}
+	age := time.Duration(0)
+	if oldest > 0 {
+		age = now.Sub(time.UnixMilli(oldest))
+	}
+	counts.Add(emf.OldestDueSeconds, age.Seconds())
+	return nil
+}
+
+// counter counts what was sent.
+type counter struct {
+	engine.Waker
+	n int
+}
+
+func (c *counter) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
+	err := c.Waker.Send(ctx, w, delay)
+	if err == nil {
+		c.n++
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+)
+
+// rig is a handler over due entries that are played.
+type rig struct {
+	h      *handler
+	clock  *enginetest.Clock
+	out    bytes.Buffer
+	log    bytes.Buffer
+	oldest int64
+	due    []engine.Wakeup
+	sent   []engine.Wakeup
+	period int64 // that the last entries were moved by
+
+	unread, broken error
+}
+
+func newRig() *rig {
+	r := &rig{clock: enginetest.AtMilli(100_000)}
+	r.h = &handler{store: r, waker: r, clock: r.clock, metrics: emf.New(&r.out, "test", r.clock.Now), log: stack.Settings{}.Logger(&r.log)}
+	return r
+}
+
+func (r *rig) OldestDue(context.Context, int64) (int64, error) { return r.oldest, r.unread }
+
+func (r *rig) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r.period = next - now
+	n := min(limit, len(r.due))
+	taken := r.due[:n]
+	r.due = r.due[n:]
+	return taken, r.broken
+}
+
+func (r *rig) Send(_ context.Context, w engine.Wakeup, _ time.Duration) error {
+	r.sent = append(r.sent, w)
+	return nil
+}
+
+// sweep invokes the function as the schedule does.
+func (r *rig) sweep(ctx context.Context) error {
+	event, err := os.ReadFile("testdata/schedule.json")
+	if err != nil {
+		return err
+	}
+	_, err = lambda.NewHandler(r.h.handle).Invoke(ctx, event)
+	return err
+}
+
+func (r *rig) add(n int) {
+	for i := range n {
+		r.due = append(r.due, engine.Wakeup{Tenant: "acme", Thread: fmt.Sprint("thr_", i)})
+	}
+}
+
+func (r *rig) wrote(t *testing.T, metrics ...string) {
+	t.Helper()
+	for _, m := range metrics {
+		if !strings.Contains(r.out.String(), m) {
+			t.Errorf("%s is not in %s\nthe log:\n%s", m, r.out.String(), r.log.String())
+		}
+	}
+}
+
+func TestEverythingDueIsWokenAndMeasured(t *testing.T) {
+	r := newRig()
+	r.add(250)
+	r.oldest = 40_500
+	if err := r.sweep(t.Context()); err != nil || len(r.sent) != 250 || r.period != period.Milliseconds() {
+		t.Errorf("%d sent, entries moved by %d ms, %v", len(r.sent), r.period, err)
+	}
+	r.wrote(t, `"Overdue":250`, `"OldestDueSeconds":59.5`)
+}
+
+// A metric that nobody writes any more is how a sweep is seen that does not run.
+func TestNothingDueIsMeasuredAsZero(t *testing.T) {
+	r := newRig()
+	if err := r.sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.wrote(t, `"Overdue":0`, `"OldestDueSeconds":0`)
+}
+
+func TestASweepEndsBeforeItsInvocation(t *testing.T) {
+	r := newRig()
+	r.add(1000)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than what is kept for the end
+	defer cancel()
+	if err := r.sweep(ctx); err != nil || len(r.sent) != 0 {
+		t.Errorf("%d sent, %v", len(r.sent), err)
+	}
+	r.wrote(t, `"Overdue":0`)
+}
+
+func TestAStoreThatDoesNotAnswerFailsTheInvocation(t *testing.T) {
+	r := newRig()
+	r.broken, r.unread = engine.ErrUnavailable, engine.ErrUnavailable
+	if err := r.sweep(t.Context()); err == nil || !strings.Contains(err.Error(), engine.ErrUnavailable.Error()) {
+		t.Errorf("got %v", err)
+	}
+	r.wrote(t, `"Overdue":0`)
+	if strings.Contains(r.out.String(), "OldestDueSeconds") {
+		t.Errorf("an age that was not read is told: %s", r.out.String())
+	}
+}
+
+func TestAnAgeThatCannotBeReadKeepsNothingFromBeingWoken(t *testing.T) {
+	r := newRig()
+	r.add(1)
+	r.unread = errors.New("broken")
+	if err := r.sweep(t.Context()); err != nil || len(r.sent) != 1 {
+		t.Errorf("%d sent, %v", len(r.sent), err)
+	}
+}

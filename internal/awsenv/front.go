@@ -1,0 +1,35 @@
+package awsenv
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Front is what the functions are made of that answer callers.
+type Front struct {
+	parts
+	Frontend *frontend.Frontend
+}
+
+// NewFront makes it. Lines of the log and of metrics go to out. It asks no server anything.
+func NewFront(s Settings, out io.Writer) (Front, error) {
+	if s.Access.Auth == "" {
+		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, as the authorizer in front of the function is")
+	}
+	p, err := open(s, out)
+	return Front{parts: p, Frontend: p.frontend()}, err
+}
+
+// frontend has nothing that watches the table: a held read looks again by itself.
+func (p parts) frontend() *frontend.Frontend {
+	return frontend.New(frontend.Options{Store: p.Store, Catalog: p.Store, Waker: p.Wake, Clock: p.Clock, Random: p.Random,
+		Describe: p.Agents.Describe, Check: p.Agents.Check, Narrow: p.Agents.Narrow})
+}
+
+// LinkKeys are the keys that sign approval links and tickets of streams, the same in every function of the stack. They are made when they are
+// asked for first. It asks the table; [engine.ErrUnavailable] if that cannot be done now.
+func (f Front) LinkKeys(ctx context.Context) (access.LinkKeys, error) { return f.Store.LinkKeys(ctx) }

@@ -1,0 +1,34 @@
+package awsenv
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+
+	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
+	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+// behind is what this program has behind definitions, in every function alike: which version of an agent fits must not depend on who asks.
+// HTTP tools reach public addresses only, and read their secrets from the environment. There is no directory of agents: definitions come
+// out of the table.
+func behind(policy *agent.Permissions, log *slog.Logger) (program.Program, error) {
+	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: policy, Clock: machine.Clock{},
+		HTTP: httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}})}
+	return p, register(p.Tools, p.Hooks)
+}
+
+// register adds the tools and hooks of the examples, so that they run as they are. Yours go here, and into cmd/dormouse.
+func register(tools *tool.Registry, hooks *hook.Registry) error {
+	return errors.Join(
+		refunddesk.Register(tools, os.TempDir()), // the ledger of the example is a file; a function has no other place for one
+		nightshift.Register(tools),
+		nightshift.RegisterHooks(hooks),
+	)
+}

@@ -1,0 +1,34 @@
+package stack
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// logKeys are what other packages call what every line of a function calls thus. The platform looks for timestamp, level and message.
+var logKeys = map[string]string{slog.TimeKey: "timestamp", slog.MessageKey: "message",
+	"message": "message_id", "run": "run_id", "thread": "thread_id"}
+
+// Logger writes a line of JSON for each record, and none below Info. The keys are run_id, thread_id, step, epoch, attempt, request_id and
+// function. What a model was asked, and what a call was given, is in no line of ours.
+func (s Settings) Logger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: renamed})).With("function", s.Function, "version", s.Version)
+}
+
+func renamed(groups []string, a slog.Attr) slog.Attr {
+	if name, ok := logKeys[a.Key]; ok && len(groups) == 0 {
+		a.Key = name
+	}
+	return a
+}
+
+// Requested is the logger of one invocation.
+func Requested(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		return log.With("request_id", invocation.AwsRequestID)
+	}
+	return log
+}

@@ -1,0 +1,29 @@
+package stack
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/dormouse-dev/dormouse/internal/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/sqsqueue"
+)
+
+// Parts are what every function works with.
+type Parts struct {
+	Settings
+	Store   *dynamo.Store
+	Wake    *sqsqueue.Wake
+	Clock   machine.Clock
+	Random  machine.Random
+	Metrics *emf.Metrics
+	Logger  *slog.Logger
+}
+
+// Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard output. It asks no server anything.
+func Open(s Settings, out io.Writer) Parts {
+	return Parts{Settings: s, Store: dynamo.New(s.DynamoDB(), dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
+		Wake:    sqsqueue.NewWake(s.SQS(), s.WakeQueue),
+		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
+}
