@@ -47,7 +47,7 @@ type parts struct {
 
 func open(s Settings, out io.Writer) (parts, error) {
 	p := parts{Parts: stack.Open(s.Settings, out)}
-	have, err := behind(s.Policy, p.Logger)
+	have, err := behind(s, p.Logger)
 	p.Agents = program.NewAgents(p.Store, have)
 	return p, err
 }

@@ -40,6 +40,16 @@ func TestAWrongPolicyIsToldWithEverythingElseThatIsWrong(t *testing.T) {
 	}
 }
 
+func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
+	s, err := awsenv.Read(environment(map[string]string{"DORMOUSE_PRIVATE_HOSTS": "http://desk"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := awsenv.NewStep(s, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAFunctionThatAnswersCallersMustKnowWhoLetsThemIn(t *testing.T) {
 	s, err := awsenv.Read(environment(map[string]string{"DORMOUSE_AUTH": ""}))
 	if err != nil {

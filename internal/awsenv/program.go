@@ -2,12 +2,12 @@ package awsenv
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 
 	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
 	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -16,11 +16,15 @@ import (
 )
 
 // behind is what this program has behind definitions, in every function alike: which version of an agent fits must not depend on who asks.
-// HTTP tools reach public addresses only, and read their secrets from the environment. There is no directory of agents: definitions come
+// HTTP tools reach public addresses, and others only where the settings name them, and read their secrets from the environment. There is no directory of agents: definitions come
 // out of the table.
-func behind(policy *agent.Permissions, log *slog.Logger) (program.Program, error) {
-	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: policy, Clock: machine.Clock{},
-		HTTP: httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}})}
+func behind(s Settings, log *slog.Logger) (program.Program, error) {
+	private, err := httptool.ReadPrivate(s.PrivateHosts)
+	if err != nil {
+		return program.Program{}, fmt.Errorf("DORMOUSE_PRIVATE_HOSTS: %w", err)
+	}
+	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Clock: machine.Clock{},
+		HTTP: httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: private})}
 	return p, register(p.Tools, p.Hooks)
 }
 

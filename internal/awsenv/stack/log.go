@@ -12,10 +12,18 @@ import (
 var logKeys = map[string]string{slog.TimeKey: "timestamp", slog.MessageKey: "message",
 	"message": "message_id", "run": "run_id", "thread": "thread_id"}
 
-// Logger writes a line of JSON for each record, and none below Info. The keys are run_id, thread_id, step, epoch, attempt, request_id and
+// level is that of the platform's setting. Its TRACE is no more than DEBUG here, and what is above INFO is not left out: a metric is a line, too.
+func level(name string) slog.Level {
+	if name == "TRACE" || name == "DEBUG" {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// Logger writes a line of JSON for each record of LogLevel or above. The keys are run_id, thread_id, step, epoch, attempt, request_id and
 // function. What a model was asked, and what a call was given, is in no line of ours.
 func (s Settings) Logger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: renamed})).With("function", s.Function, "version", s.Version)
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: renamed})).With("function", s.Function, "version", s.Version)
 }
 
 func renamed(groups []string, a slog.Attr) slog.Attr {

@@ -9,6 +9,7 @@ package stack
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 )
@@ -29,6 +30,9 @@ type Settings struct {
 	Endpoints   Endpoints
 
 	TraceDaemon string // address of the tracing daemon; empty where tracing is off
+	LogLevel    slog.Level
+
+	PrivateHosts []string // what HTTP tools that say allow_private may reach beside public addresses
 }
 
 // Intake is the queue through which pipelines start runs.
@@ -76,8 +80,10 @@ func Read(getenv func(string) string) (Settings, error) {
 			Secret:  r.need("AWS_SECRET_ACCESS_KEY", "the secret of that access key; on Lambda the platform sets it"),
 			Session: getenv("AWS_SESSION_TOKEN"),
 		},
-		Endpoints:   Endpoints{r.url("AWS_ENDPOINT_URL"), r.url("AWS_ENDPOINT_URL_DYNAMODB"), r.url("AWS_ENDPOINT_URL_SQS")},
-		TraceDaemon: getenv("AWS_XRAY_DAEMON_ADDRESS"),
+		Endpoints:    Endpoints{r.url("AWS_ENDPOINT_URL"), r.url("AWS_ENDPOINT_URL_DYNAMODB"), r.url("AWS_ENDPOINT_URL_SQS")},
+		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
+		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
+		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
 	s.Intake, s.Access = r.intake(), r.access()
 	return s, errors.Join(r.wrong...)

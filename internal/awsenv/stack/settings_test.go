@@ -48,6 +48,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"DORMOUSE_STREAM": "1", "DORMOUSE_ORIGINS": "https://a.example, https://b.example,", "DORMOUSE_STACK": "prod", "DORMOUSE_VERSION": "1.2.3",
 		"AWS_LAMBDA_FUNCTION_NAME": "prod-step", "AWS_SESSION_TOKEN": "session", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
+		"AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +56,9 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	if want := (stack.Intake{URL: "https://h/intake", ARN: "arn:aws:sqs:eu-central-1:123456789012:intake", DeadURL: "https://h/dead", Tenant: "acme",
 		Agent: "refund-desk"}); s.Intake != want {
 		t.Errorf("intake %+v", s.Intake)
+	}
+	if diff := cmp.Diff([]string{"10.0.0.0/8", "desk:9000"}, s.PrivateHosts); diff != "" || s.LogLevel != slog.LevelDebug {
+		t.Errorf("log level %s, hosts (-want +got):\n%s", s.LogLevel, diff)
 	}
 	access := stack.Access{Auth: stack.JWT, TenantClaim: "org", RolesClaim: "roles", StreamURL: "https://h/stream", Stream: true,
 		Origins: []string{"https://a.example", "https://b.example"}}
