@@ -1,0 +1,206 @@
+package dormouse_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/emf"
+)
+
+var alarmChecks = []check{
+	{"every queue of dead letters has an alarm at the first of them", deadAlarmWrongs, []breakage{
+		{"[{Name: QueueName, Value: !GetAtt IntakeDeadQueue.QueueName}]", "[{Name: QueueName, Value: !GetAtt IntakeQueue.QueueName}]"},
+		{"MetricName: ApproximateNumberOfMessagesVisible", "MetricName: NumberOfMessagesSent"},
+		{"      Threshold: 0\n", "      Threshold: 1\n"}}},
+	{"a queue whose messages grow old has an alarm, above what a delay and a step may take", ageAlarmWrongs, []breakage{
+		{"MetricName: ApproximateAgeOfOldestMessage", "MetricName: ApproximateNumberOfMessagesDelayed"},
+		{"Old: 2100}", "Old: 1800}"},
+		{"Threshold: !FindInMap [StepSeconds, !Ref StepTimeout, Old]", "Threshold: 60"}}},
+	{"every function has an alarm for errors and one for throttles, and a sweep that is not called has one", functionAlarmWrongs, []breakage{
+		{"MetricName: Throttles", "MetricName: Duration"},
+		{"[{Name: FunctionName, Value: !Ref StreamFunction}]", "[{Name: FunctionName, Value: !Ref StepFunction}]"},
+		{"TreatMissingData: breaching", "TreatMissingData: missing"}}},
+	{"metrics that alarms and the dashboard show are written by the functions", metricWrongs, []breakage{
+		{"MetricName: Takeovers", "MetricName: Takeover"},
+		{`["Dormouse", "StepErrors"`, `["Dormouse", "StepFailures"`},
+		{"[{Name: Stack, Value: !Ref AWS::StackName}]", "[{Name: FunctionName, Value: !Ref StepFunction}]"},
+		{"MetricName: OldestDueSeconds", "MetricName: Overdue"},
+		{"Namespace: Dormouse", "Namespace: dormouse"}}},
+	{"every alarm says what it means, and goes to who is named", actionWrongs, []breakage{
+		{"AlarmActions: !If [HasTopic, [!Ref AlarmTopicArn], ", "AlarmActions: !If [HasTopic, [!Ref AlarmTopic], "},
+		{"      AlarmDescription: The HTTP API answers with 5xx.\n", ""}}},
+}
+
+// dimension is the value of one of an alarm's.
+func dimension(alarm resource, name string) any {
+	for _, d := range listOf(alarm.get("Dimensions")) {
+		if dig(d, "Name") == name {
+			return dig(d, "Value")
+		}
+	}
+	return nil
+}
+
+func (t template) alarms(namespace, metric string) (found []resource) {
+	for _, a := range t.all("AWS::CloudWatch::Alarm") {
+		if a.get("Namespace") == namespace && a.get("MetricName") == metric {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// alarmOf is the alarm of a metric whose dimension is what of says.
+func (t template) alarmOf(namespace, metric string, of func(resource) bool) (resource, bool) {
+	all := t.alarms(namespace, metric)
+	if i := slices.IndexFunc(all, of); i >= 0 {
+		return all[i], true
+	}
+	return resource{}, false
+}
+
+func onQueue(id string) func(resource) bool {
+	return func(a resource) bool { return attributeOf(dimension(a, "QueueName"), "QueueName") == id }
+}
+
+func onFunction(id string) func(resource) bool {
+	return func(a resource) bool { return refOf(dimension(a, "FunctionName")) == id }
+}
+
+// deadQueues are those that something falls into.
+func (t template) deadQueues() (ids []string) {
+	walk("", t.root, func(key string, v any) {
+		if key == "deadLetterTargetArn" {
+			ids = append(ids, attributeOf(v, "Arn"))
+		} else if key == "DeadLetterConfig" {
+			ids = append(ids, attributeOf(dig(v, "Arn"), "Arn"))
+		}
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func deadAlarmWrongs(t template) (wrong []string) {
+	for _, id := range t.deadQueues() {
+		a, there := t.alarmOf("AWS/SQS", "ApproximateNumberOfMessagesVisible", onQueue(id))
+		if !there || a.get("Threshold") != 0 || a.get("ComparisonOperator") != "GreaterThanThreshold" || a.get("EvaluationPeriods") != 1 {
+			wrong = append(wrong, id+" must have an alarm at its first message")
+		}
+	}
+	return wrong
+}
+
+func ageAlarmWrongs(t template) (wrong []string) {
+	const longestDelay = 900
+	for _, q := range t.taken() {
+		a, there := t.alarmOf("AWS/SQS", "ApproximateAgeOfOldestMessage", onQueue(q.queue.id))
+		by, old := t.values(a.get("Threshold"))
+		byTimeout, timeouts := t.values(q.function.get("Timeout"))
+		if !there || by != byTimeout || len(old) != len(timeouts) {
+			wrong = append(wrong, q.queue.id+" must have an alarm for the age of its oldest message, by the time that a step may take")
+			continue
+		}
+		for i := range old {
+			if old[i] < longestDelay+timeouts[i]+300 {
+				wrong = append(wrong, fmt.Sprintf("%s rings after %d s; a message that is delayed and then worked on can be %d s old, and nothing is wrong",
+					a.id, old[i], longestDelay+timeouts[i]))
+			}
+		}
+	}
+	return wrong
+}
+
+func functionAlarmWrongs(t template) (wrong []string) {
+	for _, f := range t.functions() {
+		for _, metric := range []string{"Errors", "Throttles"} {
+			if a, there := t.alarmOf("AWS/Lambda", metric, onFunction(f.id)); !there || a.get("Threshold") != 0 {
+				wrong = append(wrong, f.id+" must have an alarm for "+metric)
+			}
+		}
+	}
+	a, there := t.alarmOf("AWS/Lambda", "Invocations", onFunction("SweepFunction"))
+	if !there || a.get("TreatMissingData") != "breaching" || a.get("ComparisonOperator") != "LessThanThreshold" {
+		wrong = append(wrong, "a sweep that is not called must ring: without it deadlines pass unseen")
+	}
+	return wrong
+}
+
+var shownMetric = regexp.MustCompile(`\["Dormouse", "(\w+)", "Stack", "\$\{AWS::StackName\}"`)
+
+func metricWrongs(t template) (wrong []string) {
+	known := map[string]bool{}
+	for _, name := range emf.Names() {
+		known[string(name)] = true
+	}
+	rings := map[string]bool{}
+	for _, a := range t.all("AWS::CloudWatch::Alarm") {
+		if refOf(dimension(a, "Stack")) == "AWS::StackName" && a.get("Namespace") == emf.Namespace {
+			rings[fmt.Sprint(a.get("MetricName"))] = true
+		}
+	}
+	for name := range rings {
+		if !known[name] {
+			wrong = append(wrong, "no function writes "+name+", which has an alarm")
+		}
+	}
+	for _, name := range []emf.Name{emf.OldestDueSeconds, emf.StepErrors, emf.Takeovers} {
+		if !rings[string(name)] {
+			wrong = append(wrong, string(name)+" must have an alarm")
+		}
+	}
+	body, _ := t.resource("Dashboard").get("DashboardBody", "Fn::Sub").(string)
+	if !json.Valid([]byte(body)) {
+		wrong = append(wrong, "the dashboard is no JSON")
+	}
+	for _, m := range shownMetric.FindAllStringSubmatch(body, -1) {
+		if !known[m[1]] {
+			wrong = append(wrong, "no function writes "+m[1]+", which the dashboard shows")
+		}
+	}
+	return wrong
+}
+
+func actionWrongs(t template) (wrong []string) {
+	const named = `{"Fn::If":["HasTopic",[{"Ref":"AlarmTopicArn"}],{"Fn::If":["MakesTopic",[{"Ref":"AlarmTopic"}],{"Ref":"AWS::NoValue"}]}]}`
+	for _, a := range t.all("AWS::CloudWatch::Alarm") {
+		if to, _ := json.Marshal(a.get("AlarmActions")); string(to) != named {
+			wrong = append(wrong, a.id+" goes to "+string(to))
+		}
+		if text, _ := a.get("AlarmDescription").(string); len(text) < 20 {
+			wrong = append(wrong, a.id+" must say what it means")
+		}
+	}
+	return wrong
+}
+
+func TestOperationsSaysWhatEveryAlarmMeans(t *testing.T) {
+	page, err := os.ReadFile("docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := parseTemplate(readTemplate(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range unexplained(real, string(page)) {
+		t.Errorf("docs/operations.md does not say what %s means; give it a row in the table of alarms", id)
+	}
+	if got := unexplained(real, strings.ReplaceAll(string(page), "`Takeovers`", "`Takeover`")); len(got) != 1 {
+		t.Errorf("with one alarm taken from the page, %v are missed", got)
+	}
+}
+
+// unexplained are the alarms that the page does not name.
+func unexplained(t template, page string) (ids []string) {
+	for _, a := range t.all("AWS::CloudWatch::Alarm") {
+		if !strings.Contains(page, "`"+strings.TrimSuffix(a.id, "Alarm")+"`") {
+			ids = append(ids, a.id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,155 @@
+package dormouse_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/awsenv"
+)
+
+var environmentChecks = []check{
+	{"each function has the variables that it needs, and no others", variableWrongs, []breakage{
+		{"          DORMOUSE_STREAM: \"1\"\n", ""},
+		{"DORMOUSE_INTAKE_AGENT", "DORMOUSE_INTAKE_AGENTS"},
+		{"        DORMOUSE_TABLE: !Ref Table\n", ""},
+		{"          DORMOUSE_STREAM: \"1\"\n", "          DORMOUSE_STREAM: \"1\"\n          DORMOUSE_POLICY: !Ref Policy\n"}}},
+	{"the program reads every variable that is set, and every one that it reads is set somewhere", readWrongs, []breakage{
+		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""},
+		{"DORMOUSE_ORIGINS", "DORMOUSE_SITES"}}},
+	{"the program can be started with what is set", startWrongs, []breakage{
+		{"DORMOUSE_INTAKE_QUEUE_ARN: !GetAtt IntakeQueue.Arn", "DORMOUSE_INTAKE_QUEUE_ARN: !Ref IntakeQueue"},
+		{"DORMOUSE_WAKE_QUEUE_URL: !Ref WakeQueue", "DORMOUSE_WAKE_QUEUE_URL: !GetAtt WakeQueue.QueueName"},
+		{"DORMOUSE_STREAM: \"1\"", "DORMOUSE_STREAM: \"yes\""},
+		{"    AllowedValues: [IAM, JWT]", "    AllowedValues: [IAM, JWT, NONE]"}}},
+}
+
+// variables are those of each function, beside those of all.
+var (
+	callers   = []string{"DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_ORIGINS"}
+	variables = map[string][]string{
+		"ApiFunction":      append([]string{"DORMOUSE_STREAM_URL", "DORMOUSE_POLICY"}, callers...),
+		"DecisionFunction": append([]string{"DORMOUSE_POLICY"}, callers...),
+		"StreamFunction":   append([]string{"DORMOUSE_STREAM"}, callers...),
+		"StepFunction": {"DORMOUSE_INTAKE_QUEUE_URL", "DORMOUSE_INTAKE_QUEUE_ARN", "DORMOUSE_INTAKE_DEAD_QUEUE_URL", "DORMOUSE_INTAKE_TENANT",
+			"DORMOUSE_INTAKE_AGENT", "DORMOUSE_POLICY", "DORMOUSE_PRIVATE_HOSTS"},
+		"SweepFunction": {},
+	}
+	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION"}
+)
+
+// environment is what a function finds set, unresolved. Secrets of tools are whoever deploys it's own.
+func (t template) environment(f resource) map[string]any {
+	all := map[string]any{}
+	for _, from := range []any{dig(t.root, "Globals", "Function", "Environment", "Variables"), f.get("Environment", "Variables")} {
+		if some, ok := from.(map[string]any); ok {
+			maps.Copy(all, some)
+		}
+	}
+	maps.DeleteFunc(all, func(name string, _ any) bool {
+		return !strings.HasPrefix(name, "DORMOUSE_") || strings.HasPrefix(name, "DORMOUSE_SECRET_")
+	})
+	return all
+}
+
+func variableWrongs(t template) (wrong []string) {
+	for _, f := range t.functions() {
+		have := slices.Sorted(maps.Keys(t.environment(f)))
+		want := slices.Sorted(slices.Values(slices.Concat(everywhere, variables[f.id])))
+		if !slices.Equal(have, want) {
+			wrong = append(wrong, fmt.Sprintf("%s has %v, and needs %v", f.id, have, want))
+		}
+	}
+	return wrong
+}
+
+var variableName = regexp.MustCompile(`"(DORMOUSE_[A-Z_]+[A-Z])"`)
+
+// readByFunctions are the variables that the functions' own code names.
+func readByFunctions() (names []string, err error) {
+	for _, dir := range []string{"internal/awsenv", "internal/awsapi", "internal/lambdahttp", "functions"} {
+		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range variableName.FindAllSubmatch(text, -1) {
+				names = append(names, string(m[1]))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func readWrongs(t template) (wrong []string) {
+	read, err := readByFunctions()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	set := map[string]bool{}
+	for _, f := range t.functions() {
+		for name := range t.environment(f) {
+			set[name] = true
+		}
+	}
+	for _, name := range read {
+		if !set[name] {
+			wrong = append(wrong, name+" is read and never set")
+		}
+		delete(set, name)
+	}
+	for name := range set {
+		wrong = append(wrong, name+" is set and never read")
+	}
+	return wrong
+}
+
+// startWrongs lets the functions' code read the environment, with every allowed value of the parameters in it.
+func startWrongs(t template) (wrong []string) {
+	for _, f := range t.functions() {
+		for _, auth := range listOf(dig(t.root, "Parameters", "Auth", "AllowedValues")) {
+			env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+			for name, v := range t.environment(f) {
+				env[name] = t.sample(v, fmt.Sprint(auth))
+			}
+			if _, err := awsenv.Read(func(name string) string { return env[name] }); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s with Auth=%v: %v", f.id, auth, err))
+			}
+		}
+	}
+	return wrong
+}
+
+// sample is what CloudFormation could make of a value.
+func (t template) sample(v any, auth string) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	if queue := attributeOf(v, "Arn"); queue != "" {
+		return "arn:aws:sqs:eu-central-1:123456789012:" + queue
+	}
+	if attributeOf(v, "FunctionUrl") != "" {
+		return "https://id.lambda-url.eu-central-1.on.aws/"
+	}
+	switch name := refOf(v); {
+	case name == "Auth":
+		return auth
+	case t.resource(name).body["Type"] == "AWS::SQS::Queue":
+		return "https://sqs.eu-central-1.amazonaws.com/123456789012/" + name
+	case t.resource(name).body != nil || strings.HasPrefix(name, "AWS::"):
+		return "name"
+	default:
+		text, _ := dig(t.root, "Parameters", name, "Default").(string)
+		return text
+	}
+}

@@ -1,0 +1,129 @@
+package dormouse_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/httpapi"
+)
+
+var httpChecks = []check{
+	{"the routes are those of the API, each to its function, and open only where the API says so", routeWrongs, []breakage{
+		{"RouteKey: POST /v1/runs/{id}/cancel", "RouteKey: POST /v1/runs/{id}/stop"},
+		{"RouteKey: GET /healthz", "RouteKey: GET /v1/runs/{id}"},
+		{"Target: !Sub integrations/${DecisionIntegration}", "Target: !Sub integrations/${ApiIntegration}"},
+		{"AuthorizationType: !If [Jwt, JWT, AWS_IAM]", "AuthorizationType: NONE"},
+		{"AuthorizationType: NONE", "AuthorizationType: AWS_IAM"},
+		{"AuthorizerId: !If [Jwt, !Ref JwtAuthorizer, !Ref AWS::NoValue]", "AuthorizerId: !Ref JwtAuthorizer"},
+		{"ApiId: !Ref HttpApi\n      RouteKey: POST /v1/runs\n", "ApiId: other\n      RouteKey: POST /v1/runs\n"}}},
+	{"the API calls the published version, and may", integrationWrongs, []breakage{
+		{"IntegrationUri: !Ref DecisionFunction.Alias", "IntegrationUri: !GetAtt DecisionFunction.Arn"},
+		{"FunctionName: !Ref ApiFunction.Alias", "FunctionName: !Ref ApiFunction"},
+		{"PayloadFormatVersion: \"2.0\"", "PayloadFormatVersion: \"1.0\""},
+		{"${HttpApi}/*", "${Table}/*"}}},
+	{"requests are throttled, and logged without the paths of links", stageWrongs, []breakage{
+		{"ThrottlingRateLimit: !Ref RequestsPerSecond, ", ""},
+		{"\"route\":\"$context.routeKey\"", "\"path\":\"$context.path\""},
+		{"\"bytes\":", "\"by\":\"$context.identity.sourceIp\",\"bytes\":"}}},
+}
+
+func routeWrongs(t template) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	have := map[string]resource{}
+	for _, r := range t.all("AWS::ApiGatewayV2::Route") {
+		name := fmt.Sprint(r.get("RouteKey"))
+		if have[name].id != "" || refOf(r.get("ApiId")) != "HttpApi" {
+			say("%s: %s is there twice, or of another API", r.id, name)
+		}
+		have[name] = r
+	}
+	for _, info := range httpapi.Routes() {
+		if info.Stream { // served by the function's own URL
+			continue
+		}
+		name := info.Method + " " + info.Path
+		r, there := have[name]
+		delete(have, name)
+		if !there {
+			say("there is no route %s", name)
+			continue
+		}
+		if function := t.behind(r); function != functionOf(info) {
+			say("%s goes to %s, and must to %s", name, function, functionOf(info))
+		}
+		if auth := authorization(r); auth != authorizationOf(info) {
+			say("%s is let in by %s, and must be by %s", name, auth, authorizationOf(info))
+		}
+	}
+	for name := range have {
+		say("the API has no route %s", name)
+	}
+	return wrong
+}
+
+func functionOf(info httpapi.RouteInfo) string {
+	if info.Decision {
+		return "DecisionFunction"
+	}
+	return "ApiFunction"
+}
+
+func authorizationOf(info httpapi.RouteInfo) string {
+	if info.Public {
+		return `"NONE" null`
+	}
+	return `{"Fn::If":["Jwt","JWT","AWS_IAM"]} {"Fn::If":["Jwt",{"Ref":"JwtAuthorizer"},{"Ref":"AWS::NoValue"}]}`
+}
+
+func authorization(r resource) string {
+	kind, _ := json.Marshal(r.get("AuthorizationType"))
+	authorizer, _ := json.Marshal(r.get("AuthorizerId"))
+	return string(kind) + " " + string(authorizer)
+}
+
+// behind is the function that a route leads to.
+func (t template) behind(route resource) string {
+	target, _ := route.get("Target", "Fn::Sub").(string)
+	id := strings.TrimSuffix(strings.TrimPrefix(target, "integrations/${"), "}")
+	return strings.TrimSuffix(refOf(t.resource(id).get("IntegrationUri")), ".Alias")
+}
+
+func integrationWrongs(t template) (wrong []string) {
+	allowed := map[string]bool{}
+	for _, p := range t.all("AWS::Lambda::Permission") {
+		from, _ := p.get("SourceArn", "Fn::Sub").(string)
+		if p.get("Principal") == "apigateway.amazonaws.com" && strings.HasSuffix(from, "${AWS::AccountId}:${HttpApi}/*") {
+			allowed[refOf(p.get("FunctionName"))] = true
+		}
+	}
+	for _, i := range t.all("AWS::ApiGatewayV2::Integration") {
+		called := refOf(i.get("IntegrationUri"))
+		if !strings.HasSuffix(called, "Function.Alias") || !allowed[called] {
+			wrong = append(wrong, fmt.Sprintf("%s calls %q; it must call an alias that the API is allowed to call", i.id, called))
+		}
+		if i.get("PayloadFormatVersion") != "2.0" || i.get("IntegrationType") != "AWS_PROXY" {
+			wrong = append(wrong, i.id+" must send events of version 2.0 by AWS_PROXY: the functions read no others")
+		}
+	}
+	return wrong
+}
+
+func stageWrongs(t template) (wrong []string) {
+	stage := t.resource("HttpStage")
+	for _, limit := range []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"} {
+		if refOf(stage.get("DefaultRouteSettings", limit)) != "RequestsPerSecond" {
+			wrong = append(wrong, limit+" must be what RequestsPerSecond says")
+		}
+	}
+	format, _ := stage.get("AccessLogSettings", "Format").(string)
+	for _, secret := range []string{"path", "resourcePath", "requestUri", "sourceIp", "caller", "user", "claims"} {
+		if strings.Contains(format, secret) {
+			wrong = append(wrong, "the access log has "+secret+": the path of a link is the right to answer it, and who asks is nobody's business")
+		}
+	}
+	if !json.Valid([]byte(format)) || !strings.Contains(format, "$context.routeKey") {
+		wrong = append(wrong, "the access log must be JSON with the route")
+	}
+	return wrong
+}

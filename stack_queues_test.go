@@ -1,0 +1,114 @@
+package dormouse_test
+
+import (
+	"fmt"
+	"slices"
+)
+
+var queueChecks = []check{
+	{"a queue hides a message for six times as long as its function may take", visibilityWrongs, []breakage{
+		{"{Visibility: 5400", "{Visibility: 5399"},
+		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: 60"},
+		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: !FindInMap [StepSeconds, !Ref LogRetentionDays, Visibility]"},
+		{"AllowedValues: [60, 120, 300, 600, 900]", "AllowedValues: [60, 120, 300, 600, 840, 900]"}}},
+	{"a message is given back at least five times, then kept for longer than its queue kept it", redriveWrongs, []breakage{
+		{"maxReceiveCount: 5", "maxReceiveCount: 4"},
+		{"      RedrivePolicy: {deadLetterTargetArn: !GetAtt IntakeDeadQueue.Arn, maxReceiveCount: 5}\n", ""},
+		{"MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 604799"},
+		{"!GetAtt WakeDeadQueue.Arn, max", "!GetAtt IntakeDeadQueue.Arn, max"}}},
+	{"a queue gives its function one message, and takes back what failed", mappingWrongs, []breakage{
+		{"BatchSize: 1", "BatchSize: 10"},
+		{"            FunctionResponseTypes: [ReportBatchItemFailures]\n", ""},
+		{"            ScalingConfig: {MaximumConcurrency: !Ref StepConcurrency}\n", ""},
+		{"Queue: !GetAtt IntakeQueue.Arn", "Queue: !GetAtt WakeQueue.Arn"}}},
+	{"queues are encrypted", func(t template) (wrong []string) {
+		for _, q := range t.all("AWS::SQS::Queue") {
+			if q.get("SqsManagedSseEnabled") != true {
+				wrong = append(wrong, q.id+" is not encrypted; set SqsManagedSseEnabled")
+			}
+		}
+		return wrong
+	}, []breakage{{"SqsManagedSseEnabled: true", "SqsManagedSseEnabled: false"}}},
+}
+
+// taken is a queue and the event by which a function takes its messages.
+type taken struct{ queue, function, event resource }
+
+func (t template) taken() (all []taken) {
+	for _, f := range t.functions() {
+		for _, e := range f.events("SQS") {
+			all = append(all, taken{t.resource(attributeOf(e.get("Queue"), "Arn")), f, e})
+		}
+	}
+	return all
+}
+
+// visibilityWrongs compares value by value: which one of each holds is decided by the same parameter, or else the worst of both count.
+func visibilityWrongs(t template) (wrong []string) {
+	for _, q := range t.taken() {
+		byHidden, hidden := t.values(q.queue.get("VisibilityTimeout"))
+		byTimeout, timeouts := t.values(q.function.get("Timeout"))
+		if len(hidden) == 0 || len(timeouts) == 0 {
+			wrong = append(wrong, fmt.Sprintf("%s or %s: the seconds cannot be told", q.queue.id, q.function.id))
+			continue
+		}
+		if byHidden != byTimeout {
+			hidden, timeouts = []int{slices.Min(hidden)}, []int{slices.Max(timeouts)}
+		}
+		for i, timeout := range timeouts {
+			if hidden[i] < 6*timeout {
+				wrong = append(wrong, fmt.Sprintf("%s hides a message for %d s, and %s may take %d s; make it %d at least",
+					q.queue.id, hidden[i], q.function.id, timeout, 6*timeout))
+			}
+		}
+	}
+	return wrong
+}
+
+func redriveWrongs(t template) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	seen := map[string]string{}
+	for _, q := range t.taken() {
+		dead := t.resource(attributeOf(q.queue.get("RedrivePolicy", "deadLetterTargetArn"), "Arn"))
+		if dead.get("MessageRetentionPeriod") == nil {
+			say("%s has no queue of this stack for dead letters", q.queue.id)
+			continue
+		}
+		if other := seen[dead.id]; other != "" {
+			say("%s is for the dead letters of %s and %s; give each its own", dead.id, other, q.queue.id)
+		}
+		seen[dead.id] = q.queue.id
+		if n, _ := q.queue.get("RedrivePolicy", "maxReceiveCount").(int); n < 5 {
+			say("%s gives up after %d receives; a mapping that is throttled uses some up, so take 5", q.queue.id, n)
+		}
+		// A dead letter keeps the age that it had in its queue.
+		kept, _ := dead.get("MessageRetentionPeriod").(int)
+		before, _ := q.queue.get("MessageRetentionPeriod").(int)
+		if before == 0 || kept <= before || kept < 1209600 {
+			say("%s keeps a message for %d s and %s for %d s; the second takes 14 days, and more than the first", q.queue.id, before, dead.id, kept)
+		}
+	}
+	return wrong
+}
+
+func mappingWrongs(t template) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	var queues []string
+	for _, q := range t.taken() {
+		queues = append(queues, q.queue.id+" by "+q.function.id)
+		if n := q.event.get("BatchSize"); n != 1 {
+			say("%s takes %v messages at once; a step is one message", q.event.id, n)
+		}
+		if kinds := listOf(q.event.get("FunctionResponseTypes")); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
+			say("%s must report failed messages with ReportBatchItemFailures, or Lambda deletes them", q.event.id)
+		}
+		if q.event.get("ScalingConfig", "MaximumConcurrency") == nil {
+			say("%s has no MaximumConcurrency", q.event.id)
+		}
+	}
+	slices.Sort(queues)
+	if want := []string{"IntakeQueue by StepFunction", "WakeQueue by StepFunction"}; !slices.Equal(queues, want) {
+		say("queues are taken %v, and must be %v", queues, want)
+	}
+	return wrong
+}

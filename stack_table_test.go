@@ -1,0 +1,109 @@
+package dormouse_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/dynamo"
+)
+
+var tableChecks = []check{
+	{"the table is the one that the store is tested with", schemaWrongs, []breakage{
+		{"{AttributeName: due, AttributeType: N}", "{AttributeName: due, AttributeType: S}"},
+		{"{AttributeName: lp, KeyType: HASH}", "{AttributeName: ap, KeyType: HASH}"},
+		{"IndexName: approvals", "IndexName: approval"},
+		{"Projection: {ProjectionType: KEYS_ONLY}", "Projection: {ProjectionType: ALL}"},
+		{"PAY_PER_REQUEST", "PROVISIONED"}}},
+	{"what must last is backed up, encrypted and not deleted with the stack; what may go, goes", lastingWrongs, []breakage{
+		{"PointInTimeRecoveryEnabled: true", "PointInTimeRecoveryEnabled: false"},
+		{"SSEEnabled: true", "SSEEnabled: false"},
+		{"AttributeName: ttl, Enabled: true", "AttributeName: expires, Enabled: true"},
+		{"    DeletionPolicy: RetainExceptOnCreate\n", ""},
+		{"    UpdateReplacePolicy: Retain\n", ""},
+		{"DeletionProtectionEnabled: !If [Protected, true, false]", "DeletionProtectionEnabled: false"}}},
+}
+
+// schemaWrongs compares with [dynamo.Schema], each as a set of lines.
+func schemaWrongs(t template) (wrong []string) {
+	tables := t.all("AWS::DynamoDB::Table")
+	if len(tables) != 1 || tables[0].id != "Table" {
+		return []string{"there must be one table, named Table"}
+	}
+	have, want := templateLines(tables[0]), schemaLines()
+	for line := range have {
+		if !want[line] {
+			wrong = append(wrong, "the template's table has "+line+", which dynamo.Schema has not")
+		}
+	}
+	for line := range want {
+		if !have[line] {
+			wrong = append(wrong, "the template's table lacks "+line)
+		}
+	}
+	return wrong
+}
+
+func templateLines(table resource) map[string]bool {
+	lines := map[string]bool{fmt.Sprint("billing ", table.get("BillingMode")): true}
+	for _, a := range listOf(table.get("AttributeDefinitions")) {
+		lines[fmt.Sprint("attribute ", dig(a, "AttributeName"), " ", dig(a, "AttributeType"))] = true
+	}
+	keys := func(of string, list any) {
+		for _, k := range listOf(list) {
+			lines[fmt.Sprint("key of ", of, ": ", dig(k, "AttributeName"), " ", dig(k, "KeyType"))] = true
+		}
+	}
+	keys("the table", table.get("KeySchema"))
+	for _, i := range listOf(table.get("GlobalSecondaryIndexes")) {
+		name := fmt.Sprint(dig(i, "IndexName"))
+		keys(name, dig(i, "KeySchema"))
+		lines[fmt.Sprint("projection of ", name, ": ", dig(i, "Projection", "ProjectionType"))] = true
+	}
+	return lines
+}
+
+func schemaLines() map[string]bool {
+	s := dynamo.Schema("any")
+	lines := map[string]bool{fmt.Sprint("billing ", s.BillingMode): true}
+	for _, a := range s.AttributeDefinitions {
+		lines[fmt.Sprint("attribute ", *a.AttributeName, " ", a.AttributeType)] = true
+	}
+	keys := func(of string, list []types.KeySchemaElement) {
+		for _, k := range list {
+			lines[fmt.Sprint("key of ", of, ": ", *k.AttributeName, " ", k.KeyType)] = true
+		}
+	}
+	keys("the table", s.KeySchema)
+	for _, i := range s.GlobalSecondaryIndexes {
+		keys(*i.IndexName, i.KeySchema)
+		lines[fmt.Sprint("projection of ", *i.IndexName, ": ", i.Projection.ProjectionType)] = true
+	}
+	return lines
+}
+
+func lastingWrongs(t template) (wrong []string) {
+	table := t.resource("Table")
+	protection, _ := json.Marshal(table.get("DeletionProtectionEnabled"))
+	have := map[string]any{
+		"PointInTimeRecoverySpecification": table.get("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"),
+		"SSESpecification":                 table.get("SSESpecification", "SSEEnabled"),
+		"TimeToLiveSpecification":          fmt.Sprint(table.get("TimeToLiveSpecification", "AttributeName"), table.get("TimeToLiveSpecification", "Enabled")),
+		"DeletionProtectionEnabled":        string(protection),
+		"DeletionPolicy":                   table.body["DeletionPolicy"],
+		"UpdateReplacePolicy":              table.body["UpdateReplacePolicy"],
+	}
+	want := map[string]any{
+		"PointInTimeRecoverySpecification": true, "SSESpecification": true, "TimeToLiveSpecification": fmt.Sprint(dynamo.TTLAttribute, true),
+		"DeletionProtectionEnabled": `{"Fn::If":["Protected",true,false]}`, "DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain",
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if have[name] != want[name] {
+			wrong = append(wrong, fmt.Sprintf("the table's %s is %v, and must be %v", name, have[name], want[name]))
+		}
+	}
+	return wrong
+}
