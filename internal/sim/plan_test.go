@@ -37,6 +37,7 @@ type plan struct {
 
 	order   sim.Order
 	sqlite  bool
+	dynamo  bool
 	written bool
 	lag     int64
 }
@@ -57,7 +58,7 @@ func planOf(seed uint64) plan {
 	p.plot(seed)
 	p.measure(rng)
 	p.order = sim.Order(rng.IntN(3))
-	p.sqlite = *onSQLite
+	p.sqlite, p.dynamo = *onSQLite, *onDynamo
 	p.written, p.lag = rng.IntN(32) == 0, int64(pick(0, 0, 100, 3000))
 	return p
 }

@@ -23,6 +23,7 @@ var (
 	howLong   = flag.Duration("sim.for", 0, "begin no schedule after so long; 0: no limit")
 	large     = flag.Bool("sim.large", false, "large schedules alone")
 	onSQLite  = flag.Bool("sim.sqlite", false, "on SQLite")
+	onDynamo  = flag.Bool("sim.dynamo", false, "on DynamoDB's protocol, with faults on the wire")
 	traced    = flag.Bool("sim.trace", false, "tell what happens even if nothing is wrong")
 	progress  = flag.Bool("sim.progress", false, "say now and then how far it is")
 )
@@ -173,6 +174,9 @@ func chosen() (flags string) {
 	}
 	if *onSQLite {
 		flags += " -sim.sqlite"
+	}
+	if *onDynamo {
+		flags += " -sim.dynamo"
 	}
 	return flags
 }

@@ -21,6 +21,7 @@ type stage struct {
 	w          *sim.World
 	faults     *sim.Faults
 	db         sim.FullStore
+	table      *table // if that is what db is; with its faults
 	bell       *bell
 	watched    *watched
 	referee    *referee
@@ -65,11 +66,15 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
 	s.w.Order, s.w.Veto, s.flaw = p.order, c.veto, c.flaw
 	s.bell = &bell{w: s.w, rung: make(chan struct{})}
-	if p.sqlite {
+	switch {
+	case p.sqlite:
 		db := openFile(t, template(), s.w)
 		defer db.Close()
 		s.db, s.bell.FullQueue = db, db
-	} else {
+	case p.dynamo:
+		s.table = s.onTable(t)
+		s.db, s.bell.FullQueue = shown{s.table}, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
+	default:
 		m := sim.NewMemory(s.w)
 		m.Written, m.Lag = p.written, p.lag
 		s.db, s.bell.FullQueue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
@@ -81,6 +86,9 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	if err := s.w.Run(400_000); err != nil {
 		s.wrong("the world does not come to an end: %v", err)
 		return s
+	}
+	if s.table != nil {
+		s.table.settle()
 	}
 	s.check(t.Context())
 	return s

@@ -30,15 +30,21 @@ type watched struct {
 
 	claims  map[string]int64 // the number of deploys before a claim, by run and epoch
 	stored  []engine.SignalRequest
+	sent    map[letter]posted          // what was ever put on a wire, if there is one
+	begun   map[string]context.Context // by run: who asked for it there
 	waited  map[string]int64 // ms that a run was seen to wait
 	waiting map[string]int64 // since when it does
 }
 
 func watch(s *stage) *watched {
-	return &watched{FullStore: s.db, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
+	store := s.db
+	if s.table != nil {
+		store = s.table
+	}
+	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]bool{}, claims: map[string]int64{}, waited: map[string]int64{}, waiting: map[string]int64{}}
+		granted: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -75,8 +81,11 @@ func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 }
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	if _, before := w.begun[req.Head.Run]; !before {
+		w.begun[req.Head.Run] = context.WithoutCancel(ctx)
+	}
 	got, err := w.FullStore.Start(ctx, req)
-	if err == nil {
+	if err == nil && w.s.table == nil {
 		w.s.referee.begun(ctx, req.Head.Thread)
 	}
 	w.look(ctx, req.Head.Tenant, req.Head.Thread)
@@ -84,23 +93,58 @@ func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 }
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	if w.s.table != nil {
+		w.sent[letterOf(req.Thread, req.Run, req.InboxKey, req.Signal)] = posted{context.WithoutCancel(ctx), req}
+	}
 	got, err := w.FullStore.Signal(ctx, req)
-	if err == nil {
-		w.stored = append(w.stored, req)
-		if got.Head.Run != req.Run {
-			w.s.wrong("a signal for %s was stored in %s: %s", req.Run, got.Head.Run, core.Encode(req.Signal))
-		}
-		switch req.Signal.Kind {
-		case core.SignalDecision:
-			w.s.referee.stored(ctx, req.Thread, req.Run, req.Suspension)
-		case core.SignalPause:
-			w.s.referee.paused(req.Thread, req.Run, req.Signal.ID)
-		case core.SignalMessage:
-			w.s.referee.begun(ctx, req.Thread)
-		}
+	if err == nil && w.s.table == nil {
+		w.signalled(ctx, req, got.Head)
 	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return got, err
+}
+
+// signalled: a signal was stored.
+func (w *watched) signalled(ctx context.Context, req engine.SignalRequest, h core.Head) {
+	w.stored = append(w.stored, req)
+	if h.Run != req.Run {
+		w.s.wrong("a signal for %s was stored in %s: %s", req.Run, h.Run, core.Encode(req.Signal))
+	}
+	switch req.Signal.Kind {
+	case core.SignalDecision:
+		w.s.referee.stored(ctx, req.Thread, req.Run, req.Suspension)
+	case core.SignalPause:
+		w.s.referee.paused(req.Thread, req.Run, req.Signal.ID)
+	case core.SignalMessage:
+		w.s.referee.begun(ctx, req.Thread)
+	}
+}
+
+// letter is what tells signals apart that somebody sends.
+type letter struct{ thread, run, key, id, digest, by string }
+
+func letterOf(thread, run, key string, s core.Signal) letter {
+	return letter{thread, run, key, s.ID, s.Digest, s.By}
+}
+
+// posted is a signal on a wire, and in whose name it is there.
+type posted struct {
+	ctx context.Context
+	req engine.SignalRequest
+}
+
+// landed finds what was stored since the last look. On a wire a write may land whose answer is lost, or that was given up long before; so
+// what is answered does not tell.
+func (w *watched) landed(old, h core.Head) {
+	if by, known := w.begun[h.Run]; known && h.Run != old.Run {
+		w.s.referee.begun(by, h.Thread)
+	}
+	for key, signal := range h.Inbox {
+		_, before := old.Inbox[key]
+		if p, ours := w.sent[letterOf(h.Thread, h.Run, key, signal)]; ours && !(before && h.Run == old.Run) {
+			w.signalled(p.ctx, p.req, h)
+		}
+	}
 }
 
 // PutSegment and UpdateHead are the halves of a commit on a store that has them.
@@ -132,7 +176,7 @@ type halved struct {
 }
 
 func (w *watched) look(ctx context.Context, tenant, thread string) {
-	h, err := w.FullStore.Load(ctx, tenant, thread)
+	h, err := w.s.db.Load(ctx, tenant, thread)
 	if err != nil {
 		return
 	}
@@ -143,6 +187,9 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	}
 	if old.Thread != "" && (h.Rev > old.Rev+1 || h.Rev == old.Rev && (h.CID != old.CID || h.Seq != old.Seq || h.Epoch != old.Epoch)) {
 		w.s.wrong("I-1: two writes have one predecessor: %s\n after %s", core.Encode(h), core.Encode(old))
+	}
+	if w.s.table != nil {
+		w.landed(old, h)
 	}
 	w.untold(old, h)
 	w.count(old, h)
@@ -168,7 +215,7 @@ func (w *watched) untold(old, h core.Head) {
 }
 
 func (w *watched) remember(ctx context.Context, old, h core.Head) {
-	segments, err := w.FullStore.Segments(ctx, h.Tenant, h.Thread, old.Seq+1, h.Seq)
+	segments, err := w.s.db.Segments(ctx, h.Tenant, h.Thread, old.Seq+1, h.Seq)
 	if err != nil || int64(len(segments)) != h.Seq-old.Seq {
 		w.s.wrong("I-8: %d segments of %s behind %d: %v", len(segments), h.Thread, old.Seq, err)
 	}
@@ -229,7 +276,7 @@ func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 
 // inFull is a segment as it must stay. The simulated store replaces segments, but never writes into one: its stamp will do.
 func (s *stage) inFull(seg core.Segment) string {
-	if s.plan.sqlite || s.plan.written {
+	if s.plan.sqlite || s.plan.dynamo || s.plan.written {
 		return string(core.Encode(seg))
 	}
 	return fmt.Sprint(seg.W, seg.Prev, len(seg.Messages), len(seg.Events))

@@ -1,0 +1,117 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// PutDefinition stores a version of an agent. A version that is there is never replaced.
+func (s *Store) PutDefinition(ctx context.Context, d engine.Definition) error {
+	return s.putOnce(ctx, "storing a version of an agent", versionKey(d.Tenant, d.Name, d.Digest).attributes(), d.Body)
+}
+
+// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not stored. Versions are never taken away, so
+// that nothing can happen to it between the look and the write.
+func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
+	const doing = "deploying an agent"
+	version, err := s.get(ctx, doing, versionKey(tenant, name, digest))
+	switch {
+	case err != nil:
+		return err
+	case version == nil:
+		return engine.ErrNotFound
+	}
+	current := currentKey(tenant, name).attributes()
+	current[attrDigest] = text(digest)
+	current[attrListPK], current[attrListSK] = text(agentsPartition(tenant)), text(name)
+	for _, it := range []item{tenantKey(tenant).attributes(), current} { // the tenant first: it may be listed and have nothing
+		if _, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it}); err != nil {
+			return s.unavailable(doing, err)
+		}
+	}
+	return nil
+}
+
+// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to them.
+func (s *Store) Undeploy(ctx context.Context, tenant, name string) error {
+	_, err := s.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.o.Table, Key: currentKey(tenant, name).attributes()})
+	if err != nil {
+		return s.unavailable("undeploying an agent", err)
+	}
+	return nil
+}
+
+// Definition returns a stored version. [engine.ErrNotFound] if it is not there.
+func (s *Store) Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
+	const doing = "reading a version of an agent"
+	it, err := s.get(ctx, doing, versionKey(tenant, name, digest))
+	switch {
+	case err != nil:
+		return engine.Definition{}, err
+	case it == nil:
+		return engine.Definition{}, engine.ErrNotFound
+	}
+	body, err := s.body(ctx, doing, it)
+	return engine.Definition{Tenant: tenant, Name: name, Digest: digest, Body: body}, err
+}
+
+// Current implements frontend.Catalog.
+func (s *Store) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	it, err := s.get(ctx, "reading what is deployed", currentKey(tenant, name))
+	switch {
+	case err != nil:
+		return engine.Definition{}, err
+	case it == nil:
+		return engine.Definition{}, engine.ErrNotFound
+	}
+	return s.Definition(ctx, tenant, name, textAt(it, attrDigest))
+}
+
+// Deployed implements frontend.Catalog. The index that it goes through may miss for a moment what was deployed just now.
+func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Definition, err error) {
+	in := indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, mostInBatch)
+	err = s.query(ctx, "listing agents", in, func(hit item) (bool, error) {
+		d, err := s.Current(ctx, tenant, textAt(hit, attrListSK))
+		if errors.Is(err, engine.ErrNotFound) {
+			return true, nil
+		}
+		all = append(all, d)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Tenants are those that an agent is deployed to, by name.
+func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
+	const doing = "listing tenants"
+	var e expression
+	condition := e.in("{pk} = :pk")
+	e.value("pk", text(tenantsPK))
+	err = s.query(ctx, doing, &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
+		tenant, err := url.PathUnescape(strings.TrimPrefix(textAt(it, attrSK), "#"))
+		if err != nil {
+			return false, unreadable("item "+keyOf(it).String(), err)
+		}
+		deployed := false
+		err = s.query(ctx, doing, indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, 1), func(item) (bool, error) {
+			deployed = true
+			return false, nil
+		})
+		if deployed {
+			tenants = append(tenants, tenant)
+		}
+		return true, err
+	})
+	return tenants, err
+}

@@ -1,0 +1,141 @@
+package dynamo
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Attributes of a body: it stands in one of the first two, or in pieces.
+const (
+	attrBody     = "body"   // as it is
+	attrDeflated = "z"      // compressed
+	attrPieces   = "pieces" // how many; the item's key, the set's name and a number are their keys
+	attrSet      = "set"
+	attrForm     = "form" // which of the first two the pieces are of
+	attrPiece    = "piece"
+)
+
+const (
+	smallBody = 512        // is not compressed: the rest of its unit would be lost anyway
+	mostInOne = 350 * 1024 // of an item's 400 KB; the rest is for what else is in it
+)
+
+// pack is a body as it is stored, and the attribute that says how.
+func pack(body []byte) (form string, packed []byte) {
+	if len(body) > smallBody {
+		if deflated := deflate(body); len(deflated) < len(body) {
+			return attrDeflated, deflated
+		}
+	}
+	return attrBody, body
+}
+
+func deflate(body []byte) []byte {
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.DefaultCompression)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic("dynamo: compressing in memory: " + err.Error()) // neither the level nor the buffer can fail
+	}
+	return out.Bytes()
+}
+
+func unpack(form string, packed []byte) ([]byte, error) {
+	if form != attrDeflated {
+		return packed, nil
+	}
+	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+}
+
+// packedAttribute is text wherever it can be, so that a person can read it in the console.
+func packedAttribute(form string, packed []byte) types.AttributeValue {
+	if form == attrBody && utf8.Valid(packed) {
+		return text(string(packed))
+	}
+	return bytesOf(packed)
+}
+
+// putOnce stores a body with the attributes of it, unless something is there; that stays as it is. Pieces are put first, under a name made of
+// their content: whoever finds the item finds them all, and two writers cannot mix theirs.
+func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte) error {
+	form, packed := pack(body)
+	if len(packed) <= mostInOne {
+		it[form] = packedAttribute(form, packed)
+	} else if err := s.putPieces(ctx, doing, it, form, packed); err != nil {
+		return err
+	}
+	var e expression
+	condition := e.in("attribute_not_exists({pk})")
+	_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it, ConditionExpression: &condition,
+		ExpressionAttributeNames: e.names})
+	if _, there := refusal(err); err == nil || there {
+		return nil
+	}
+	return s.unavailable(doing, err)
+}
+
+func (s *Store) putPieces(ctx context.Context, doing string, it item, form string, packed []byte) error {
+	set := fmt.Sprintf("%x", sha256.Sum256(packed))[:16]
+	n := 0
+	for ; len(packed) > 0; n++ {
+		size := min(len(packed), mostInOne)
+		at := key{textAt(it, attrPK), pieceSK(textAt(it, attrSK), set, n)}
+		piece := at.attributes()
+		piece[attrPiece] = bytesOf(packed[:size])
+		if _, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: piece}); err != nil {
+			return s.unavailable(doing, err)
+		}
+		packed = packed[size:]
+	}
+	it[attrPieces], it[attrSet], it[attrForm] = number(int64(n)), text(set), text(form)
+	return nil
+}
+
+func pieceSK(sk, set string, n int) string { return fmt.Sprintf("%s#%s#%04d", sk, set, n) }
+
+// bodyOf puts together what putOnce stored. piece finds a piece by its sort key.
+func bodyOf(it item, piece func(sk string) ([]byte, error)) ([]byte, error) {
+	form, packed := textAt(it, attrForm), []byte(nil)
+	for n := range numberAt(it, attrPieces) {
+		one, err := piece(pieceSK(textAt(it, attrSK), textAt(it, attrSet), int(n)))
+		if err != nil {
+			return nil, err
+		}
+		packed = append(packed, one...)
+	}
+	switch {
+	case form != "":
+	case it[attrDeflated] != nil:
+		form, packed = attrDeflated, bytesAt(it, attrDeflated)
+	default:
+		packed = append(bytesAt(it, attrBody), textAt(it, attrBody)...)
+	}
+	body, err := unpack(form, packed)
+	if err != nil {
+		return nil, unreadable("item "+keyOf(it).String(), err)
+	}
+	return body, nil
+}
+
+// body reads the body of an item that was found.
+func (s *Store) body(ctx context.Context, doing string, it item) ([]byte, error) {
+	return bodyOf(it, func(sk string) ([]byte, error) {
+		at := key{textAt(it, attrPK), sk}
+		piece, err := s.get(ctx, doing, at)
+		if err == nil && piece == nil {
+			err = unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is not there", at))
+		}
+		return bytesAt(piece, attrPiece), err
+	})
+}

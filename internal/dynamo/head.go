@@ -1,0 +1,315 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Attributes. Their names count in an item's size.
+const (
+	attrPK  = "pk"
+	attrSK  = "sk"
+	attrTTL = "ttl"
+
+	attrShard       = "dsh" // index due
+	attrDue         = "due"
+	attrListPK      = "lp" // index list
+	attrListSK      = "ls"
+	attrApprovalsPK = "ap" // index approvals
+	attrApprovalsSK = "as"
+
+	attrRun    = "run" // of the head; written by a start
+	attrAgent  = "agent"
+	attrIdem   = "idem"
+	attrEpoch  = "epoch"
+	attrClaim  = "claim"
+	attrSigs   = "sigs"
+	attrInbox  = "inbox"
+	attrStatus = "st" // written by its owner
+	attrSchema = "v"
+	attrRev    = "rev"
+	attrCID    = "cid"
+	attrSeq    = "seq"
+	attrSeg    = "seg"
+	attrEv     = "ev"
+	attrLease  = "lease"
+	attrTries  = "tries"
+	attrDl     = "dl"
+	attrNot    = "not_before"
+	attrNsus   = "nsus"
+	attrEnd    = "end"
+	attrInt    = "int"
+	attrCalls  = "calls"
+	attrTimed  = "timed"
+	attrAV     = "av"
+	attrAt     = "at"
+	attrSeq0   = "seq0"
+	attrEv0    = "ev0"
+	attrRest   = "x"
+
+	attrSus  = "sus" // of a call; its status is st
+	attrJSON = "j"
+)
+
+// rest is a head without what stands in attributes of its own: a nil member hides the one of the embedded head.
+type rest struct {
+	core.Head
+	Tenant    *hidden `json:"tenant,omitempty"`
+	Thread    *hidden `json:"thread,omitempty"`
+	Run       *hidden `json:"run,omitempty"`
+	Agent     *hidden `json:"agent,omitempty"`
+	Schema    *hidden `json:"v,omitempty"`
+	Idem      *hidden `json:"idem,omitempty"`
+	Status    *hidden `json:"st,omitempty"`
+	Epoch     *hidden `json:"epoch,omitempty"`
+	Rev       *hidden `json:"rev,omitempty"`
+	CID       *hidden `json:"cid,omitempty"`
+	Seq       *hidden `json:"seq,omitempty"`
+	Seg       *hidden `json:"seg,omitempty"`
+	Ev        *hidden `json:"ev,omitempty"`
+	Sigs      *hidden `json:"sigs,omitempty"`
+	Lease     *hidden `json:"lease,omitempty"`
+	Claim     *hidden `json:"claim,omitempty"`
+	Tries     *hidden `json:"tries,omitempty"`
+	Deadline  *hidden `json:"dl,omitempty"`
+	NotBefore *hidden `json:"not_before,omitempty"`
+	Pending   *hidden `json:"nsus,omitempty"`
+	Oldest    string  `json:"as,omitempty"` // only if the index says it in other words
+	End       *hidden `json:"end,omitempty"`
+	Interrupt *hidden `json:"int,omitempty"`
+	Version   *hidden `json:"av,omitempty"`
+	At        *hidden `json:"at,omitempty"`
+	Seq0      *hidden `json:"seq0,omitempty"`
+	Ev0       *hidden `json:"ev0,omitempty"`
+	Born      *hidden `json:"born,omitempty"`
+	Due       *hidden `json:"due,omitempty"`
+	Calls     *hidden `json:"calls,omitempty"`
+	Timed     *hidden `json:"timed,omitempty"`
+	Inbox     *hidden `json:"inbox,omitempty"`
+}
+
+type hidden struct{}
+
+// position is where a head stands in the list of approvals. No two heads of a tenant stand at one place, so that a page may end anywhere.
+func position(h core.Head) string {
+	if h.Oldest == "" || strings.HasSuffix(h.Oldest, "#"+h.Run) {
+		return h.Oldest
+	}
+	return h.Oldest + "#" + h.Thread
+}
+
+func restOf(h core.Head) types.AttributeValue {
+	r := rest{Head: h}
+	if position(h) != h.Oldest {
+		r.Oldest = h.Oldest
+	}
+	return text(encoded(r))
+}
+
+func encoded(v any) string { return string(core.Encode(v)) }
+
+// attribute is one of the head's. A value of nil is not stored.
+type attribute struct {
+	name  string
+	value types.AttributeValue
+}
+
+// ownerAttributes are those that a commit writes.
+func ownerAttributes(h core.Head) []attribute {
+	var end, ap types.AttributeValue
+	if h.End != nil {
+		end = text(encoded(h.End))
+	}
+	if h.Oldest != "" {
+		ap = text(approvalsPartition(h.Tenant))
+	}
+	return []attribute{
+		{attrStatus, text(h.Status.String())}, {attrSchema, number(int64(h.Schema))}, {attrRev, number(h.Rev)},
+		{attrCID, unlessZero(int64(h.CID))}, {attrSeq, unlessZero(h.Seq)}, {attrSeg, unlessZero(int64(h.Seg))}, {attrEv, unlessZero(h.Ev)},
+		{attrLease, unlessZero(h.Lease)}, {attrTries, unlessZero(int64(h.Tries))}, {attrDl, unlessZero(h.Deadline)},
+		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end}, {attrInt, unlessEmpty(h.Interrupt)},
+		{attrAV, hashOf(h.Version)}, {attrAt, unlessZero(h.At)}, {attrSeq0, unlessZero(h.Seq0)}, {attrEv0, unlessZero(h.Ev0)},
+		{attrCalls, callsOf(h.Calls)}, {attrTimed, timedOf(h.Timed)}, {attrRest, restOf(h)},
+		{attrApprovalsPK, ap}, {attrApprovalsSK, unlessEmpty(position(h))},
+	}
+}
+
+// startAttributes are those that a start writes beside the owner's. The inbox is there from the start, so that a signal can be put into it.
+func (s *Store) startAttributes(h core.Head) []attribute {
+	var shard types.AttributeValue
+	if h.Due != 0 {
+		shard = text(s.shard(threadPK(h.Tenant, h.Thread)))
+	}
+	return []attribute{
+		{attrRun, text(h.Run)}, {attrAgent, text(h.Agent)}, {attrIdem, hashOf(h.Idem)},
+		{attrEpoch, number(h.Epoch)}, {attrClaim, unlessEmpty(h.Claim)}, {attrSigs, number(h.Sigs)}, {attrInbox, inboxOf(h.Inbox)},
+		{attrDue, unlessZero(h.Due)}, {attrShard, shard},
+		{attrListPK, text(runsPartition(h.Tenant))}, {attrListSK, text(runPosition(h.Born, h.Run))},
+	}
+}
+
+func unlessZero(n int64) types.AttributeValue {
+	if n == 0 {
+		return nil
+	}
+	return number(n)
+}
+
+func unlessEmpty(s string) types.AttributeValue {
+	if s == "" {
+		return nil
+	}
+	return text(s)
+}
+
+// restOfCall is a call without what conditions read.
+type restOfCall struct {
+	core.Call
+	Status *hidden `json:"st,omitempty"`
+	Sus    *hidden `json:"sus,omitempty"`
+}
+
+func callsOf(calls map[string]core.Call) types.AttributeValue {
+	if len(calls) == 0 {
+		return nil
+	}
+	out := item{}
+	for id, c := range calls {
+		call := item{attrStatus: text(c.Status.String())}
+		if c.Sus != "" {
+			call[attrSus] = text(c.Sus)
+		}
+		if j := encoded(restOfCall{Call: c}); j != "{}" {
+			call[attrJSON] = text(j)
+		}
+		out[id] = mapOf(call)
+	}
+	return mapOf(out)
+}
+
+func timedOf(timed map[string]int) types.AttributeValue {
+	if len(timed) == 0 {
+		return nil
+	}
+	out := item{}
+	for sus, n := range timed {
+		out[sus] = number(int64(n))
+	}
+	return mapOf(out)
+}
+
+// readHead is the head of an item. One that a newer program wrote is read as far as it can be.
+func readHead(it item) (core.Head, error) {
+	at, err := threadOf(textAt(it, attrPK))
+	if err != nil {
+		return core.Head{}, err
+	}
+	h, err := decodeHead(it)
+	h.Tenant, h.Thread = at.Tenant, at.Thread
+	switch {
+	case err == nil:
+		return h, nil
+	case h.Schema > core.SchemaVersion:
+		return core.Head{}, fmt.Errorf("%w: thread %q", engine.ErrNewerSchema, at.Thread)
+	}
+	return core.Head{}, unreadable("head of thread "+at.Thread, err)
+}
+
+func decodeHead(it item) (core.Head, error) {
+	var r rest
+	err := json.Unmarshal([]byte(textAt(it, attrRest)), &r)
+	h := r.Head
+	h.Run, h.Agent, h.Claim, h.Interrupt = textAt(it, attrRun), textAt(it, attrAgent), textAt(it, attrClaim), textAt(it, attrInt)
+	h.Version, h.Idem = hashAt(it, attrAV), hashAt(it, attrIdem)
+	h.Schema, h.Tries, h.Pending = int(numberAt(it, attrSchema)), int(numberAt(it, attrTries)), int(numberAt(it, attrNsus))
+	h.Epoch, h.Rev, h.Sigs = numberAt(it, attrEpoch), numberAt(it, attrRev), numberAt(it, attrSigs)
+	h.Seq, h.Ev = numberAt(it, attrSeq), numberAt(it, attrEv)
+	h.CID, h.Seg = core.Stamp(numberAt(it, attrCID)), core.Stamp(numberAt(it, attrSeg))
+	h.Lease, h.Deadline, h.NotBefore = numberAt(it, attrLease), numberAt(it, attrDl), numberAt(it, attrNot)
+	h.At, h.Seq0, h.Ev0, h.Due = numberAt(it, attrAt), numberAt(it, attrSeq0), numberAt(it, attrEv0), numberAt(it, attrDue)
+	h.Born = bornAt(textAt(it, attrListSK))
+	if h.Oldest = r.Oldest; h.Oldest == "" {
+		h.Oldest = textAt(it, attrApprovalsSK)
+	}
+	return h, errors.Join(err, h.Status.UnmarshalText([]byte(textAt(it, attrStatus))), decodeEnd(it, &h), decodeMaps(it, &h))
+}
+
+func decodeEnd(it item, h *core.Head) error {
+	end := textAt(it, attrEnd)
+	if end == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(end), &h.End)
+}
+
+// decodeMaps leaves every map there, if only empty: who plans with the head writes into them.
+func decodeMaps(it item, h *core.Head) (err error) {
+	h.Calls, h.Timed, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
+	if h.Out == nil {
+		h.Out = map[string]core.Out{}
+	}
+	for id := range mapAt(it, attrCalls) {
+		call, decodeErr := decodeCall(mapAt(mapAt(it, attrCalls), id))
+		h.Calls[id], err = call, errors.Join(err, decodeErr)
+	}
+	timed := mapAt(it, attrTimed)
+	for sus := range timed {
+		h.Timed[sus] = int(numberAt(timed, sus))
+	}
+	inbox := mapAt(it, attrInbox)
+	for key := range inbox {
+		h.Inbox[key] = readSignal(mapAt(inbox, key))
+	}
+	return err
+}
+
+func decodeCall(it item) (core.Call, error) {
+	var c restOfCall
+	if j := textAt(it, attrJSON); j != "" {
+		if err := json.Unmarshal([]byte(j), &c); err != nil {
+			return core.Call{}, err
+		}
+	}
+	c.Call.Sus = textAt(it, attrSus)
+	return c.Call, c.Call.Status.UnmarshalText([]byte(textAt(it, attrStatus)))
+}
+
+// Load implements [engine.Store] and frontend.Store.
+func (s *Store) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
+	h, err := s.head(ctx, headKey(tenant, thread))
+	if err == nil && h.Thread == "" {
+		err = engine.ErrNotFound
+	}
+	return h, err
+}
+
+// head reads a head consistently; a zero head if there is none.
+func (s *Store) head(ctx context.Context, at key) (core.Head, error) {
+	it, err := s.get(ctx, "reading a head", at)
+	if err != nil || it == nil {
+		return core.Head{}, err
+	}
+	return readHead(it)
+}
+
+// get reads an item consistently; nil if there is none.
+func (s *Store) get(ctx context.Context, doing string, at key) (item, error) {
+	consistent := true
+	out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.o.Table, Key: at.attributes(), ConsistentRead: &consistent})
+	if err != nil {
+		return nil, s.unavailable(doing, err)
+	}
+	if len(out.Item) == 0 {
+		return nil, nil
+	}
+	return out.Item, nil
+}

@@ -1,0 +1,120 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// FuzzKeys: two threads never have one key, and a key says whose it is.
+func FuzzKeys(f *testing.F) {
+	for _, s := range []string{"", "a", "#", "%", "%23", "a#b", "a%23b", "\x00", "\xff", "\ufffd", "\xff\xfe", "naïve ☕", "+", "%2", "/", "#H", "CURRENT"} {
+		f.Add(s, "x", "x", s)
+		f.Add(s, s, s+"#", s)
+		f.Add("a#"+s, "b", "a", s+"#b")
+	}
+	f.Fuzz(func(t *testing.T, tenant, thread, other, another string) {
+		pk := threadPK(tenant, thread)
+		raw, err := json.Marshal(pk)
+		var sent string
+		if err == nil {
+			err = json.Unmarshal(raw, &sent)
+		}
+		if err != nil || sent != pk {
+			t.Fatalf("%q is another key on its way to the server: %q, %v", pk, sent, err)
+		}
+		if at, err := threadOf(pk); err != nil || at != (engine.Wakeup{Tenant: tenant, Thread: thread}) {
+			t.Errorf("%q is %+v, %v", pk, at, err)
+		}
+		if same := tenant == other && thread == another; same != (pk == threadPK(other, another)) {
+			t.Errorf("%q %q and %q %q have the keys %q and %q", tenant, thread, other, another, pk, threadPK(other, another))
+		}
+		if strings.Count(pk, "#") != 2 {
+			t.Errorf("%q has a # of its own", pk)
+		}
+	})
+}
+
+// fill sets every member of v to something, so that one that is forgotten on its way is missed.
+func fill(v reflect.Value, n *int64) {
+	*n++
+	switch {
+	case v.Type() == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes([]byte(`{"n":1}`))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	case v.Kind() == reflect.String:
+		v.SetString("text " + string(rune('a'+*n%26)))
+	case v.CanInt():
+		v.SetInt(*n)
+	case v.CanUint():
+		v.SetUint(1 + uint64(*n)%2) // of an enum; none has fewer words
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case v.Kind() == reflect.Map:
+		of, key := reflect.New(v.Type().Elem()).Elem(), reflect.New(v.Type().Key()).Elem()
+		fill(of, n)
+		fill(key, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, of)
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	default:
+		panic("nothing to fill a " + v.Type().String() + " with")
+	}
+}
+
+func TestEveryMemberOfAHeadComesBack(t *testing.T) {
+	t.Parallel()
+	s := New(nil, Options{})
+	for _, oldest := range []string{"", "another", "0001#run"} {
+		var want core.Head
+		var n int64
+		fill(reflect.ValueOf(&want).Elem(), &n)
+		if want.Oldest = oldest; oldest == "0001#run" {
+			want.Run = "run"
+		}
+		got, err := readHead(s.headItem(want))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("oldest %q: %v (-want +got):\n%s", oldest, err, diff)
+		}
+	}
+}
+
+func TestASignalComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	resume := core.Encode(core.Resume{DecisionID: "d1", Action: core.ActionResume, Result: []byte("true"), UpdatedAt: 77})
+	for name, want := range map[string]core.Signal{
+		"a decision":                  {ID: "d1", At: 77, Value: resume, Digest: core.Digest([]byte("x"))},
+		"of another time":             {ID: "d1", At: 78, Value: resume, Digest: "d1"},
+		"of another id":               {ID: "d2", At: 77, Value: resume, Digest: "ABCD"},
+		"that says nothing but those": {ID: "d1", At: 77, Value: []byte(`{"decision_id":"d1","updated_at":77}`)},
+		"in another order":            {ID: "d1", At: 77, Value: []byte(`{"updated_at":77,"decision_id":"d1"}`)},
+		"with an id to escape":        {ID: "d\"\u2028<", At: -1, Value: []byte(`{"decision_id":"d\"\u2028<","x":1,"updated_at":-1}`)},
+		"null":                        {Value: []byte("null")},
+		"a text":                      {Value: []byte(`"text"`)},
+		"none":                        {},
+	} {
+		got := readSignal(mapAt(item{"s": signalOf(want)}, "s"))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	decision := mapAt(item{"s": signalOf(core.Signal{ID: "d1", At: 77, Value: resume})}, "s")
+	if textAt(decision, attrDecision) == "" {
+		t.Errorf("a decision is stored in full: %v", decision)
+	}
+}

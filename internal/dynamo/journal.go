@@ -1,0 +1,179 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Attributes of a segment; its number and its stamp are in its key.
+const (
+	attrPrev = "prev"
+	attrW    = "w"
+)
+
+// putSegment stores a segment under its stamp. No put replaces another, so that no late one, of whichever owner, can change what a head
+// names:
+//
+//	owner:      put 5 (w 11) ── commit refused: a signal ── put 5 (w 12) ── commit: the head names 5, w 12
+//	network:                       put 5 (w 11), again ─────────────────────────────────────────> lands beside it
+//
+// A segment that no head ever named stays, and is passed over; see [Store.Segments].
+func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.Segment) error {
+	it := key{threadPK(tenant, thread), segmentSK(seg.Seq, seg.W)}.attributes()
+	it[attrW], it[attrPrev] = number(int64(seg.W)), number(int64(seg.Prev))
+	seg.Seq, seg.W, seg.Prev = 0, 0, 0
+	return s.putOnce(ctx, "storing a segment", it, core.Encode(seg))
+}
+
+// Segments implements [engine.Store] and frontend.Store.
+func (s *Store) Segments(ctx context.Context, tenant, thread string, from, to int64) (segments []core.Segment, err error) {
+	stored, err := s.storedSegments(ctx, threadPK(tenant, thread), from, to)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range stored {
+		if i > 0 && segmentSeq(stored[i-1]) == segmentSeq(it) {
+			continue
+		}
+		same := alike(stored[i:])
+		if len(same) > 1 {
+			if it, err = s.named(ctx, tenant, thread, same, stored[i+len(same):]); err != nil {
+				return nil, err
+			}
+		}
+		segment, err := readSegment(it)
+		if err != nil {
+			return nil, err
+		}
+		segments = append(segments, segment)
+	}
+	return segments, nil
+}
+
+// alike are the leading segments that have one number.
+func alike(stored []item) []item {
+	n := 1
+	for n < len(stored) && segmentSeq(stored[n]) == segmentSeq(stored[0]) {
+		n++
+	}
+	return stored[:n]
+}
+
+// named finds, of several segments with one number, the one that is in the journal. Whoever put the next one had read a head that names it,
+// and a head never names another one for a number; so any of the next ones tells, in the journal or not. If there is none, the head does.
+func (s *Store) named(ctx context.Context, tenant, thread string, same, after []item) (item, error) {
+	newest := same[len(same)-1]
+	seq := segmentSeq(newest)
+	if len(after) > 0 && segmentSeq(after[0]) == seq+1 {
+		return withStamp(same, numberAt(after[0], attrPrev)), nil
+	}
+	h, err := s.head(ctx, headKey(tenant, thread))
+	switch {
+	case err != nil || h.Seq < seq: // no head has named one yet
+		return newest, err
+	case h.Seq == seq:
+		return withStamp(same, int64(h.Seg)), nil
+	}
+	after, err = s.storedSegments(ctx, threadPK(tenant, thread), seq+1, seq+1)
+	if err != nil || len(after) == 0 {
+		return newest, err
+	}
+	return withStamp(same, numberAt(after[0], attrPrev)), nil
+}
+
+func withStamp(same []item, w int64) item {
+	for _, it := range same {
+		if numberAt(it, attrW) == w {
+			return it
+		}
+	}
+	return same[len(same)-1]
+}
+
+// storedSegments are the items from..to, by number and stamp, each with its whole body.
+func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (stored []item, err error) {
+	if to < from {
+		return nil, nil
+	}
+	var e expression
+	condition := e.in("{pk} = :pk AND {sk} BETWEEN :from AND :to")
+	e.value("pk", text(pk))
+	e.value("from", text(segmentPrefix(max(from, 0))))
+	e.value("to", text(segmentPrefix(to)+"~")) // behind every stamp and every piece
+	pieces := map[string][]byte{}
+	err = s.query(ctx, "reading the journal", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
+		if piece := bytesAt(it, attrPiece); piece != nil {
+			pieces[textAt(it, attrSK)] = piece
+		} else {
+			stored = append(stored, it)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, assemble(stored, pieces)
+}
+
+// assemble puts the bodies of segments together whose pieces were read with them.
+func assemble(stored []item, pieces map[string][]byte) error {
+	for _, it := range stored {
+		body, err := bodyOf(it, func(sk string) ([]byte, error) {
+			piece, ok := pieces[sk]
+			if !ok {
+				return nil, unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is not there", sk))
+			}
+			return piece, nil
+		})
+		if err != nil {
+			return err
+		}
+		it[attrBody] = bytesOf(body)
+	}
+	return nil
+}
+
+func segmentSeq(it item) int64 {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(textAt(it, attrSK), prefixSegment), "#")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func readSegment(it item) (core.Segment, error) {
+	var segment core.Segment
+	if err := json.Unmarshal(bytesAt(it, attrBody), &segment); err != nil {
+		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", segmentSeq(it)), err)
+	}
+	segment.Seq, segment.W, segment.Prev = segmentSeq(it), core.Stamp(numberAt(it, attrW)), core.Stamp(numberAt(it, attrPrev))
+	return segment, nil
+}
+
+// PutPayload implements frontend.Store. It does not check that digest is body's.
+func (s *Store) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
+	return s.putOnce(ctx, "storing a payload", payloadKey(tenant, thread, digest).attributes(), body)
+}
+
+// Payload implements [engine.Store] and frontend.Store.
+func (s *Store) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {
+	it, err := s.get(ctx, "reading a payload", payloadKey(tenant, thread, digest))
+	switch {
+	case err != nil:
+		return nil, err
+	case it == nil:
+		return nil, engine.ErrNotFound
+	}
+	return s.body(ctx, "reading a payload", it)
+}

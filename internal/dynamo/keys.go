@@ -1,0 +1,132 @@
+package dynamo
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// key is where an item is.
+type key struct{ pk, sk string }
+
+func (k key) attributes() item { return item{attrPK: text(k.pk), attrSK: text(k.sk)} }
+
+func (k key) String() string { return k.pk + " " + k.sk }
+
+// The first letters of keys.
+const (
+	prefixThread  = "T#"
+	prefixKey     = "IDEM#"
+	prefixAgent   = "A#"
+	prefixSegment = "S#"
+	prefixPayload = "P#"
+	prefixRecord  = "R#"
+	prefixVersion = "V#"
+
+	skHead    = "#H"
+	skAlone   = "#"
+	skCurrent = "#CURRENT"
+)
+
+var (
+	linksKey  = key{"K#links", skAlone}
+	tenantsPK = "K#tenants"
+)
+
+func threadPK(tenant, thread string) string { return prefixThread + join(tenant, thread) }
+
+func headKey(tenant, thread string) key { return key{threadPK(tenant, thread), skHead} }
+
+func recordSK(run string) string { return prefixRecord + escape(run) }
+
+func recordKey(tenant, thread, run string) key { return key{threadPK(tenant, thread), recordSK(run)} }
+
+func payloadKey(tenant, thread, digest string) key {
+	return key{threadPK(tenant, thread), prefixPayload + escape(digest)}
+}
+
+func usedKey(tenant, name string) key { return key{prefixKey + join(tenant, name), skAlone} }
+
+func versionKey(tenant, name, digest string) key {
+	return key{prefixAgent + join(tenant, name), prefixVersion + escape(digest)}
+}
+
+func currentKey(tenant, name string) key { return key{prefixAgent + join(tenant, name), skCurrent} }
+
+func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
+
+// segmentSK has the stamp in it: no put of a segment can replace another, whoever sends it, and however late.
+func segmentSK(seq int64, w core.Stamp) string {
+	return fmt.Sprintf("%s%016x", segmentPrefix(seq), int64(w))
+}
+
+func segmentPrefix(seq int64) string { return fmt.Sprintf("%s%012d#", prefixSegment, seq) }
+
+// The partitions of the indexes.
+func runsPartition(tenant string) string      { return prefixThread + escape(tenant) }
+func agentsPartition(tenant string) string    { return prefixAgent + escape(tenant) }
+func approvalsPartition(tenant string) string { return prefixThread + escape(tenant) }
+
+// runPosition orders the runs of a tenant by their birth.
+func runPosition(born int64, run string) string { return fmt.Sprintf("%015d#%s", born, run) }
+
+// bornAt is the time of a position, 0 if it is none.
+func bornAt(position string) int64 {
+	digits, _, _ := strings.Cut(position, "#")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// runAt is the run of a position.
+func runAt(position string) string {
+	_, run, _ := strings.Cut(position, "#")
+	return run
+}
+
+func shardName(n int) string { return fmt.Sprintf("D#%d", n) }
+
+func (s *Store) shard(pk string) string {
+	h := fnv.New32a()
+	h.Write([]byte(pk))
+	return shardName(int(h.Sum32() % uint32(s.o.Shards)))
+}
+
+func join(a, b string) string { return escape(a) + "#" + escape(b) }
+
+// escape makes text that has no # in it, and is never the same for two different texts. What is no UTF-8 is kept too: on its way to the
+// server it would become the same replacement character everywhere.
+func escape(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '#', r == '%':
+			fmt.Fprintf(&b, "%%%02X", r)
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// threadOf is the thread whose items stand under a partition key.
+func threadOf(pk string) (engine.Wakeup, error) {
+	rest, ok := strings.CutPrefix(pk, prefixThread)
+	left, right, two := strings.Cut(rest, "#")
+	tenant, err1 := url.PathUnescape(left)
+	thread, err2 := url.PathUnescape(right)
+	if !ok || !two || err1 != nil || err2 != nil {
+		return engine.Wakeup{}, unreadable("partition key "+pk, fmt.Errorf("it is no thread's"))
+	}
+	return engine.Wakeup{Tenant: tenant, Thread: thread}, nil
+}

@@ -1,0 +1,260 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+var errUnread = errors.New("the server left items of a batch unread again and again")
+
+// Archived implements frontend.Store. A run's id says which thread it is of.
+func (s *Store) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
+	thread, ok := core.ThreadOf(run)
+	if !ok {
+		return core.Record{}, engine.ErrNotFound
+	}
+	it, err := s.get(ctx, "reading the record of a run", recordKey(tenant, thread, run))
+	switch {
+	case err != nil:
+		return core.Record{}, err
+	case it == nil:
+		return core.Record{}, engine.ErrNotFound
+	}
+	return readRecord(it)
+}
+
+func readRecord(it item) (r core.Record, err error) {
+	if err := json.Unmarshal([]byte(textAt(it, attrBody)), &r); err != nil {
+		return r, unreadable("record "+keyOf(it).String(), err)
+	}
+	return r, nil
+}
+
+// listed is one entry of a list: where it stands, and what was found there.
+type listed[T any] struct {
+	at string
+	of T
+}
+
+// Runs implements frontend.Store.
+func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
+	after, err := parseCursor(listRuns, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	limit = max(limit, 1)
+	read := s.runsOfTenant
+	if thread != "" {
+		read = func(ctx context.Context, tenant, after string, limit int) ([]listed[core.Record], error) {
+			return s.runsOfThread(ctx, tenant, thread, after)
+		}
+	}
+	found, err := read(ctx, tenant, after, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := cutPage(listRuns, found, limit)
+	return page, next, nil
+}
+
+// runsOfTenant reads the index, newest first, until it has limit runs.
+func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit int) (found []listed[core.Record], err error) {
+	err = s.pages(ctx, indexQuery(indexList, attrListPK, runsPartition(tenant), attrListSK, after, false, limit), func(hits []item) (bool, error) {
+		page, err := s.runsAt(ctx, hits)
+		for _, r := range page {
+			if len(found) == 0 || found[len(found)-1].at != r.at { // the index may know a run in two places while it moves
+				found = append(found, r)
+			}
+		}
+		return len(found) < limit, err
+	})
+	return found, err
+}
+
+// runsAt reads what the index says. A head that has moved on to the next run since has left a record of the one the index means.
+func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Record], err error) {
+	const doing = "listing runs"
+	keys := make([]key, len(hits))
+	for i, hit := range hits {
+		keys[i] = keyOf(hit)
+	}
+	items, err := s.items(ctx, doing, keys)
+	if err != nil {
+		return nil, err
+	}
+	var moved []key
+	for i, hit := range hits {
+		if at := textAt(hit, attrListSK); textAt(items[keys[i]], attrListSK) != at {
+			keys[i].sk = recordSK(runAt(at))
+			moved = append(moved, keys[i])
+		}
+	}
+	records, err := s.items(ctx, doing, moved)
+	if err != nil {
+		return nil, err
+	}
+	for i, hit := range hits {
+		it, there := records[keys[i]]
+		if !there {
+			it, there = items[keys[i]]
+		}
+		if !there || textAt(it, attrListSK) != textAt(hit, attrListSK) {
+			continue
+		}
+		r, err := readListed(it)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, listed[core.Record]{textAt(hit, attrListSK), r})
+	}
+	return found, nil
+}
+
+// readListed is the run of a head or of a record.
+func readListed(it item) (core.Record, error) {
+	if textAt(it, attrSK) != skHead {
+		return readRecord(it)
+	}
+	h, err := readHead(it)
+	return h.Record(), err
+}
+
+// runsOfThread reads them all: their keys are not in the order of their birth. The head is read before the records: a run that moves from one
+// to the other in between is found twice and shown once. The other way round it would be missed.
+func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) (found []listed[core.Record], err error) {
+	h, err := s.head(ctx, headKey(tenant, thread))
+	if err != nil || h.Thread == "" {
+		return nil, err
+	}
+	found = append(found, listed[core.Record]{runPosition(h.Born, h.Run), h.Record()})
+	var e expression
+	condition := e.in("{pk} = :pk AND begins_with({sk}, :record)")
+	e.value("pk", text(threadPK(tenant, thread)))
+	e.value("record", text(prefixRecord))
+	err = s.query(ctx, "listing the runs of a thread", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
+		r, err := readRecord(it)
+		found = append(found, listed[core.Record]{runPosition(r.Born, r.Run), r})
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b listed[core.Record]) int { return cmp.Compare(b.at, a.at) })
+	found = slices.CompactFunc(found, func(a, b listed[core.Record]) bool { return a.at == b.at })
+	return slices.DeleteFunc(found, func(r listed[core.Record]) bool { return after != "" && r.at >= after }), nil
+}
+
+// Approvals implements frontend.Store. An entry whose head has nothing suspended any more is left out. One whose head has something else
+// suspended by now is shown where it was found.
+func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	after, err := parseCursor(listApprovals, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	limit = max(limit, 1)
+	var found []listed[core.Head]
+	in := indexQuery(indexApprovals, attrApprovalsPK, approvalsPartition(tenant), attrApprovalsSK, after, true, limit+1)
+	err = s.pages(ctx, in, func(hits []item) (bool, error) {
+		page, err := s.waitingAt(ctx, hits)
+		for _, h := range page {
+			if !slices.ContainsFunc(found, func(f listed[core.Head]) bool { return f.of.Thread == h.of.Thread }) {
+				found = append(found, h)
+			}
+		}
+		return len(found) <= limit, err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := cutPage(listApprovals, found, limit)
+	return page, next, nil
+}
+
+func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core.Head], err error) {
+	var keys []key
+	for _, hit := range hits {
+		keys = append(keys, keyOf(hit))
+	}
+	items, err := s.items(ctx, "listing approvals", keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, hit := range hits {
+		it := items[keys[i]]
+		if it == nil || textAt(it, attrApprovalsSK) == "" {
+			continue
+		}
+		h, err := readHead(it)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, listed[core.Head]{textAt(hit, attrApprovalsSK), h})
+	}
+	return found, nil
+}
+
+// pages calls each for every page of an index until it does not want more.
+func (s *Store) pages(ctx context.Context, in *dynamodb.QueryInput, each func([]item) (more bool, err error)) error {
+	in.TableName = &s.o.Table
+	for {
+		out, err := s.api.Query(ctx, in)
+		if err != nil {
+			return s.unavailable("reading the index "+*in.IndexName, err)
+		}
+		if more, err := each(out.Items); err != nil || !more || len(out.LastEvaluatedKey) == 0 {
+			return err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// longestSortKey is DynamoDB's, in bytes: nothing is behind a longer one.
+const longestSortKey = 1024
+
+const (
+	listRuns      = "r"
+	listApprovals = "a"
+)
+
+// cursor is where a page ended.
+type cursor struct {
+	List string `json:"l"`
+	At   string `json:"s"`
+}
+
+func cutPage[T any](list string, found []listed[T], limit int) (page []T, next string) {
+	for i, one := range found {
+		if i == limit {
+			return page, base64.RawURLEncoding.EncodeToString(core.Encode(cursor{list, found[i-1].at}))
+		}
+		page = append(page, one.of)
+	}
+	return page, ""
+}
+
+func parseCursor(list, given string) (at string, err error) {
+	if given == "" {
+		return "", nil
+	}
+	var c cursor
+	raw, err := base64.RawURLEncoding.DecodeString(given)
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	if err != nil || c.List != list || c.At == "" || len(c.At) > longestSortKey {
+		return "", fmt.Errorf("%w: %q is no cursor of this list", engine.ErrRefused, given)
+	}
+	return c.At, nil
+}

@@ -1,0 +1,115 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved only if the head says the same. What was
+// moved before an error comes with the error.
+func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+	shards := make([]*shardReader, s.o.Shards)
+	for i := range shards {
+		shards[i] = &shardReader{name: shardName(i)}
+	}
+	for len(taken) < limit && len(shards) > 0 {
+		var page []item
+		for _, r := range shards {
+			found, err := s.readShard(ctx, r, now, limit-len(taken))
+			if err != nil {
+				return taken, err
+			}
+			page = append(page, found...)
+		}
+		shards = slices.DeleteFunc(shards, func(r *shardReader) bool { return r.ended })
+		slices.SortStableFunc(page, func(a, b item) int { return int(numberAt(a, attrDue) - numberAt(b, attrDue)) })
+		if taken, err = s.move(ctx, page, next, limit, taken); err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+// OldestDue is the first due time at or before now; 0 if nothing is due. It asks the index, which may be behind: good for a measure of how late
+// the sweep is, and for nothing else.
+func (s *Store) OldestDue(ctx context.Context, now int64) (oldest int64, err error) {
+	for i := range s.o.Shards {
+		found, err := s.readShard(ctx, &shardReader{name: shardName(i)}, now, 1)
+		if err != nil {
+			return 0, err
+		}
+		for _, it := range found {
+			if due := numberAt(it, attrDue); oldest == 0 || due < oldest {
+				oldest = due
+			}
+		}
+	}
+	return oldest, nil
+}
+
+// shardReader goes through one partition of the index.
+type shardReader struct {
+	name  string
+	from  item
+	ended bool
+}
+
+// readShard reads the next page of what is due.
+func (s *Store) readShard(ctx context.Context, r *shardReader, now int64, limit int) ([]item, error) {
+	var e expression
+	condition := e.in("{dsh} = :shard AND {due} <= :now")
+	e.value("shard", text(r.name))
+	e.value("now", number(now))
+	out, err := s.api.Query(ctx, &dynamodb.QueryInput{TableName: &s.o.Table, IndexName: aws.String(indexDue), KeyConditionExpression: &condition,
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, Limit: aws.Int32(int32(limit)), ExclusiveStartKey: r.from})
+	if err != nil {
+		return nil, s.unavailable("reading what is due", err)
+	}
+	r.from, r.ended = out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
+	return out.Items, nil
+}
+
+// move moves up to limit entries and adds those that it won to taken.
+func (s *Store) move(ctx context.Context, page []item, next int64, limit int, taken []engine.Wakeup) ([]engine.Wakeup, error) {
+	for _, it := range page {
+		if len(taken) >= limit {
+			break
+		}
+		won, err := s.moveDue(ctx, it, next)
+		if err != nil {
+			return taken, err
+		}
+		if !won {
+			continue
+		}
+		w, err := threadOf(textAt(it, attrPK))
+		if err != nil {
+			return taken, err
+		}
+		taken = append(taken, w)
+	}
+	return taken, nil
+}
+
+func (s *Store) moveDue(ctx context.Context, it item, next int64) (won bool, err error) {
+	u := &update{key: keyOf(it)}
+	u.set(attrDue, number(next))
+	u.require("{due} = :seen")
+	u.value("seen", it[attrDue])
+	_, err = s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: u.key.attributes(), UpdateExpression: u.changes(),
+		ConditionExpression: u.condition(), ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+		ReturnValues: types.ReturnValueNone})
+	if _, refused := refusal(err); refused {
+		return false, nil
+	}
+	if err != nil {
+		return false, s.unavailable("moving what is due", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,91 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// query calls each for what it finds, page after page, until there is no more or each does not want more.
+func (s *Store) query(ctx context.Context, doing string, in *dynamodb.QueryInput, each func(item) (more bool, err error)) error {
+	in.TableName = &s.o.Table
+	for {
+		out, err := s.api.Query(ctx, in)
+		if err != nil {
+			return s.unavailable(doing, err)
+		}
+		for _, it := range out.Items {
+			if more, err := each(it); err != nil || !more {
+				return err
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// indexQuery reads a partition of an index in order, from behind a place; "" is the beginning.
+func indexQuery(index, hash, partition, order, behind string, forward bool, limit int) *dynamodb.QueryInput {
+	var e expression
+	condition := e.in("{" + hash + "} = :partition")
+	e.value("partition", text(partition))
+	if behind != "" {
+		side := " < "
+		if forward {
+			side = " > "
+		}
+		condition += e.in(" AND {"+order+"}"+side) + e.value("behind", text(behind))
+	}
+	return &dynamodb.QueryInput{IndexName: aws.String(index), KeyConditionExpression: &condition, ScanIndexForward: &forward,
+		Limit: aws.Int32(int32(limit)), ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}
+}
+
+// mostInBatch is DynamoDB's.
+const mostInBatch = 100
+
+// items reads many items consistently. What is not there is not in the answer.
+func (s *Store) items(ctx context.Context, doing string, keys []key) (map[key]item, error) {
+	found := map[key]item{}
+	asked := map[key]bool{}
+	var left []item
+	for _, k := range keys {
+		if !asked[k] {
+			asked[k], left = true, append(left, k.attributes())
+		}
+	}
+	for pauses := 0; len(left) > 0; {
+		n := min(len(left), mostInBatch)
+		unread, err := s.batch(ctx, left[:n], found)
+		if err != nil {
+			return nil, s.unavailable(doing, err)
+		}
+		left = append(unread, left[n:]...)
+		if len(unread) == 0 {
+			continue
+		}
+		if pauses++; pauses >= mostConflicts {
+			return nil, s.unavailable(doing, errUnread)
+		}
+		if err := s.pause(ctx, firstPause<<min(pauses, 10)); err != nil {
+			return nil, s.unavailable(doing, err)
+		}
+	}
+	return found, nil
+}
+
+// batch reads up to mostInBatch items and returns the keys that the server left for another request.
+func (s *Store) batch(ctx context.Context, keys []item, found map[key]item) (unread []item, err error) {
+	out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+		s.o.Table: {Keys: keys, ConsistentRead: aws.Bool(true)}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range out.Responses[s.o.Table] {
+		found[keyOf(it)] = it
+	}
+	return out.UnprocessedKeys[s.o.Table].Keys, nil
+}

@@ -1,0 +1,83 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Signal implements frontend.Store. One without a key is one write. A repeat of a write that landed is refused, and the head that refused
+// has the signal in its inbox: whether that is the caller's own is for the caller to tell, who knows what else may have come.
+func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	u := s.signalUpdate(req)
+	switch {
+	case req.Suspension != "" && req.Call == "": // no call has no id, and no attribute has no name
+		h, err := s.head(ctx, u.key)
+		return engine.Written{Head: h}, orRefused(err)
+	case req.Key != nil:
+		return s.keyedSignal(ctx, req, u)
+	}
+	h, won, err := s.changeHead(ctx, "storing a signal", u)
+	if !won {
+		err = orRefused(err)
+	}
+	return engine.Written{Head: h}, err
+}
+
+// keyedSignal stores the key with the signal. A transaction does not say what it left behind, so that the head is read: a later one, by which
+// somebody may have drained the signal already.
+func (s *Store) keyedSignal(ctx context.Context, req engine.SignalRequest, u *update) (engine.Written, error) {
+	old, won, err := s.transact(ctx, "storing a message", req.Key, u, nil)
+	switch {
+	case err != nil:
+		return engine.Written{}, err
+	case !won:
+		return engine.Written{Head: old}, engine.ErrRefused
+	}
+	h, err := s.head(ctx, u.key)
+	return engine.Written{Head: h}, err
+}
+
+func orRefused(err error) error {
+	if err == nil {
+		return engine.ErrRefused
+	}
+	return err
+}
+
+func (s *Store) signalUpdate(req engine.SignalRequest) *update {
+	u := &update{key: headKey(req.Tenant, req.Thread)}
+	place := u.in("{inbox}.") + u.alias("key", req.InboxKey)
+	u.sets = append(u.sets, place+" = "+u.value("signal", signalOf(req.Signal)))
+	u.add(attrSigs, 1)
+	s.setDue(u, req.Due)
+	u.require("{run} = :run AND attribute_not_exists({end}) AND attribute_not_exists(" + place + ")")
+	u.value("run", text(req.Run))
+	if req.Suspension != "" && req.Call != "" {
+		u.alias("call", req.Call)
+		u.require("{calls}.#call.{sus} = :sus AND {calls}.#call.{st} = :suspended")
+		u.value("sus", text(req.Suspension))
+		u.value("suspended", text(core.CallSuspended.String()))
+	}
+	requireMore(u, req)
+	return u
+}
+
+func requireMore(u *update, req engine.SignalRequest) {
+	if req.MaxMessages > 0 {
+		u.require("size({inbox}) < :most")
+		u.value("most", number(int64(req.MaxMessages)))
+	}
+	if req.NobodyWaits {
+		u.require("attribute_not_exists({nsus})")
+	}
+	if req.Late != "" {
+		u.alias("late", req.Late)
+		u.require("attribute_exists({timed}.#late)")
+	}
+	if req.NotInterrupt != "" {
+		u.require("attribute_not_exists({int}) OR {int} <> :interrupt")
+		u.value("interrupt", text(req.NotInterrupt))
+	}
+}

@@ -1,0 +1,93 @@
+package dynamo
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// A signal in the inbox is a part of the head, and the head shall fit one unit. So a signal says nothing twice, and hashes are bytes.
+
+// Attributes of a signal.
+const (
+	attrKind     = "k"
+	attrCall     = "c"
+	attrID       = "id"
+	attrDig      = "dig"
+	attrValue    = "v"
+	attrDecision = "d" // the value, of a decision that says again what the signal says
+	attrRef      = "ref"
+	attrBy       = "by"
+	attrTime     = "t"
+	attrOn       = "on"
+)
+
+func inboxOf(inbox map[string]core.Signal) types.AttributeValue {
+	out := item{}
+	for key, signal := range inbox {
+		out[key] = signalOf(signal)
+	}
+	return mapOf(out)
+}
+
+func signalOf(s core.Signal) types.AttributeValue {
+	it := item{attrKind: text(string(s.Kind)), attrTime: number(s.At)}
+	for name, v := range map[string]types.AttributeValue{
+		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
+		attrBy: unlessEmpty(s.By), attrOn: unlessEmpty(string(s.On)),
+	} {
+		if v != nil {
+			it[name] = v
+		}
+	}
+	if len(s.Value) == 0 {
+		return mapOf(it)
+	}
+	value := string(core.Encode(s.Value))
+	before, after := around(s.ID, s.At)
+	if rest, ok := strings.CutPrefix(value, before); ok && len(rest) > len(after) && strings.HasSuffix(rest, after) {
+		it[attrDecision] = text(strings.TrimSuffix(rest, after))
+	} else {
+		it[attrValue] = text(value)
+	}
+	return mapOf(it)
+}
+
+// around is what a decision begins and ends with that has the signal's own id and time.
+func around(id string, at int64) (before, after string) {
+	return `{"decision_id":` + encoded(id) + ",", `,"updated_at":` + strconv.FormatInt(at, 10) + "}"
+}
+
+func readSignal(it item) core.Signal {
+	s := core.Signal{Kind: core.SignalKind(textAt(it, attrKind)), Call: textAt(it, attrCall), ID: textAt(it, attrID), Digest: hashAt(it, attrDig),
+		Ref: textAt(it, attrRef), By: textAt(it, attrBy), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn))}
+	if v := textAt(it, attrValue); v != "" {
+		s.Value = json.RawMessage(v)
+	}
+	if d := textAt(it, attrDecision); d != "" {
+		before, after := around(s.ID, s.At)
+		s.Value = json.RawMessage(before + d + after)
+	}
+	return s
+}
+
+// hashOf is a hash in half the room, and any other text as it is; nil for none.
+func hashOf(s string) types.AttributeValue {
+	raw, err := hex.DecodeString(s)
+	if err == nil && len(raw) > 0 && hex.EncodeToString(raw) == s {
+		return bytesOf(raw)
+	}
+	return unlessEmpty(s)
+}
+
+func hashAt(it item, name string) string {
+	if raw := bytesAt(it, name); raw != nil {
+		return hex.EncodeToString(raw)
+	}
+	return textAt(it, name)
+}
