@@ -20,7 +20,9 @@ var floors = map[string]int{
 	"internal/scaffold": 1, "internal/rehearsal": 4, "internal/awscli": 4,
 	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6, "examples/night-shift": 4, "internal/sim/planted": 6,
 	"internal/strictjson": 1, "internal/intake": 2,
-	"internal/dynamo": 3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "functions/step": 5, "functions/sweep": 5,
+	"internal/e2e/servers": 3, "internal/e2e/stack": 3, "internal/e2e/lambda": 3, "internal/e2e/gateway": 3, "internal/e2e/platform": 4, "internal/e2e/suites": 5, "internal/e2e": 6, // the proof
+	"internal/e2e/lambda/testdata/echo": 6,
+	"internal/dynamo":                   3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "functions/step": 5, "functions/sweep": 5,
 	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, "internal/awsdouble": 3, // for tests
 }
 
@@ -31,6 +33,8 @@ var sideways = map[string][]string{
 	"internal/awsenv":   {"internal/awsenv/stack", "internal/program", "examples/refund-desk", "examples/night-shift"}, // as cmd/dormouse has them
 	"internal/frontend": {"internal/engine"},                                                                           // the words of the ports
 	"internal/intake":   {"internal/engine", "internal/frontend"},
+
+	"internal/e2e/gateway": {"internal/e2e/stack"},
 }
 
 const module = "github.com/dormouse-dev/dormouse/"

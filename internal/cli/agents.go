@@ -19,12 +19,13 @@ import (
 func (a *app) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agents",
-		Short:   "Check agent files, play their tests, and compare them with what a server runs",
+		Short:   "Check agent files, play their tests, deploy them, and compare them with what a server runs",
 		Example: "  dormouse agents check",
 		Args:    noVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // cobra refuses no argument of what cannot be run
 	}
-	cmd.AddCommand(a.agentsCheckCommand(), a.agentsTestCommand(), a.agentsSchemaCommand(), a.agentsDiffCommand())
+	cmd.AddCommand(a.agentsCheckCommand(), a.agentsTestCommand(), a.agentsSchemaCommand(), a.agentsDiffCommand(),
+		a.agentsDeployCommand(), a.agentsListCommand())
 	return cmd
 }
 

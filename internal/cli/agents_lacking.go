@@ -86,11 +86,16 @@ type note struct {
 }
 
 // demands are the secrets and hosts that the start of a server in this environment would ask for.
-func (a *app) demands(agents []agent.Surveyed) (notes []note) {
-	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secret: func(name string) (string, bool) {
+func (a *app) demands(agents []agent.Surveyed) []note {
+	return demandsOf(agents, func(name string) (string, bool) {
 		value := a.opts.Getenv(httptool.SecretVariable(name))
 		return value, value != ""
-	}})
+	})
+}
+
+// demandsOf are those of a server that has these secrets, and allows no private hosts.
+func demandsOf(agents []agent.Surveyed, secret func(name string) (string, bool)) (notes []note) {
+	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secret: secret})
 	for _, d := range agents {
 		for _, lack := range caller.Lacks(d.Definition) {
 			notes = append(notes, note{d.File, lack})

@@ -71,6 +71,7 @@ type app struct {
 	json      bool
 	url       string
 	tokenFile string
+	awsIAM    bool
 }
 
 func (a *app) now() time.Time { return a.opts.Now() }
@@ -91,6 +92,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	flags.BoolVar(&a.json, "json", false, "print JSON: one value, or one a line for watch")
 	flags.StringVar(&a.url, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
 	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
+	flags.BoolVar(&a.awsIAM, "aws-iam", false, "without a token, sign requests with AWS credentials, for a stack that lets callers in by IAM (default $DORMOUSE_AWS_IAM=1)")
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/awscli"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -23,7 +24,7 @@ func (a *app) address() string {
 	return cmp.Or(a.url, a.opts.Getenv("DORMOUSE_URL"), defaultURL)
 }
 
-// connect makes the client for the server that flags and environment name. It sends nothing.
+// connect makes the client for the server that flags and environment name. It sends that server nothing.
 func (a *app) connect() (*client.Client, error) {
 	addr := a.address()
 	if err := oneAddress(addr); err != nil {
@@ -33,7 +34,33 @@ func (a *app) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(addr, token, &http.Client{}), nil
+	network := &http.Client{}
+	if a.signs() && token == "" {
+		if network.Transport, err = a.signing(addr); err != nil {
+			return nil, err
+		}
+	}
+	return client.New(addr, token, network), nil
+}
+
+// signs says whether requests are signed with AWS credentials where there is no token.
+func (a *app) signs() bool { return a.awsIAM || a.opts.Getenv("DORMOUSE_AWS_IAM") == "1" }
+
+// signing is the network to a server that lets callers in by IAM.
+func (a *app) signing(addr string) (http.RoundTripper, error) {
+	u, err := url.Parse(addr)
+	if err != nil {
+		return nil, err // it was looked at before
+	}
+	if u.User != nil {
+		return nil, usagef("the address holds a name and a password, and --aws-iam signs with AWS credentials; leave one of them out")
+	}
+	region := cmp.Or(a.opts.Getenv("DORMOUSE_AWS_REGION"), awscli.RegionOf(u.Hostname()))
+	signer, err := awscli.NewSigner(context.Background(), region, a.opts.Now)
+	if err != nil {
+		return nil, err
+	}
+	return signer.Sign(u.Host, http.DefaultTransport), nil
 }
 
 // oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query, which may be as secret.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/awscli"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/visible"
 )
@@ -65,6 +66,7 @@ func (a *app) failure(err error) *failure {
 	var known *failure
 	var problem *client.Error
 	var key *client.KeyError
+	var aws *awscli.Problem
 	var transport *url.Error // not net.Error, which the errors of files are, too
 	switch {
 	case errors.As(err, &known):
@@ -75,6 +77,8 @@ func (a *app) failure(err error) *failure {
 		return &failure{ExitFailed, "interrupted", "interrupted"}
 	case errors.As(err, &problem):
 		return refused(problem)
+	case errors.As(err, &aws):
+		return awsFailure(aws)
 	case errors.As(err, &key):
 		return &failure{ExitUsage, "usage", "--key " + key.Why + "; a key is letters, digits and signs of ASCII, such as ticket-4711; nothing was sent"}
 	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
@@ -82,6 +86,17 @@ func (a *app) failure(err error) *failure {
 			fmt.Sprintf("no server answers at %s; start one with: dormouse dev", shownAddress(a.address()))}
 	}
 	return &failure{ExitFailed, "failed", err.Error()}
+}
+
+// awsFailure sorts what is wrong with AWS by who can mend it: whoever typed the command, or nobody at once.
+func awsFailure(p *awscli.Problem) *failure {
+	switch p.Kind {
+	case "no_credentials", "no_region", "no_table":
+		return &failure{ExitUsage, p.Kind, p.What}
+	case "unreachable":
+		return &failure{ExitUnreachable, p.Kind, p.What}
+	}
+	return &failure{ExitFailed, p.Kind, p.What}
 }
 
 func (f *failure) print(w io.Writer, asJSON bool) {

@@ -29,7 +29,7 @@ func TestMistakesAreToldInWordsThatHelp(t *testing.T) {
 	}{
 		"a verb that is misspelt":       {nil, []string{"wacth", "run_1"}, cli.ExitUsage, `unknown command "wacth" for "dormouse"; did you mean: watch; see: dormouse help`},
 		"a verb below one":              {nil, []string{"runs", "cancl", runID}, cli.ExitUsage, "did you mean: dormouse runs cancel"},
-		"no verb of a group":            {nil, []string{"agents", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, diff, schema, test`},
+		"no verb of a group":            {nil, []string{"agents", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, deploy, diff, list, schema, test`},
 		"a verb of a group, misspelt":   {nil, []string{"agents", "chek", "x"}, cli.ExitUsage, "did you mean: dormouse agents check"},
 		"no verb of tokens":             {nil, []string{"tokens", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse tokens"; it has: add, list, remove`},
 		"a verb of tokens, misspelt":    {nil, []string{"tokens", "lst"}, cli.ExitUsage, "did you mean: dormouse tokens list"},

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,10 +14,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/replay"
 )
 
+// replayArgs are what the flags of replay say beside what is replayed and how rough.
+type replayArgs struct {
+	generate int
+	executor string
+	agentsTo string
+	target   string
+	atOnce   int
+	rate     float64 // of faults on the way to the target
+}
+
 func (a *app) replayCommand() *cobra.Command {
 	var o replay.Options
-	var generate int
-	var executor string
+	var to replayArgs
 	cmd := &cobra.Command{
 		Use:   "replay FILE.jsonl",
 		Short: "Run recorded conversations again and compare, with crashes if asked for",
@@ -28,40 +40,40 @@ Gated calls are approved as they are shown. With --deadlines, --denials and --ed
 deadline, or the answer is no, or other arguments are approved. The recording goes on as it was recorded; the results of such calls are held
 to what was decided, and the report says in how many conversations there were any.
 
+With --target the conversations are played against a server that runs, here or elsewhere. It must have an agent for each: --agents-to writes them,
+dormouse dev --agents DIR or dormouse agents deploy serves them. Both commands need the same file, --gate and --limit. A conversation that no agent file can
+say is not played; the report counts and names it. Where a user says the same twice, or a call is repeated and has another result, a
+mark tells the second from the first, and the report counts the marks. Crashes are made by whoever runs the server; --target-faults only
+sends requests twice, or throws answers away and sends them again. There is no --deadlines: those of an agent file run on a real clock, and are the same
+for all calls of a tool.
+
 The file holds one conversation a line: {"id":"...","messages":[...]}, messages in the OpenAI chat format.`,
 		Example: `  dormouse replay conversations.jsonl
   dormouse replay conversations.jsonl --gate book_flight,send_voucher --faults 0.05 --seed 7
   dormouse replay conversations.jsonl --gate book_flight --edits 0.2 --denials 0.2 --deadlines 0.2 --modes --executor parallel
+  dormouse replay conversations.jsonl --gate book_flight --agents-to played
+  dormouse replay conversations.jsonl --gate book_flight --target http://127.0.0.1:8420 --target-faults 0.1
   dormouse replay --generate 20 --seed 3 > made.jsonl`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case !(o.Faults >= 0 && o.Faults < 1): // not a number, too
-				return usagef("--faults is a rate from 0 to below 1, not %v", o.Faults)
-			case !probability(o.Edits), !probability(o.Denials), !probability(o.Deadlines):
-				return usagef("--edits, --denials and --deadlines are probabilities, from 0 to 1")
-			case o.Edits+o.Denials+o.Deadlines > 1+rounding:
-				return usagef("--edits, --denials and --deadlines are together at most 1: one thing becomes of a call")
-			case len(o.Gate) == 0 && (o.Edits+o.Denials+o.Deadlines > 0 || o.Modes):
-				return usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
-			case executor != "sequential" && executor != "parallel":
-				return usagef("--executor is sequential or parallel, not %q", executor)
-			case o.Limit < 0:
-				return usagef("--limit is a number from 0, not %d", o.Limit)
-			case generate > 0 && len(args) == 0:
-				return recording.Write(a.stdout, recording.Generate(o.Seed, generate, recording.GenerateOptions{}))
-			case generate != 0 || len(args) == 0:
-				return usagef("either name a file to replay, or say --generate N with N from 1 to make one")
-			}
-			if err := atLeastOne("--workers", o.Workers); err != nil {
+			if err := checkReplay(cmd, args, o, to); err != nil {
 				return err
 			}
-			o.Parallel = executor == "parallel"
+			if to.generate > 0 {
+				return recording.Write(a.stdout, recording.Generate(o.Seed, to.generate, recording.GenerateOptions{}))
+			}
+			o.Parallel = to.executor == "parallel"
 			var err error
 			if o.Conversations, err = readRecording(args[0]); err != nil {
 				return usagef("%v", err)
 			}
 			a.warnOfGates(o)
+			switch {
+			case to.agentsTo != "":
+				return a.writeReplayAgents(to.agentsTo, o)
+			case to.target != "":
+				return a.replayAgainst(cmd.Context(), to, o)
+			}
 			return a.replay(cmd.Context(), o)
 		},
 	}
@@ -72,16 +84,87 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 	flags.Float64Var(&o.Denials, "denials", 0, "how likely it is denied")
 	flags.Float64Var(&o.Deadlines, "deadlines", 0, "how likely nobody answers before its deadline; half of these are answered after it")
 	flags.BoolVar(&o.Modes, "modes", false, "vary how the decision on a gated call is used: to run it, as its result, or handed to its body")
-	flags.StringVar(&executor, "executor", "sequential", "how the calls of a round run: sequential or parallel")
+	flags.StringVar(&to.executor, "executor", "sequential", "how the calls of a round run: sequential or parallel")
 	flags.Uint64Var(&o.Seed, "seed", 1, "of the faults, the decisions, or of what --generate makes up")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
-	flags.IntVar(&generate, "generate", 0, "print so many made-up conversations instead")
+	flags.IntVar(&to.generate, "generate", 0, "print so many made-up conversations instead")
 	flags.IntVar(&o.Limit, "limit", 0, "only the first so many conversations; 0 for all")
+	flags.StringVar(&to.agentsTo, "agents-to", "", "write an agent file for each conversation into this directory instead, for --target")
+	flags.StringVar(&to.target, "target", "", "address of a running server to play against, which has the agents of --agents-to")
+	flags.Float64Var(&to.rate, "target-faults", 0,
+		"with --target: how often a request is sent twice, or its answer thrown away and the request sent again, from 0 to below 1")
+	flags.IntVar(&to.atOnce, "at-once", 8, "with --target: how many conversations are played at the same time")
 	return cmd
+}
+
+// checkReplay refuses arguments that say nothing, or contradict one another.
+func checkReplay(cmd *cobra.Command, args []string, o replay.Options, to replayArgs) error {
+	switch {
+	case !rate(o.Faults): // not a number, too
+		return usagef("--faults is a rate from 0 to below 1, not %v", o.Faults)
+	case !rate(to.rate):
+		return usagef("--target-faults is a rate from 0 to below 1, not %v", to.rate)
+	case !probability(o.Edits), !probability(o.Denials), !probability(o.Deadlines):
+		return usagef("--edits, --denials and --deadlines are probabilities, from 0 to 1")
+	case o.Edits+o.Denials+o.Deadlines > 1+rounding:
+		return usagef("--edits, --denials and --deadlines are together at most 1: one thing becomes of a call")
+	case len(o.Gate) == 0 && (o.Edits+o.Denials+o.Deadlines > 0 || o.Modes):
+		return usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
+	case to.executor != "sequential" && to.executor != "parallel":
+		return usagef("--executor is sequential or parallel, not %q", to.executor)
+	case o.Limit < 0:
+		return usagef("--limit is a number from 0, not %d", o.Limit)
+	case to.generate < 0, (to.generate == 0) == (len(args) == 0):
+		return usagef("either name a file to replay, or say --generate N with N from 1 to make one")
+	}
+	if err := cmp.Or(atLeastOne("--workers", o.Workers), atLeastOne("--at-once", to.atOnce)); err != nil {
+		return err
+	}
+	return checkTarget(cmd, to)
+}
+
+// playsNothing is why a flag of a replay does not go with --agents-to.
+const playsNothing = "goes with a replay, and --agents-to plays nothing"
+
+// misplaced are the flags that say nothing in a manner of replay, and why.
+var misplaced = map[string]map[string]string{
+	"": {"target-faults": "is for --target; in this process it is --faults", "at-once": "is for --target; in this process it is --workers"},
+	"target": {
+		"faults":    "is about a store in this process; kill the server yourself, and use --target-faults for the way to it",
+		"deadlines": "cannot be played against a server: a deadline in an agent file is for all calls of a tool, and runs on a real clock; leave --target out",
+		"modes":     "cannot be played against a server: how a decision is used is said in an agent file for all calls of a tool; leave --target out",
+		"workers":   "is the server's to say",
+		"executor":  "stands in the agents; give it with --agents-to",
+		"generate":  "makes a file and plays nothing",
+	},
+	"agents-to": {
+		"target": "comes after it: write the agents, serve them, then replay against the server", "generate": "makes a file and writes no agents",
+		"faults": playsNothing, "deadlines": playsNothing, "modes": playsNothing, "workers": playsNothing, "edits": playsNothing,
+		"denials": playsNothing, "target-faults": playsNothing, "at-once": playsNothing,
+	},
+}
+
+func checkTarget(cmd *cobra.Command, to replayArgs) error {
+	manner := ""
+	switch {
+	case to.agentsTo != "":
+		manner = "agents-to"
+	case to.target != "":
+		manner = "target"
+	}
+	for _, name := range slices.Sorted(maps.Keys(misplaced[manner])) {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s %s", name, misplaced[manner][name])
+		}
+	}
+	return nil
 }
 
 // rounding is what a sum of probabilities that make 1 may be above it.
 const rounding = 1e-9
+
+// rate is false for what is not a number, too.
+func rate(p float64) bool { return p >= 0 && p < 1 }
 
 func probability(p float64) bool { return p >= 0 && p <= 1 }
 

@@ -49,6 +49,16 @@ func TestReplayRefuses(t *testing.T) {
 		{"more than certain together", []string{recorded(t, talk), "--gate", "pay", "--edits", "0.5", "--denials", "0.4", "--deadlines", "0.2"}, "together at most 1"},
 		{"an executor that is none", []string{recorded(t, talk), "--executor", "fast"}, "--executor is sequential or parallel"},
 		{"no workers", []string{recorded(t, talk), "--workers", "0"}, "--workers is a number from 1"},
+		{"a rate on the way that is none", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--target-faults", "1"}, "--target-faults is a rate"},
+		{"faults of a server elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--faults", "0.1"}, "--target-faults for the way to it"},
+		{"deadlines on a real clock", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--deadlines", "0.1"}, "runs on a real clock"},
+		{"modes elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--modes"}, "--modes cannot be played against a server"},
+		{"an executor elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--executor", "parallel"}, "give it with --agents-to"},
+		{"agents and a target", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--agents-to", "x"}, "write the agents, serve them"},
+		{"agents and faults", []string{recorded(t, talk), "--agents-to", "x", "--faults", "0.1"}, "--agents-to plays nothing"},
+		{"faults on the way to nowhere", []string{recorded(t, talk), "--target-faults", "0.1"}, "--target-faults is for --target"},
+		{"nobody at once", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--at-once", "0"}, "--at-once is a number from 1"},
+		{"an address that is none", []string{recorded(t, talk), "--target", "localhost"}, "is not the address of a server"},
 		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
 	}
 	for _, tt := range tests {

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dormouse-dev/dormouse/internal/torture"
 )
 
 func (a *app) tortureCommand() *cobra.Command {
 	var o torture.Options
+	var agentsTo, service string
 	cmd := &cobra.Command{
 		Use:   "torture",
 		Short: "Kill a server again and again, and see whether it keeps its word",
@@ -28,12 +30,21 @@ none of it twice, and that no tool ran without leave, with other arguments, or m
 With --url the server is one that runs already, and whoever wants it killed kills it; say with --agent what to run. Callers approve and
 refuse whatever waits, so do not point it at a server whose tools do something that matters.
 
+With --own that server has the agents that --agents-to wrote. With --service their tools are requests to an HTTP service of yours, GET /orders/{order}
+and POST /pay, which appends one line {"key":..., "order":..., "amount":...} to the file of --ledger for each request to pay, the key being its
+Idempotency-Key, and looks for no repeats; what the tools did is checked then, as it is for a server of this command's own.
+
 Exits with 4 if a promise was broken; the directory is kept then.`,
 		Example: `  dormouse torture --kills 300
   dormouse torture --kills 20 --callers 4 --seed 7 --dir kept
-  dormouse torture --url http://127.0.0.1:8420 --agent refund-desk --input "Refund order A-17" --for 1m`,
+  dormouse torture --url http://127.0.0.1:8420 --agent refund-desk --input "Refund order A-17" --for 1m
+  dormouse torture --agents-to tortured --service http://127.0.0.1:9000
+  dormouse torture --url http://127.0.0.1:8420 --own --ledger payments.jsonl --for 1m`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if agentsTo != "" || service != "" {
+				return a.writeTortureAgents(cmd, agentsTo, service)
+			}
 			return a.torture(cmd, o)
 		},
 	}
@@ -47,10 +58,36 @@ Exits with 4 if a promise was broken; the directory is kept then.`,
 		"of what is done and when; what the operating system makes of it is not repeatable (default: another one each time)")
 	flags.DurationVar(&o.Patience, "patience", time.Minute, "how long runs may take to come to their end once the faults have stopped")
 	flags.StringSliceVar(&o.Agents, "agent", nil, "with --url: agents to run, with commas between them")
+	flags.BoolVar(&o.Own, "own", false, "with --url: the server has the agents of --agents-to; run those")
+	flags.StringVar(&agentsTo, "agents-to", "", "write the agents of --own into this directory, and torture nothing")
+	flags.StringVar(&service, "service", "", "with --agents-to: address of the HTTP service that their tools ask (default: answers that stand in the files)")
 	flags.StringVar(&o.Input, "input", "torture", "with --url: what is said to them; a mark is put behind it")
 	flags.DurationVar(&o.For, "for", 30*time.Second, "with --url: how long new runs are started")
 	flags.StringVar(&o.Ledger, "ledger", "", "with --url: file that says what became of calls whose process was lost, one JSON object with a key a line")
 	return cmd
+}
+
+// writeTortureAgents writes the agents for a server that is somebody else's.
+func (a *app) writeTortureAgents(cmd *cobra.Command, dir, service string) error {
+	if dir == "" {
+		return usagef("--service goes with --agents-to DIR, which writes the agents that ask it")
+	}
+	var others string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "agents-to" && f.Name != "service" && f.Name != "json" {
+			others = f.Name
+		}
+	})
+	if others != "" {
+		return usagef("--agents-to writes agents and tortures nothing; leave --%s out", others)
+	}
+	if err := torture.WriteAgents(dir, service); err != nil {
+		return usagef("--agents-to %s: %v", dir, err)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"dir": dir, "agents": torture.OwnAgents()})
+	}
+	return a.printf("%s written to %s; serve them, and torture the server with --own\n", counted(len(torture.OwnAgents()), "agent"), clean(dir))
 }
 
 // torture runs one and shows what came out.
@@ -66,6 +103,9 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options) error {
 		var err error
 		if o.Client, err = a.connect(); err != nil {
 			return err
+		}
+		if o.Own {
+			o.Agents = torture.OwnAgents()
 		}
 		if err := knownAgents(cmd.Context(), o.Client, o.Agents); err != nil {
 			return err
@@ -94,7 +134,7 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options) error {
 
 func (a *app) checkTorture(cmd *cobra.Command, o torture.Options) error {
 	own := []string{"kills", "every", "dir"}
-	foreign := []string{"agent", "input", "for", "ledger"}
+	foreign := []string{"agent", "input", "for", "ledger", "own"}
 	others, which := foreign, "goes with --url"
 	if a.url != "" {
 		others, which = own, "is about a server that this command starts; leave it out with --url"
@@ -105,8 +145,10 @@ func (a *app) checkTorture(cmd *cobra.Command, o torture.Options) error {
 		}
 	}
 	switch {
-	case a.url != "" && len(o.Agents) == 0:
-		return usagef("say with --agent what to run")
+	case a.url != "" && !o.Own && len(o.Agents) == 0:
+		return usagef("say with --agent what to run, or with --own that the server has the agents of --agents-to")
+	case o.Own && (len(o.Agents) > 0 || cmd.Flags().Changed("input")):
+		return usagef("--own says what is run; leave --agent and --input out")
 	case o.Every <= 0 || o.Patience <= 0 || o.For <= 0:
 		return usagef("--every, --patience and --for are times above 0")
 	}

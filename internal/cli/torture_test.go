@@ -87,6 +87,29 @@ func TestABrokenPromiseHasAnExitCodeOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestTortureWritesAgentsForAServerOfSomebodyElse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "agents")
+	exit, stdout, stderr := said(t, "torture", "--agents-to", dir, "--service", "http://127.0.0.1:9000")
+	if exit != cli.ExitOK || !strings.Contains(stdout, "4 agents written") {
+		t.Fatalf("exit %d\n%s%s", exit, stdout, stderr)
+	}
+	if exit, stdout, stderr = said(t, "agents", "check", dir); exit != cli.ExitOK || !strings.Contains(stdout, "--allow-private-hosts 127.0.0.1:9000") {
+		t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
+	}
+	for want, args := range map[string][]string{
+		"--service goes with --agents-to":     {"--service", "http://127.0.0.1:9000"},
+		"leave --kills out":                   {"--agents-to", dir, "--kills", "3"},
+		"is not the address of a service":     {"--agents-to", dir, "--service", "nowhere"},
+		"--own goes with --url":               {"--own"},
+		"leave --agent and --input out":       {"--url", "http://127.0.0.1:1", "--own", "--agent", "a"},
+		"the server has the agents of --agen": {"--url", "http://127.0.0.1:1"},
+	} {
+		if exit, _, stderr := said(t, append([]string{"torture"}, args...)...); exit != cli.ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d, %q, want %q", args, exit, stderr, want)
+		}
+	}
+}
+
 func TestAServerOfSomebodyElseIsHeldToItsWord(t *testing.T) {
 	s, _ := serving(t, map[string]string{"asks": asks})
 	exit, stdout, stderr := said(t, "torture", "--url", s.url, "--agent", "asks", "--for", "300ms", "--callers", "4", "--json")

@@ -66,9 +66,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			return Report{}, err
 		}
 	}
-	if o.Limit > 0 && o.Limit < len(o.Conversations) {
-		o.Conversations = o.Conversations[:o.Limit]
-	}
+	o.Conversations = o.limited()
 	dir, err := os.MkdirTemp("", "dormouse-replay-")
 	if err != nil {
 		return Report{}, err
@@ -82,6 +80,14 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	report, err := s.play(ctx)
 	report.Seconds = time.Since(began).Seconds()
 	return report, err
+}
+
+// limited are the conversations that count.
+func (o Options) limited() []recording.Conversation {
+	if o.Limit > 0 && o.Limit < len(o.Conversations) {
+		return o.Conversations[:o.Limit]
+	}
+	return o.Conversations
 }
 
 func readFile(file string) ([]recording.Conversation, error) {

@@ -44,6 +44,13 @@ type Report struct {
 	Deviations     int      `json:"deviations"`
 	FirstDeviating []string `json:"first_deviations,omitempty"`
 
+	// Of a replay against a target: the conversations that no agent file can say, which were not played and are in no other number; how often
+	// something had to be marked to be told from something else; what was done to requests; and calls whose process was lost.
+	Unplayed     []Unplayed     `json:"not_played,omitempty"`
+	Marks        int            `json:"marks,omitempty"`
+	TargetFaults map[string]int `json:"target_faults,omitempty"`
+	Unknown      int            `json:"unknown_outcomes,omitempty"`
+
 	done int
 }
 
@@ -69,8 +76,12 @@ func (r Report) OK() bool { return r.Mismatches == 0 && len(r.Twice) == 0 && r.D
 
 // Verdict is the report in one line.
 func (r Report) Verdict() string {
-	return fmt.Sprintf("%d conversations, %d mismatches, %d at-most-once calls run twice, %d deviations from what was decided",
+	verdict := fmt.Sprintf("%d conversations, %d mismatches, %d at-most-once calls run twice, %d deviations from what was decided",
 		r.Conversations, r.Mismatches, len(r.Twice), r.Deviations)
+	if len(r.Unplayed) > 0 {
+		verdict += fmt.Sprintf(", %d more not played", len(r.Unplayed))
+	}
+	return verdict
 }
 
 // Print writes the report for people.
@@ -88,6 +99,7 @@ func (r Report) Print(to io.Writer) error {
 	} {
 		fmt.Fprintf(w, "%s\t%v\n", row.name, row.value)
 	}
+	r.printTarget(w)
 	total := 0
 	for _, n := range r.Faults {
 		total += n
@@ -108,5 +120,21 @@ func (r Report) Print(to io.Writer) error {
 			fmt.Fprintln(w, line)
 		}
 	}
+	for _, u := range r.Unplayed {
+		fmt.Fprintf(w, "not played: %s\n", u)
+	}
 	return w.Flush()
+}
+
+// printTarget writes what only a replay against a target has.
+func (r Report) printTarget(w io.Writer) {
+	if r.TargetFaults == nil {
+		return
+	}
+	fmt.Fprintf(w, "conversations not played\t%d\n", len(r.Unplayed))
+	fmt.Fprintf(w, "marks to tell repeats apart\t%d\n", r.Marks)
+	fmt.Fprintf(w, "calls whose process was lost\t%d\n", r.Unknown)
+	for _, kind := range slices.Sorted(maps.Keys(r.TargetFaults)) {
+		fmt.Fprintf(w, "requests: %s\t%d\n", kind, r.TargetFaults[kind])
+	}
 }

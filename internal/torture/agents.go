@@ -2,12 +2,17 @@ package torture
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// The agents of a server that this package starts itself. Their pay tool writes a line into a ledger beside the data and cannot take it
-// back, so that a call which ran twice, ran without leave or ran with other arguments is there for all to see.
+// The agents of a server that this package starts itself, or that has the files of [WriteAgents]; their tools are put behind them. The pay
+// tool writes a line into a ledger and cannot take it back, so that a call which ran twice, ran without leave or ran with other arguments is there for all to see.
 var ownAgents = map[string]string{
 	// Everything is allowed.
 	"torture-auto": `
@@ -21,7 +26,7 @@ model:
         - {tool: pay, arguments: {order: "${b}", amount: "${y}"}}
     - say: Done.
 permissions: {allow: [look, pay]}
-` + ownTools,
+`,
 	// A person is asked, for two calls of one turn and for one of the next.
 	"torture-asks": `
 model:
@@ -37,7 +42,7 @@ model:
         - {tool: pay, arguments: {order: "${a}", amount: "${y}"}}
     - say: Done.
 permissions: {allow: [look], ask: [pay]}
-` + ownTools,
+`,
 	// The calls of a turn run side by side.
 	"torture-pair": `
 executor: parallel
@@ -50,7 +55,7 @@ model:
         - {tool: pay, arguments: {order: "${b}", amount: "${y}"}}
     - say: Done.
 permissions: {allow: [look], ask: [pay]}
-` + ownTools,
+`,
 	// The caller runs one of the tools.
 	"torture-shop": `
 model:
@@ -62,14 +67,46 @@ model:
         - {tool: pay, arguments: {order: "${b}", amount: "${y}"}}
     - say: Done.
 permissions: {allow: [look, pay, ask_caller]}
-` + ownTools,
+`,
 }
 
-const ownTools = `
+// goTools are Go functions of this program: what a server that this package starts itself has.
+const goTools = `
 tools:
   - {name: look, go: refund_desk.lookup_order}
   - {name: pay, go: refund_desk.issue_refund}
-  - name: ask_caller
+` + clientTool
+
+// httpTools are requests to a service that keeps the ledger; it is put in for %[1]s, and whether its address is a private one for %[2]v.
+const httpTools = `
+tools:
+  - name: look
+    http: {method: GET, url: "%[1]s/orders/{order}", allow_private: %[2]v}
+    parameters: {type: object, properties: {order: {type: string}}, required: [order], additionalProperties: false}
+  - name: pay
+    http: {method: POST, url: "%[1]s/pay", allow_private: %[2]v, retries: 0}
+    delivery: at_most_once
+` + payArguments + clientTool
+
+// recordedTools leave no mark anywhere.
+const recordedTools = `
+tools:
+  - name: look
+    recorded: [{result: {order: found}}]
+    parameters: {type: object, properties: {order: {type: string}}, required: [order], additionalProperties: false}
+  - name: pay
+    recorded: [{result: {refunded: true}}]
+    delivery: at_most_once
+` + payArguments + clientTool
+
+const payArguments = `    parameters:
+      type: object
+      properties: {order: {type: string}, amount: {type: integer, minimum: 1}}
+      required: [order, amount]
+      additionalProperties: false
+`
+
+const clientTool = `  - name: ask_caller
     client: true
     parameters: {type: object, properties: {question: {type: string}}, required: [question]}
 `
@@ -87,11 +124,33 @@ var ownOrders = []string{"A-17", "B-02", "C-30"}
 
 const mostPaid = 39
 
-// writeAgents puts the agents into dir.
-func writeAgents(dir string) error {
+// OwnAgents are the names of the agents that [WriteAgents] writes.
+func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
+
+// WriteAgents puts this package's own agents into dir, for a server that has none of its Go functions: [Options.Own] tortures it then. With a
+// service, the address of an HTTP service without a slash at its end, their tools are requests to it:
+//
+//	GET  SERVICE/orders/{order}   looks an order up
+//	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header Idempotency-Key: RUN/CALL/ATTEMPT
+//
+// The service answers with JSON, and a ledger ([Options.Ledger]) is right if it appends {"key":...,"order":...,"amount":...} for each request to
+// pay before it answers, and looks for no repeats. Without a service the answers of the tools stand in the files, and there is no ledger.
+func WriteAgents(dir, service string) error {
+	if service == "" {
+		return writeAgents(dir, recordedTools)
+	}
+	u, err := url.Parse(service)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery+u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("%q is not the address of a service; it looks like http://127.0.0.1:9000", service)
+	}
+	return writeAgents(dir, fmt.Sprintf(httpTools, strings.TrimSuffix(u.String(), "/"), u.Scheme == "http"))
+}
+
+// writeAgents puts the agents with these tools into dir.
+func writeAgents(dir, tools string) error {
 	err := os.MkdirAll(dir, 0o700)
 	for name, text := range ownAgents {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte("name: "+name+text), 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte("name: "+name+text+tools), 0o600))
 	}
 	return err
 }

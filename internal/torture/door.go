@@ -63,7 +63,7 @@ func ask[T any](ctx context.Context, d *door, send func(*client.Client) (T, erro
 		}
 		v, err = send(api)
 		var refused *client.Error
-		if err == nil || errors.As(err, &refused) && answered(refused) {
+		if err == nil || errors.As(err, &refused) && !refused.Unanswered() {
 			return v, err
 		}
 		select {
@@ -74,15 +74,12 @@ func ask[T any](ctx context.Context, d *door, send func(*client.Client) (T, erro
 	}
 }
 
-// answered says whether a refusal is the server's word. A 5xx tells that it failed, or, from a proxy, that it was not reached.
-func answered(refused *client.Error) bool { return !refused.Temporary() && refused.Status < 500 }
-
 // refusal is the code that a request was refused with, "" if it was done; every other error means that there is no answer.
 func refusal(err error) (code string, refused *client.Error, failed error) {
 	switch {
 	case err == nil:
 		return "", nil, nil
-	case errors.As(err, &refused) && answered(refused):
+	case errors.As(err, &refused) && !refused.Unanswered():
 		if refused.Code == "" {
 			return "refused", refused, nil
 		}

@@ -78,7 +78,7 @@ func (w *world) look(ctx context.Context, readers int, patience time.Duration) (
 	}
 	if w.own {
 		found.Gated = ownGated
-		if found.Listed, err = w.list(ctx); err != nil {
+		if found.Listed, err = w.list(ctx, found.Threads); err != nil {
 			return found, fmt.Errorf("listing the runs: %w", err)
 		}
 	}
@@ -174,14 +174,16 @@ func (w *world) readRun(ctx context.Context, id string) (r RunLog, there bool, e
 	}
 }
 
-// list counts every run that the server names.
-func (w *world) list(ctx context.Context) (map[string]int, error) {
+// list counts every run that the server names. Of a server that others use, too, those of threads that nobody here began are theirs.
+func (w *world) list(ctx context.Context, ours map[string]Thread) (map[string]int, error) {
 	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
 		return api.Runs(ctx, client.List{Limit: pageSize, Cursor: cursor})
 	})
 	listed := map[string]int{}
 	for _, run := range runs {
-		listed[run.ID]++
+		if _, known := ours[run.ThreadID]; known || !w.shared {
+			listed[run.ID]++
+		}
 	}
 	return listed, err
 }

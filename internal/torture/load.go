@@ -23,6 +23,7 @@ type world struct {
 	agents  []string
 	input   string // what is said to foreign agents
 	own     bool   // the agents are this package's own
+	shared  bool   // others may use the server, too
 	ledger  string // file of effects; "" for none
 }
 

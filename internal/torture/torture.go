@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
@@ -24,8 +22,10 @@ type Options struct {
 	Dir     string // where data and agents are put; must be there
 
 	// Client reaches a server that somebody else runs, and kills. Callers start runs of Agents with Input, and a mark behind it, for
-	// For. Ledger is a file to which its tools append what they did, if there is one.
+	// For. Ledger is a file to which its tools append what they did, if there is one. With Own the server has the agents of [WriteAgents]:
+	// those are run, Agents and Input are not looked at, and what their tools did is checked, too.
 	Client *client.Client
+	Own    bool
 	Agents []string
 	Input  string
 	Ledger string
@@ -115,15 +115,18 @@ func prepare(ctx context.Context, o Options) (*torment, error) {
 		agents: o.Agents, input: o.Input, ledger: o.Ledger}
 	t := &torment{world: w, o: o}
 	if o.Client != nil {
+		if w.own, w.shared = o.Own, true; o.Own {
+			w.agents = OwnAgents()
+		}
 		w.door.open(o.Client)
 		_, err := o.Client.Health(ctx)
 		return t, err
 	}
 	data, agents := filepath.Join(o.Dir, "data"), filepath.Join(o.Dir, "agents")
-	if err := writeAgents(agents); err != nil {
+	if err := writeAgents(agents, goTools); err != nil {
 		return nil, fmt.Errorf("writing the agents: %w", err)
 	}
-	w.own, w.agents, w.ledger = true, slices.Sorted(maps.Keys(ownAgents)), filepath.Join(data, ownLedger)
+	w.own, w.agents, w.ledger = true, OwnAgents(), filepath.Join(data, ownLedger)
 	t.lives = &lives{command: func() *exec.Cmd { return o.Command(data, agents) }, door: w.door, every: o.Every,
 		random: rand.New(rand.NewPCG(o.Seed, 0))}
 	return t, t.lives.live()

@@ -1,0 +1,230 @@
+package awscli
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	keyID  = "AKIDEXAMPLE"
+	secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+)
+
+// verifier checks signatures by the words of the specification, with nothing of the SDK.
+type verifier struct{ region, secret string }
+
+func (v verifier) check(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	rest, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
+	if !ok {
+		return fmt.Errorf("authorization %q", r.Header.Get("Authorization"))
+	}
+	parts := map[string]string{}
+	for part := range strings.SplitSeq(rest, ", ") {
+		name, value, _ := strings.Cut(part, "=")
+		parts[name] = value
+	}
+	day := r.Header.Get("X-Amz-Date")[:8]
+	scope := day + "/" + v.region + "/execute-api/aws4_request"
+	if parts["Credential"] != keyID+"/"+scope {
+		return fmt.Errorf("credential %q, want scope %s", parts["Credential"], scope)
+	}
+	names := strings.Split(parts["SignedHeaders"], ";")
+	for _, must := range []string{"host", "x-amz-date"} {
+		if !slices.Contains(names, must) {
+			return fmt.Errorf("%s is not signed: %v", must, names)
+		}
+	}
+	toSign := "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + scope + "\n" + sum(canonicalRequest(r, names, body))
+	key := []byte("AWS4" + v.secret)
+	for _, step := range []string{day, v.region, "execute-api", "aws4_request", toSign} {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(step))
+		key = h.Sum(nil)
+	}
+	if want := hex.EncodeToString(key); want != parts["Signature"] {
+		return fmt.Errorf("signature %s, want %s", parts["Signature"], want)
+	}
+	return nil
+}
+
+func canonicalRequest(r *http.Request, names []string, body []byte) string {
+	var headers strings.Builder
+	for _, name := range names {
+		value := r.Header.Get(name)
+		switch name {
+		case "host":
+			value = r.Host
+		case "content-length":
+			value = fmt.Sprint(r.ContentLength)
+		}
+		headers.WriteString(name + ":" + strings.TrimSpace(value) + "\n")
+	}
+	path := strings.ReplaceAll(url.PathEscape(r.URL.EscapedPath()), "%2F", "/") // escaped once more, as all services but S3 want it
+	return strings.Join([]string{r.Method, path, strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20"), headers.String(), strings.Join(names, ";"), sum(string(body))}, "\n")
+}
+
+func sum(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:])
+}
+
+// bare is an environment with these credentials and none else.
+func bare(t *testing.T, env map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range os.Environ() {
+		if name, _, _ = strings.Cut(name, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", filepath.Join(dir, "config"))
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "credentials"))
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+}
+
+func TestRequestsAreSigned(t *testing.T) {
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "session"})
+	var wrong []error
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		wrong = append(wrong, verifier{"eu-central-1", secret}.check(r))
+		if r.Header.Get("X-Amz-Security-Token") != "session" {
+			wrong = append(wrong, errors.New("the session's token is not sent"))
+		}
+	}))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s, err := NewSigner(t.Context(), "eu-central-1", func() time.Time { return at })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := http.Client{Transport: s.Sign(host, http.DefaultTransport)}
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/v1/runs", ""},
+		{"GET", "/v1/runs?status=waiting&agent=a%20b&cursor=x%2By%3D", ""},
+		{"POST", "/v1/runs/run_a%2Fb_0/decisions", `{"target":"sus_1"}`},
+		{"POST", "/prod/v1/runs", `{"agent":"ü"}`},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), r.method, server.URL+r.path, strings.NewReader(r.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := req.Header.Clone()
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if last := wrong[len(wrong)-1]; last != nil {
+			t.Errorf("%s %s: %v", r.method, r.path, last)
+		}
+		if len(req.Header) != len(before) {
+			t.Errorf("the request itself was changed: %v", req.Header)
+		}
+	}
+	if len(wrong) != 4 {
+		t.Errorf("%v", wrong)
+	}
+	if err := (verifier{"eu-central-1", "another"}).check(replayed(t, s, server.URL)); err == nil {
+		t.Error("the check takes any signature")
+	}
+}
+
+// replayed is a signed request as a server gets it.
+func replayed(t *testing.T, s *Signer, address string) (got *http.Request) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r
+		got.Host = r.URL.Host
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	})
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address+"/v1/runs", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sign(u.Host, keep).RoundTrip(req); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestAnotherHostIsSentNoSignature(t *testing.T) {
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret})
+	s, err := NewSigner(t.Context(), "eu-central-1", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent http.Header
+	net := s.Sign("api.example.com", roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent = r.Header
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	}))
+	for host, signed := range map[string]bool{"api.example.com": true, "api.example.com:8443": false, "stream.api.example.com": false} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/v1/runs", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := net.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if got := sent.Get("Authorization") != ""; got != signed {
+			t.Errorf("%s: signed %v, %v", host, got, sent)
+		}
+	}
+}
+
+func TestWithoutCredentialsOrARegionItIsSaidWhatToDo(t *testing.T) {
+	bare(t, nil)
+	_, err := NewSigner(t.Context(), "eu-central-1", time.Now)
+	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.Contains(p.What, "AWS_PROFILE") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("AWS_PROFILE", "nobody")
+	_, err = NewSigner(t.Context(), "eu-central-1", time.Now)
+	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.Contains(p.What, `"nobody"`) {
+		t.Errorf("%v", err)
+	}
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_PROFILE": ""})
+	_, err = NewSigner(t.Context(), "", time.Now)
+	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_region" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheRegionOfAnAddress(t *testing.T) {
+	for host, want := range map[string]string{"abc123.execute-api.eu-central-1.amazonaws.com": "eu-central-1", "abc.execute-api.cn-north-1.amazonaws.com.cn": "cn-north-1",
+		"api.example.com": "", "execute-api.eu-central-1.amazonaws.com.evil.example": ""} {
+		if got := RegionOf(host); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/awscli"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/program"
+)
+
+// deployFlags say where a stack keeps its agents, and what becomes of those that are there.
+type deployFlags struct {
+	table, tenant, region string
+	dry, keep             bool
+}
+
+func (f *deployFlags) where(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.table, "table", "", "name of the stack's DynamoDB table, its output TableName")
+	cmd.Flags().StringVar(&f.tenant, "tenant", access.Tenant, "whose agents they are")
+	cmd.Flags().StringVar(&f.region, "region", "", "AWS region of the table (default: $AWS_REGION or the profile's)")
+}
+
+func (a *app) agentsDeployCommand() *cobra.Command {
+	var f deployFlags
+	cmd := &cobra.Command{
+		Use:   "deploy DIR",
+		Short: "Make the agents of DIR what new runs on a stack start with",
+		Long: `Make the agents of DIR, and no others, what new runs of a tenant on an AWS stack start with. Runs that are there keep the version they
+started with, except that what the new version denies or blocks counts for them too.
+
+The files are read and refused as dormouse dev does it; what a stack cannot run is refused as well: a recording as model, the memory "notes" and
+effects that run a command, all of which are files of a server's own. Nothing is written if one agent cannot be. It shows what is new, changed, the
+same and taken away. Versions are never removed.
+
+Credentials, region and endpoint are found as other AWS tools find them: environment, profile, machine. They need dynamodb:GetItem, PutItem,
+UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
+		Example: `  dormouse agents deploy agents --table dormouse-prod --region eu-central-1 --dry-run
+  AWS_PROFILE=prod dormouse agents deploy agents --table dormouse-prod --tenant acme`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.deployAgents(cmd.Context(), args[0], f) },
+	}
+	f.where(cmd)
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave agents that are not in DIR deployed")
+	return cmd
+}
+
+// What becomes of an agent. The words are a contract with scripts.
+const (
+	agentNew     = "new"
+	agentChanged = "changed"
+	agentSame    = "same"
+	agentRemoved = "removed"
+)
+
+// deployment is what agents deploy prints with --json.
+type deployment struct {
+	Table  string          `json:"table"`
+	Tenant string          `json:"tenant"`
+	DryRun bool            `json:"dry_run"`
+	Agents []deployedAgent `json:"agents"`
+	Notes  []note          `json:"notes"`
+}
+
+type deployedAgent struct {
+	Name   string `json:"name"`
+	Change string `json:"change"`
+	From   string `json:"from,omitempty"` // the version before
+	To     string `json:"to,omitempty"`   // the version now
+}
+
+func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	agents, err := a.deployable(dir)
+	if err != nil {
+		return err
+	}
+	table, err := awscli.OpenTable(ctx, f.table, f.region)
+	if err != nil {
+		return err
+	}
+	done, err := deploy(ctx, table, agents, f)
+	if err != nil {
+		return stopped(ctx, table.Explain(err, "write agents"))
+	}
+	done.Notes = stackNotes(agents)
+	return a.printDeployment(done)
+}
+
+// stopped is the reason why ctx ended, if it did: what failed because of that is no news.
+func stopped(ctx context.Context, err error) error { return cmp.Or(ctx.Err(), err) }
+
+func (f deployFlags) check() error {
+	switch {
+	case f.table == "":
+		return usagef("name the stack's table with --table; the stack shows it as its output TableName")
+	case f.tenant == "":
+		return usagef("--tenant is the name of a tenant, as tokens or the stack's parameter have it; leave it out for %q", access.Tenant)
+	}
+	return nil
+}
+
+// deployable reads the agents of a directory; everything that keeps a stack from running them is one error.
+func (a *app) deployable(dir string) ([]agent.Surveyed, error) {
+	agents, problems, err := agent.Survey(dir)
+	if err != nil {
+		return nil, usagef("%v; name a directory of agents", err)
+	}
+	if len(agents)+len(problems) == 0 {
+		return nil, usagef("there is no agent in %s; dormouse new NAME writes one", dir)
+	}
+	lacking, err := a.lacking(agents, nil)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, lacking...)
+	for _, d := range agents {
+		problems = append(problems, offStack(d)...)
+	}
+	if len(problems) == 0 {
+		return agents, nil
+	}
+	slices.SortStableFunc(problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return nil, usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), counted(len(problems), "problem"))
+}
+
+// offStack is what the functions of a stack do not have though this program may: they have no files of their own.
+func offStack(d agent.Surveyed) (problems []agent.Problem) {
+	refuse := func(key, value, text string) {
+		problems = append(problems, agent.NewProblem(d.File, d.Line(key, value), text))
+	}
+	if d.Model.Provider == agent.ProviderRecorded {
+		refuse("provider", agent.ProviderRecorded, "a recording as model is a file beside a server, and a stack has none; use the provider scripted, "+
+			"or write the agents with dormouse replay FILE --agents-to DIR")
+	}
+	if d.Memory == "notes" {
+		refuse("memory", d.Memory, `the memory "notes" keeps files in the directory of a server, and a stack has none; remove memory, `+
+			"or build functions that register another one")
+	}
+	for _, e := range d.Effects {
+		if len(e.Command) > 0 {
+			refuse("name", e.Name, fmt.Sprintf("the effect %q runs a command in a workspace, and a stack has none; remove it, "+
+				"or build functions that register a Go effect", e.Name))
+		}
+	}
+	return problems
+}
+
+// stackNotes are what the functions of a stack must have; this environment does not tell what they have.
+func stackNotes(agents []agent.Surveyed) []note {
+	notes := []note{}
+	for _, n := range demandsOf(agents, func(string) (string, bool) { return "", false }) {
+		before, _, private := strings.Cut(n.Note, "; name it with --allow-private-hosts")
+		before, variable, secret := strings.Cut(before, " is not set; set the environment variable ")
+		switch {
+		case private:
+			n.Note = before + "; set DORMOUSE_PRIVATE_HOSTS for the functions of the stack"
+		case secret:
+			n.Note = before + " is read from the environment of the stack's functions; see to it that " + variable + " is there"
+		}
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// deploy writes what is not there yet: first all versions, then what new runs start with, so that one that fails leaves whole agents behind.
+func deploy(ctx context.Context, to program.Definitions, agents []agent.Surveyed, f deployFlags) (deployment, error) {
+	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
+	before, err := to.Deployed(ctx, f.tenant)
+	if err != nil {
+		return done, err
+	}
+	done.Agents = changesOf(before, agents, f.keep)
+	if f.dry {
+		return done, nil
+	}
+	bodies := map[string]agent.Surveyed{}
+	for _, d := range agents {
+		bodies[d.Name] = d
+	}
+	for _, change := range done.Agents {
+		if change.Change == agentNew || change.Change == agentChanged {
+			stored := engine.Definition{Tenant: f.tenant, Name: change.Name, Digest: change.To, Body: bodies[change.Name].Encode()}
+			if err := to.PutDefinition(ctx, stored); err != nil {
+				return done, err
+			}
+		}
+	}
+	return done, move(ctx, to, done)
+}
+
+// move makes the changes count.
+func move(ctx context.Context, to program.Definitions, done deployment) error {
+	for i, change := range done.Agents {
+		var err error
+		switch change.Change {
+		case agentNew, agentChanged:
+			err = to.Deploy(ctx, done.Tenant, change.Name, change.To)
+		case agentRemoved:
+			err = to.Undeploy(ctx, done.Tenant, change.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("%d of %d agents were looked after, %s was not; run the same command again: %w", i, len(done.Agents), change.Name, err)
+		}
+	}
+	return nil
+}
+
+// changesOf says what becomes of each agent, by name.
+func changesOf(before []engine.Definition, agents []agent.Surveyed, keep bool) []deployedAgent {
+	was := map[string]string{}
+	for _, d := range before {
+		was[d.Name] = d.Digest
+	}
+	changes := []deployedAgent{}
+	for _, d := range agents {
+		from, to, change := was[d.Name], d.Digest(), agentChanged
+		switch from {
+		case "":
+			change = agentNew
+		case to:
+			change = agentSame
+		}
+		delete(was, d.Name)
+		changes = append(changes, deployedAgent{d.Name, change, from, to})
+	}
+	for name, from := range was {
+		if keep {
+			changes = append(changes, deployedAgent{name, agentSame, from, from})
+		} else {
+			changes = append(changes, deployedAgent{Name: name, Change: agentRemoved, From: from})
+		}
+	}
+	slices.SortFunc(changes, func(x, y deployedAgent) int { return cmp.Compare(x.Name, y.Name) })
+	return changes
+}
+
+func (a *app) printDeployment(done deployment) error {
+	if a.json {
+		return a.printJSON(done)
+	}
+	rows := [][]string{{"AGENT", "CHANGE", "VERSION"}}
+	count := map[string]int{}
+	for _, d := range done.Agents {
+		count[d.Change]++
+		rows = append(rows, []string{d.Name, d.Change, cmp.Or(d.To, d.From)})
+	}
+	if err := a.list(rows); err != nil {
+		return err
+	}
+	verb := "deployed to"
+	if done.DryRun {
+		verb = "nothing was written; this would be deployed to"
+	}
+	err := a.printf("%s %s for %s: %d new, %d changed, %d the same, %d taken away\n", verb, clean(done.Table), clean(done.Tenant),
+		count[agentNew], count[agentChanged], count[agentSame], count[agentRemoved])
+	for _, n := range done.Notes {
+		err = errors.Join(err, a.print(clean(n.File+": note: "+n.Note)+"\n"))
+	}
+	return err
+}
