@@ -5,7 +5,7 @@ STATICCHECK = go tool -modfile=tools/go.mod staticcheck
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test sim planted torture bench lint fuzz ci
+.PHONY: help build demo test sim planted torture bench lint fuzz sam e2e ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -37,6 +37,12 @@ lint: ## gofmt, go vet, staticcheck
 
 fuzz: ## every fuzzer for TIME each (10s); a failing input is kept and its path printed
 	.ci/fuzz $(or $(TIME),10s)
+
+sam: ## sam validate, cfn-lint and sam build, for arm64 (needs Python; the tools are kept in ~/.cache)
+	.ci/sam
+
+e2e: ## the deployed shape on this machine: real template, built functions, servers that others wrote (needs Python, Java, Maven, Rust)
+	go run ./internal/e2e $(FLAGS)
 
 planted: ## puts deliberate faults into the code; the simulator must find each one
 	go run ./internal/sim/planted $(FLAGS)

@@ -41,12 +41,14 @@ type deployed struct {
 	time    time.Duration                        // that an invocation has
 	fault   func(awsdouble.Call) awsdouble.Fault // of the requests of the function, and of no others
 	daemon  net.PacketConn                       // of traces
+	ahead   time.Duration                        // of the services' clock, which is the machine's otherwise
 }
 
 func newDeployed(t *testing.T) *deployed {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir()) // where the example writes down what it paid
-	d := &deployed{T: t, double: awsdouble.New(awsdouble.Options{}), queues: map[string]string{}, time: 2 * time.Minute, caller: frontend.Caller{Tenant: "acme", By: "test"}}
+	d := &deployed{T: t, queues: map[string]string{}, time: 2 * time.Minute, caller: frontend.Caller{Tenant: "acme", By: "test"}}
+	d.double = awsdouble.New(awsdouble.Options{Clock: func() time.Time { return time.Now().Add(d.ahead) }})
 	server := httptest.NewServer(d.double)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {

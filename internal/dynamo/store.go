@@ -57,13 +57,14 @@ func New(api API, o Options) *Store {
 func (s *Store) now() int64 { return s.clock.Now().UnixMilli() }
 
 const (
-	mostAttempts = 4
-	mostBackoff  = time.Second
+	mostAttempts = 3
+	mostBackoff  = 300 * time.Millisecond
 )
 
 // Retries lets a client send a request again that was throttled, met a fault of the server or a broken connection, or stood in the way of a
-// transaction: four attempts in all, at most a second apart, the pauses random. What is still refused then is [engine.ErrUnavailable]. There
-// is no budget over all requests: each is bounded by itself, and what a retry may cost a full table is small beside a run that stops.
+// transaction: three attempts in all, the pauses random and short, since somebody pays for them: what is still refused then is
+// [engine.ErrUnavailable], and comes again by the queue. There is no budget over all requests: each is bounded by itself, and what a retry may
+// cost a full table is small beside a run that stops.
 func Retries() func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		standard := retry.NewStandard(func(s *retry.StandardOptions) {

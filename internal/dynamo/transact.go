@@ -19,6 +19,7 @@ import (
 const (
 	mostConflicts = 9
 	firstPause    = 10 * time.Millisecond
+	mostPause     = time.Second
 )
 
 // transact stores a key, changes a head and puts a record, all or nothing; key and record may be nil. A [*engine.KeyTakenError] comes before
@@ -92,12 +93,12 @@ func firstReason(err error) (at int, reason types.CancellationReason) {
 	return 0, types.CancellationReason{}
 }
 
-// pause waits a random part of d, at most a second.
+// pause waits a random part of d.
 func (s *Store) pause(ctx context.Context, d time.Duration) error {
 	part, err := strconv.ParseInt(s.random.Text(6), 36, 64) // up to 36^6
 	if err != nil {
 		return err
 	}
 	const all = 36 * 36 * 36 * 36 * 36 * 36
-	return engine.Sleep(ctx, s.clock, time.Duration(float64(min(d, mostBackoff))*float64(part)/all))
+	return engine.Sleep(ctx, s.clock, time.Duration(float64(min(d, mostPause))*float64(part)/all))
 }

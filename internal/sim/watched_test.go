@@ -31,9 +31,9 @@ type watched struct {
 	claims  map[string]int64 // the number of deploys before a claim, by run and epoch
 	stored  []engine.SignalRequest
 	sent    map[letter]posted          // what was ever put on a wire, if there is one
-	begun   map[string]context.Context // by run: who asked for it there
-	waited  map[string]int64 // ms that a run was seen to wait
-	waiting map[string]int64 // since when it does
+	begun   map[string]context.Context // by opening: who asked for it there
+	waited  map[string]int64           // ms that a run was seen to wait
+	waiting map[string]int64           // since when it does
 }
 
 func watch(s *stage) *watched {
@@ -81,8 +81,8 @@ func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 }
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
-	if _, before := w.begun[req.Head.Run]; !before {
-		w.begun[req.Head.Run] = context.WithoutCancel(ctx)
+	if asked := openingOf(req.Head); w.begun[asked] == nil {
+		w.begun[asked] = context.WithoutCancel(ctx)
 	}
 	got, err := w.FullStore.Start(ctx, req)
 	if err == nil && w.s.table == nil {
@@ -127,6 +127,9 @@ func letterOf(thread, run, key string, s core.Signal) letter {
 	return letter{thread, run, key, s.ID, s.Digest, s.By}
 }
 
+// openingOf tells starts apart: several may ask for a run under one id, and one of them gets it.
+func openingOf(h core.Head) string { return h.Run + string(core.Encode(h.Inbox[core.KeyStart])) }
+
 // posted is a signal on a wire, and in whose name it is there.
 type posted struct {
 	ctx context.Context
@@ -136,7 +139,7 @@ type posted struct {
 // landed finds what was stored since the last look. On a wire a write may land whose answer is lost, or that was given up long before; so
 // what is answered does not tell.
 func (w *watched) landed(old, h core.Head) {
-	if by, known := w.begun[h.Run]; known && h.Run != old.Run {
+	if by := w.begun[openingOf(h)]; by != nil && h.Run != old.Run {
 		w.s.referee.begun(by, h.Thread)
 	}
 	for key, signal := range h.Inbox {

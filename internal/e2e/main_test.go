@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestAWrongCommandLineIsSaidAndNothingIsStarted(t *testing.T) {
+	for args, want := range map[string]string{
+		"--only nothing":                        `there is no suite "nothing"`,
+		"doors":                                 `"doors" is too much`,
+		"--kills 1":                             "--kills is a rate",
+		"--api http://127.0.0.1:1":              "--api needs --table",
+		"--table t":                             "go with --api",
+		"servers":                               "usage: go run ./internal/e2e servers -- COMMAND",
+		"--torture-for soon":                    "invalid value",
+		"--only doors,nothing --dynamodb no-db": "there is no suite",
+	} {
+		var said bytes.Buffer
+		if code := run(t.Context(), strings.Fields(args), io.Discard, &said); code != exitUsage || !strings.Contains(said.String(), want) {
+			t.Errorf("%s: exit %d, and it says %q, not %q", args, code, said.String(), want)
+		}
+	}
+}
+
+func TestASeedIsMadeIfNoneIsGiven(t *testing.T) {
+	o, err := read([]string{"--only", "demo,doors"}, io.Discard)
+	if err != nil || o.seed == 0 || len(o.names()) != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := read([]string{"--seed", "7"}, io.Discard); err != nil || o.seed != 7 || o.names() != nil {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestMessagesAreDoubledByTheSeed(t *testing.T) {
+	n := 0
+	first, second := doubler(7), doubler(7)
+	for range 2000 {
+		a, b := first("m"), second("m")
+		if a != b {
+			t.Fatal("one seed, two fates")
+		}
+		if a {
+			n++
+		}
+	}
+	if n < 50 || n > 200 {
+		t.Errorf("%d of 2000 messages are doubled", n)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/e2e/servers"
+)
+
+// stands says under which variable a server is told to tests.
+var stands = []struct{ server, variable string }{
+	{"dynoxide", "DORMOUSE_TEST_DYNAMODB"},
+	{"moto", "DORMOUSE_TEST_DYNAMODB"},
+	{"elasticmq", "DORMOUSE_TEST_SQS"},
+	{"moto", "DORMOUSE_TEST_SQS"},
+}
+
+// runServers runs a command once for each server, with where it is in the environment. A server that cannot be had is said, and is no failure: what was
+// not run was not disproved. That nothing at all could be run is one.
+func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		fmt.Fprintln(progress, "usage: go run ./internal/e2e servers -- COMMAND...")
+		return exitUsage
+	}
+	dir, _, err := workDir("")
+	if err != nil {
+		fmt.Fprintln(progress, "e2e:", err)
+		return exitFailed
+	}
+	defer os.RemoveAll(dir)
+	var ran, failed, not int
+	for _, s := range stands {
+		err := against(ctx, s.server, s.variable, dir, args, out, progress)
+		what := fmt.Sprintf("%s with %s=%s", strings.Join(args, " "), s.variable, s.server)
+		switch {
+		case errors.Is(err, servers.ErrNotRun):
+			not++
+			fmt.Fprintf(out, "not run: %s: %v\n", what, err)
+		case err != nil:
+			failed++
+			fmt.Fprintf(out, "FAILED:  %s: %v\n", what, err)
+		default:
+			ran++
+			fmt.Fprintf(out, "ok:      %s\n", what)
+		}
+	}
+	fmt.Fprintf(out, "servers: %d passed, %d failed, %d not run\n", ran, failed, not)
+	if failed > 0 || ran == 0 || ctx.Err() != nil {
+		return exitFailed
+	}
+	return exitOK
+}
+
+func against(ctx context.Context, name, variable, dir string, args []string, out, progress io.Writer) error {
+	s, err := servers.Start(ctx, name, dir, progress)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), variable+"="+s.URL)
+	cmd.Stdout, cmd.Stderr = out, progress
+	return errors.Join(cmd.Run(), s.Close())
+}

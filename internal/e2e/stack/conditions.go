@@ -1,0 +1,62 @@
+package stack
+
+import "fmt"
+
+// holds evaluates a condition by its name; "" always holds.
+func (r *resolver) holds(name string) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	condition, there := r.conditions[name]
+	switch {
+	case !there:
+		return false, fmt.Errorf("there is no condition %s", name)
+	case r.asking[name]:
+		return false, fmt.Errorf("condition %s goes round in a circle", name)
+	}
+	r.asking[name] = true
+	defer delete(r.asking, name)
+	return r.test(condition)
+}
+
+func (r *resolver) test(condition any) (bool, error) {
+	members, ok := condition.(map[string]any)
+	if !ok || len(members) != 1 {
+		return false, fmt.Errorf("a condition is one function, not %v", condition)
+	}
+	for name, argument := range members {
+		if name == "Condition" {
+			return r.holds(text(argument))
+		}
+		parts, ok := argument.([]any)
+		if !ok {
+			return false, fmt.Errorf("%s: its argument is no list", name)
+		}
+		return r.logic(name, parts)
+	}
+	return false, nil
+}
+
+func (r *resolver) logic(name string, parts []any) (bool, error) {
+	switch {
+	case name == "Fn::Equals" && len(parts) == 2:
+		a, err := r.resolve(parts[0])
+		if err != nil {
+			return false, err
+		}
+		b, err := r.resolve(parts[1])
+		return text(a) == text(b), err
+	case name == "Fn::Not" && len(parts) == 1:
+		holds, err := r.test(parts[0])
+		return !holds, err
+	case name == "Fn::And", name == "Fn::Or":
+		for _, part := range parts {
+			holds, err := r.test(part)
+			if err != nil || holds == (name == "Fn::Or") {
+				return holds, err
+			}
+		}
+		return name == "Fn::And", nil
+	}
+	return false, fmt.Errorf("this reader does not know the condition %s with %d arguments", name, len(parts))
+}
