@@ -45,11 +45,22 @@ func (d *deployed) start() (thread string) {
 func (d *deployed) finish() {
 	d.Helper()
 	d.pump()
-	waiting := d.one("waiting")
-	_, err := d.parts.Frontend.Decide(d.Context(), d.caller, waiting.ID, wire.Decision{Target: waiting.Pending[0].Suspension.ID, DecisionID: "d1", Action: "resume"})
-	d.must(err)
+	d.decide(d.one("waiting"), wire.Decision{DecisionID: "d1", Action: "resume"})
 	d.pump()
 	d.one("done")
+	d.paidOnce()
+}
+
+// decide answers the one call that a run waits for.
+func (d *deployed) decide(run wire.Run, decision wire.Decision) {
+	d.Helper()
+	decision.Target = run.Pending[0].Suspension.ID
+	_, err := d.parts.Frontend.Decide(d.Context(), d.caller, run.ID, decision)
+	d.must(err)
+}
+
+func (d *deployed) paidOnce() {
+	d.Helper()
 	ledger, err := os.ReadFile(filepath.Join(os.TempDir(), "refunds.jsonl"))
 	if err != nil || strings.Count(string(ledger), "\n") != 1 {
 		d.Errorf("the ledger holds %q, %v", ledger, err)
@@ -165,4 +176,38 @@ func TestDoubledMessagesLostAnswersAndASweepTooManyPayOnce(t *testing.T) {
 	d.sweep(2 * time.Hour)
 	d.pump()
 	d.one("done")
+}
+
+// A worker whose clock is an hour ahead takes the run over while the payment is being made by another: the owner, whose epoch is old, can
+// commit nothing, and what became of the payment is asked. It is not made again.
+//
+//	function:            claim 4 ── intent ── pays ──────────────────── commit: refused
+//	clock an hour ahead:                            claim 5 ── asks what happened
+func TestAClockAnHourAheadAsksAPersonAndPaysOnce(t *testing.T) {
+	d := newDeployed(t)
+	thread := d.start()
+	d.pump()
+	waiting := d.one("waiting")
+	ahead := engine.New(engine.Options{Store: d.parts.Store, Waker: d.parts.Wake, Agents: d.parts.Agents, Clock: later{by: time.Hour}, Random: d.parts.Random})
+	took := 0
+	d.fault = func(awsdouble.Call) awsdouble.Fault {
+		if paid, _ := os.ReadFile(filepath.Join(os.TempDir(), "refunds.jsonl")); len(paid) > 0 && took == 0 {
+			took++
+			report, err := ahead.Step(d.Context(), engine.Wakeup{Tenant: "acme", Thread: thread})
+			if err != nil || !report.TookOver {
+				t.Errorf("the other worker: %+v, %v", report, err)
+			}
+		}
+		return awsdouble.Fault{}
+	}
+	d.decide(waiting, wire.Decision{DecisionID: "d1", Action: "resume"})
+	d.pump()
+	asked := d.one("waiting")
+	if took != 1 || len(asked.Pending) != 1 || asked.Pending[0].Kind != "unknown_outcome" {
+		t.Fatalf("taken over %d times; the run waits for %+v", took, asked.Pending)
+	}
+	d.decide(asked, wire.Decision{DecisionID: "d2", Result: core.Encode("paid")})
+	d.pump()
+	d.one("done")
+	d.paidOnce()
 }
