@@ -108,7 +108,7 @@ func TestAWriteWhoseAnswerWasLostHappensOnce(t *testing.T) {
 			s := newStory(t)
 			s.begin()
 			s.d.Fail(func(c awsdouble.Call) awsdouble.Fault {
-				if c.Attempt < 4 && !strings.HasPrefix(c.Operation, "Get") && c.Operation != "Query" {
+				if c.Attempt < 3 && !strings.HasPrefix(c.Operation, "Get") && c.Operation != "Query" {
 					return fault
 				}
 				return awsdouble.Fault{}
@@ -265,7 +265,7 @@ func TestAThrottledTableIsSaidToBeAndLeavesNothingHalfDone(t *testing.T) {
 		if !errors.Is(err, engine.ErrUnavailable) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if n := s.d.Requests()["PutItem"]; n != 4 {
+		if n := s.d.Requests()["PutItem"]; n != 3 {
 			t.Errorf("%s: %d tries", name, n)
 		}
 		_, err = s.store.Signal(t.Context(), s.say("m1", &engine.Key{Tenant: "acme", Key: "k1", Run: s.head.Run, Digest: "d"}))
