@@ -2,7 +2,7 @@
 // SDK clients, and servers that nobody here wrote. Run it in a clone of the repository:
 //
 //	go run ./internal/e2e                    all suites
-//	go run ./internal/e2e servers -- go test ./internal/dynamo
+//	go run ./internal/e2e servers dynamodb -- go test ./internal/dynamo
 //
 // It ends with one line of counts, and with 1 if a check failed. What the servers cannot do stands in docs/emulators.md.
 package main

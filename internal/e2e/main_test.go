@@ -14,7 +14,7 @@ func TestAWrongCommandLineIsSaidAndNothingIsStarted(t *testing.T) {
 		"--kills 1":                             "--kills is a rate",
 		"--api http://127.0.0.1:1":              "--api needs --table",
 		"--table t":                             "go with --api",
-		"servers":                               "usage: go run ./internal/e2e servers -- COMMAND",
+		"servers":                               "usage: go run ./internal/e2e servers [dynamodb|sqs] -- COMMAND",
 		"--torture-for soon":                    "invalid value",
 		"--only doors,nothing --dynamodb no-db": "there is no suite",
 	} {

@@ -12,24 +12,26 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/e2e/servers"
 )
 
-// stands says under which variable a server is told to tests.
-var stands = []struct{ server, variable string }{
-	{"dynoxide", "DORMOUSE_TEST_DYNAMODB"},
-	{"moto", "DORMOUSE_TEST_DYNAMODB"},
-	{"elasticmq", "DORMOUSE_TEST_SQS"},
-	{"moto", "DORMOUSE_TEST_SQS"},
+// stands says which server stands for what, and under which variable it is told to tests.
+var stands = []struct{ service, server, variable string }{
+	{"dynamodb", "dynoxide", "DORMOUSE_TEST_DYNAMODB"},
+	{"dynamodb", "moto", "DORMOUSE_TEST_DYNAMODB"},
+	{"sqs", "elasticmq", "DORMOUSE_TEST_SQS"},
+	{"sqs", "moto", "DORMOUSE_TEST_SQS"},
 }
 
-// runServers runs a command once for each server, with where it is in the environment. A server that cannot be had is said, and is no failure: what was
+// runServers runs a command once for each server of a service, or of all, with where it is in the environment. A server that cannot be had is said, and is no failure: what was
 // not run was not disproved. That nothing at all could be run is one.
 func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+	service := ""
+	if len(args) > 0 && (args[0] == "dynamodb" || args[0] == "sqs") {
+		service, args = args[0], args[1:]
 	}
-	if len(args) == 0 {
-		fmt.Fprintln(progress, "usage: go run ./internal/e2e servers -- COMMAND...")
+	if len(args) < 2 || args[0] != "--" {
+		fmt.Fprintln(progress, "usage: go run ./internal/e2e servers [dynamodb|sqs] -- COMMAND...")
 		return exitUsage
 	}
+	args = args[1:]
 	dir, _, err := workDir("")
 	if err != nil {
 		fmt.Fprintln(progress, "e2e:", err)
@@ -38,6 +40,9 @@ func runServers(ctx context.Context, args []string, out, progress io.Writer) int
 	defer os.RemoveAll(dir)
 	var ran, failed, not int
 	for _, s := range stands {
+		if service != "" && s.service != service {
+			continue
+		}
 		err := against(ctx, s.server, s.variable, dir, args, out, progress)
 		what := fmt.Sprintf("%s with %s=%s", strings.Join(args, " "), s.variable, s.server)
 		switch {
