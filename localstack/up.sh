@@ -47,5 +47,5 @@ output() {
   aws cloudformation describe-stacks --stack-name "$stack" --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue" --output text
 }
 go run ./internal/e2e --dynamodb "$endpoint" --sqs "$endpoint" \
-  --api "$(output ApiUrl)" --stream "$(output StreamUrl)" --table "$(output TableName)" \
+  --api "$(output ApiUrl)" --table "$(output TableName)" \
   --intake "$(output IntakeQueueUrl)" --intake-dead "$(output IntakeDeadQueueUrl)"

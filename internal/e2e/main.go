@@ -44,7 +44,6 @@ type options struct {
 	sqs        string
 	api        string
 	table      string
-	streamURL  string
 	intake     string
 	intakeDead string
 	recordings string
@@ -93,7 +92,6 @@ func read(args []string, progress io.Writer) (options, error) {
 	f.StringVar(&o.sqs, "sqs", "elasticmq", "elasticmq, moto, or the URL of a server")
 	f.StringVar(&o.api, "api", "", "URL of the HTTP API of a stack that is deployed already, with its token in DORMOUSE_TOKEN; nothing is started or killed then")
 	f.StringVar(&o.table, "table", "", "with --api: name of its table")
-	f.StringVar(&o.streamURL, "stream", "", "with --api: URL of its stream function")
 	f.StringVar(&o.intake, "intake", "", "with --api: URL of its intake queue")
 	f.StringVar(&o.intakeDead, "intake-dead", "", "with --api: URL of the dead-letter queue of its intake queue")
 	f.StringVar(&o.recordings, "recordings", "", "file of recorded conversations (default: made-up ones)")
@@ -112,8 +110,8 @@ func read(args []string, progress io.Writer) (options, error) {
 		return o, fmt.Errorf("--kills is a rate from 0 to below 1, not %v", o.kills)
 	case o.api != "" && o.table == "":
 		return o, errors.New("--api needs --table, where agents are deployed to")
-	case o.api == "" && o.table+o.intake+o.intakeDead+o.streamURL != "":
-		return o, errors.New("--table, --stream, --intake and --intake-dead go with --api")
+	case o.api == "" && o.table+o.intake+o.intakeDead != "":
+		return o, errors.New("--table, --intake and --intake-dead go with --api")
 	}
 	if err := suites.Known(o.names()); err != nil {
 		return o, err

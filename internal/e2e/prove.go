@@ -100,7 +100,7 @@ func (p *proof) deployed(t *suites.Target) error {
 	t.API, t.Table, t.Token = p.api, p.table, os.Getenv("DORMOUSE_TOKEN")
 	t.DynamoDBURL, t.SQSURL = p.address(p.dynamodb), p.address(p.sqs)
 	t.Queues = map[string]string{platform.IntakeQueue: p.intake, platform.IntakeDeadQueue: p.intakeDead}
-	t.DB, t.SQS = platform.Clients(t.DynamoDBURL, t.SQSURL)
+	t.DB, t.SQS = platform.Clients(t.DynamoDBURL, t.SQSURL, os.Getenv)
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func Start(ctx context.Context, o Options) (p *Platform, err error) {
 	if p.Stack, err = p.read(ctx); err != nil {
 		return p, err
 	}
-	p.DB, p.SQS = Clients(o.DynamoDB, o.SQS)
+	p.DB, p.SQS = Clients(o.DynamoDB, o.SQS, func(string) string { return "" })
 	if p.QueueURLs, err = p.Stack.Create(ctx, p.DB, p.SQS); err != nil {
 		return p, err
 	}
@@ -259,9 +260,11 @@ func (p *Platform) Close() error {
 	return err
 }
 
-// Clients are SDK clients for these addresses, with credentials that local servers take.
-func Clients(db, queues string) (*dynamodb.Client, *sqs.Client) {
-	config := aws.Config{Region: servers.Region, Credentials: credentials.NewStaticCredentialsProvider(keyID, secret, "")}
+// Clients are SDK clients for these addresses, with the credentials and the region of an environment, or else with some that local servers
+// take.
+func Clients(db, queues string, getenv func(string) string) (*dynamodb.Client, *sqs.Client) {
+	config := aws.Config{Region: cmp.Or(getenv("AWS_REGION"), servers.Region), Credentials: credentials.NewStaticCredentialsProvider(
+		cmp.Or(getenv("AWS_ACCESS_KEY_ID"), keyID), cmp.Or(getenv("AWS_SECRET_ACCESS_KEY"), secret), getenv("AWS_SESSION_TOKEN"))}
 	return dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint = &db }),
 		sqs.NewFromConfig(config, func(o *sqs.Options) { o.BaseEndpoint = &queues })
 }
