@@ -27,7 +27,8 @@ var functionChecks = []check{
 	{"a version is published when a parameter of its environment changes", versionWrongs, []breakage{
 		{" ${IntakeTenant} ${IntakeAgent}\"", " ${IntakeTenant}\""},
 		{"      AutoPublishAlias: live\n", ""},
-		{"Alarms: [!Ref StepErrorsAlarm]", "Alarms: [!Ref ApiErrorsAlarm]"},
+		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref ApiCanaryAlarm]"},
+		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref StepErrorsAlarm]"},
 		{"Type: !Ref Rollout", "Type: AllAtOnce"},
 		{"MaxLength: 40", "MaxLength: 80"}}},
 	{"the sweep comes every minute, and what it misses is kept", scheduleWrongs, []breakage{
@@ -120,8 +121,8 @@ func versionWrongs(t template) (wrong []string) {
 			continue
 		}
 		alarm := listOf(f.get("DeploymentPreference", "Alarms"))
-		if len(alarm) != 1 || errorsOf(t, refOf(alarm[0])) != f.id || refOf(f.get("DeploymentPreference", "Type")) != "Rollout" {
-			wrong = append(wrong, f.id+" must be rolled out as Rollout says, and back by the alarm on its own errors")
+		if len(alarm) != 1 || newestErrorsOf(t, refOf(alarm[0])) != f.id || refOf(f.get("DeploymentPreference", "Type")) != "Rollout" {
+			wrong = append(wrong, f.id+" must be rolled out as Rollout says, and back by the alarm on the errors of its newest version alone: those of the one before would stop what mends them")
 		}
 		described := fmt.Sprint(f.get("VersionDescription", "Fn::Sub"))
 		for _, name := range t.parametersOf(f) {
@@ -158,13 +159,15 @@ func (t template) longest(text string) int {
 	return n
 }
 
-// errorsOf is the function whose errors the alarm counts.
-func errorsOf(t template, alarm string) string {
+// newestErrorsOf is the function of whose newest version the alarm counts the errors; "" if it counts anything else.
+func newestErrorsOf(t template, alarm string) string {
 	a := t.resource(alarm)
-	if a.get("MetricName") != "Errors" {
+	function := refOf(dimension(a, "FunctionName"))
+	if a.get("MetricName") != "Errors" || dig(dimension(a, "Resource"), "Fn::Sub") != "${"+function+"}:live" ||
+		attributeOf(dimension(a, "ExecutedVersion"), "Version.Version") != function {
 		return ""
 	}
-	return refOf(dimension(a, "FunctionName"))
+	return function
 }
 
 // parametersOf are the parameters that a function's version is made of.

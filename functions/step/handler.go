@@ -33,7 +33,7 @@ type stepper interface {
 	Step(ctx context.Context, w engine.Wakeup) (engine.Report, error)
 }
 
-// giver gives a message back, of whichever queue: SQS needs its receipt alone.
+// giver gives a wake-up back.
 type giver interface {
 	Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error
 }
@@ -87,10 +87,23 @@ func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone boo
 		return gone
 	}
 	i.log.Log(ctx, level(err), "a message comes again", "message", m.MessageId, "receives", receives(m), "in", again.String(), "error", err)
-	if err := i.wake.Nack(ctx, engine.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle}, again, ""); err != nil {
+	if err := i.giveBack(ctx, m, again); err != nil {
 		i.log.Warn("a message could not be given back; it comes again when its visibility ends", "message", m.MessageId, "error", err)
 	}
 	return false
+}
+
+// giveBack shows a message again after a while, in the queue that it came from.
+func (i *invocation) giveBack(ctx context.Context, m events.SQSMessage, after time.Duration) error {
+	if i.ofIntake(m) {
+		_, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), intake.Fate{Outcome: intake.Failed, After: after})
+		return err
+	}
+	return i.wake.Nack(ctx, engine.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle}, after, "")
+}
+
+func (i *invocation) ofIntake(m events.SQSMessage) bool {
+	return i.queue != nil && m.EventSourceARN == i.intake.ARN
 }
 
 // caught turns a panic into an error, so that it costs its message an attempt and not the others of the batch theirs.
@@ -103,7 +116,7 @@ func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool
 			err = fmt.Errorf("working on the message panicked")
 		}
 	}()
-	if i.queue != nil && m.EventSourceARN == i.intake.ARN {
+	if i.ofIntake(m) {
 		gone, err = i.take(ctx, m)
 		return gone, again, err
 	}

@@ -285,3 +285,26 @@ func TestAMessageIsPutBackWhileTheTableIsThrottled(t *testing.T) {
 		t.Errorf("received %+v\nthe log:\n%s", got.Messages, d.out.String())
 	}
 }
+
+// An intake message whose fate could not be carried out is given back to its own queue, and comes again within seconds: its receipt means nothing
+// to the other one, and the queue hides a message for as long as several steps.
+func TestAnIntakeMessageThatCouldNotBeMovedComesAgainSoon(t *testing.T) {
+	d := newDeployed(t)
+	url := d.queues["intake"]
+	_, err := d.double.SQS().SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: map[string]string{"VisibilityTimeout": "1800"}})
+	d.must(err)
+	d.fault = func(c awsdouble.Call) awsdouble.Fault {
+		if c.Operation == "SendMessage" {
+			return awsdouble.InternalError()
+		}
+		return awsdouble.Fault{}
+	}
+	d.put("intake", `{"idempotency_key":"k","agent":"nobody","input":"x"}`)
+	d.hand("intake", intakeARN)
+	d.ahead = time.Minute
+	got, err := d.double.SQS().ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url})
+	d.must(err)
+	if len(got.Messages) != 1 {
+		t.Errorf("a minute later the message is still hidden\nthe log:\n%s", d.out.String())
+	}
+}

@@ -5,6 +5,7 @@ package awsapi
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -38,10 +39,15 @@ func Runs(o Options) (Gateway, error) { return o.gateway(httpapi.PartRuns) }
 // Decisions serves what waits, and the answers to it.
 func Decisions(o Options) (Gateway, error) { return o.gateway(httpapi.PartDecisions) }
 
+// streamLife is short, since Lambda does not tell that a reader has left: a stream that nobody reads costs no more than that. Who is still there
+// opens it again, and goes on where it was.
+const streamLife = 2 * time.Minute
+
 // Streams serves streams that are opened by a ticket, and nothing else: at its address nobody is asked who they are.
 func Streams(o Options) (URL, error) {
 	served := o.served(httpapi.PartStreams)
 	served.Gate, served.Buffered, served.StreamURL = httpapi.NobodyEnters, false, ""
+	served.Limits.StreamLife = streamLife
 	h, err := httpapi.New(served)
 	return lambdahttp.Streamed(h, o.Logger), err
 }

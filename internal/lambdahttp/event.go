@@ -82,17 +82,32 @@ func (e event) url() *url.URL {
 	return u
 }
 
-// within is the path without the name of a stage that has one: "/prod/v1/runs" is "/v1/runs". The route says whether the name is part of it, since a
-// stage may be called as a path begins.
+// within is the path as the API has it. In front of it stands the name of a stage that has one, or the key by which a domain of one's own is mapped to
+// the API: "/prod/v1/runs" is "/v1/runs". A route that names its whole path tells how much of it is ours; else the stage's name is what is too much.
 func (e event) within() string {
-	rest, ok := strings.CutPrefix(e.path, "/"+e.stage+"/")
-	if e.stage == "" || e.stage == "$default" || !ok {
-		return e.path
+	_, route, _ := strings.Cut(e.routeKey, " ")
+	if strings.HasPrefix(route, "/") && !strings.Contains(route, "+}") {
+		return behind(e.path, route)
 	}
-	if _, route, ok := strings.Cut(e.routeKey, " "); ok && !strings.Contains(route, "+}") && strings.Count(route, "/") == strings.Count(e.path, "/") {
-		return e.path
+	if rest, ok := strings.CutPrefix(e.path, "/"+e.stage+"/"); ok && e.stage != "" && e.stage != "$default" {
+		return "/" + rest
 	}
-	return "/" + rest
+	return e.path
+}
+
+// behind is the end of a path that a route has matched; the whole path if it does not look like that.
+func behind(path, route string) string {
+	segments, pattern := strings.Split(path, "/")[1:], strings.Split(route, "/")[1:]
+	more := len(segments) - len(pattern)
+	if more <= 0 {
+		return path
+	}
+	for i, want := range pattern {
+		if !strings.HasPrefix(want, "{") && segments[more+i] != want {
+			return path
+		}
+	}
+	return "/" + strings.Join(segments[more:], "/")
 }
 
 // setHeader takes the headers in a fixed order: two that differ by case alone are values of one.
