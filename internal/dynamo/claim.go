@@ -81,11 +81,11 @@ func (s *Store) setDue(u *update, due int64) {
 
 // changeHead sends an update of a head and returns the head after it; if it was refused, the head that refused, which is zero if there is
 // none.
-func (s *Store) changeHead(ctx context.Context, doing string, u *update) (h core.Head, won bool, err error) {
+func (s *Store) changeHead(ctx context.Context, doing string, u *update, how ...func(*dynamodb.Options)) (h core.Head, won bool, err error) {
 	out, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: u.key.attributes(),
 		UpdateExpression: u.changes(), ConditionExpression: u.condition(),
 		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values, ReturnValues: types.ReturnValueAllNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld})
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}, how...)
 	if err == nil {
 		if h, err = readHead(out.Attributes); errors.Is(err, engine.ErrNewerSchema) { // which would say that nothing was written
 			err = fmt.Errorf("%w: %s: done, and the head is of a newer version: %v", engine.ErrUnavailable, doing, err)

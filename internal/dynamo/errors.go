@@ -12,8 +12,9 @@ import (
 
 // Codes of DynamoDB.
 const (
-	codeConflict = "TransactionConflictException"
-	codeInternal = "InternalServerError"
+	codeConflict   = "TransactionConflictException"
+	codeInternal   = "InternalServerError"
+	codeValidation = "ValidationException"
 
 	reasonNone      = "None"
 	reasonRefused   = "ConditionalCheckFailed"
@@ -29,18 +30,22 @@ var hints = map[string]string{
 	"UnrecognizedClientException":            "the credentials are not valid here; look at the key and the region",
 	"ExpiredTokenException":                  "the credentials have expired; get new ones",
 	"InvalidSignatureException":              "the credentials or the machine's clock are wrong",
-	"ValidationException":                    "the request was not understood; look at the table's keys and indexes, and at the version of an emulator",
+	codeValidation:                           "the request was not understood; look at the table's keys and indexes, and at the version of an emulator",
 	"ProvisionedThroughputExceededException": "the table is throttled; it is retried later. If it lasts, look at its capacity and at hot keys",
 	"ThrottlingException":                    "the table is throttled; it is retried later. If it lasts, look at its capacity and at hot keys",
 	"RequestLimitExceeded":                   "the account is throttled; it is retried later. If it lasts, ask for a higher limit",
 }
 
-// unavailable is the error for whatever a request came to that has no name in the protocol. doing says what for.
+// unavailable is the error for whatever a request came to that has no name in the protocol. doing says what for. What the server cannot
+// understand is no [engine.ErrUnavailable]: nothing was done, and nothing would be done the next time.
 func (s *Store) unavailable(doing string, err error) error {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return err
 	}
 	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == codeValidation { // it would be the same the next time
+		return fmt.Errorf("dynamo: %s, table %s: %s: %w", doing, s.o.Table, hints[codeValidation], err)
+	}
 	if errors.As(err, &api) {
 		if hint, ok := hints[api.ErrorCode()]; ok {
 			return fmt.Errorf("%w: %s, table %s: %s: %w", engine.ErrUnavailable, doing, s.o.Table, hint, err)

@@ -27,8 +27,20 @@ func TestStoreWhereEveryFirstTryFails(t *testing.T) {
 		d := newDouble(t)
 		store := quick(t, d)
 		d.Fail(firstTry(awsdouble.RateLimit(), awsdouble.InternalError(), awsdouble.LoseRequest(), awsdouble.Throttle()))
-		return store
+		return insisting{store}
 	})
+}
+
+// insisting sends what the store sends once by itself, a message without a key, again: a caller may who knows that nothing was done.
+type insisting struct{ *dynamo.Store }
+
+func (s insisting) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	for {
+		w, err := s.Store.Signal(ctx, req)
+		if req.Key != nil || req.Signal.Kind != core.SignalMessage || !errors.Is(err, engine.ErrUnavailable) {
+			return w, err
+		}
+	}
 }
 
 // firstTry gives the faults in turn to what is tried for the first time. A transaction that is cancelled, as the last fault does it, is a request of
@@ -142,11 +154,39 @@ func TestASignalWhoseAnswerWasLostIsShown(t *testing.T) {
 		}
 		return awsdouble.Fault{}
 	})
-	w, err := s.store.Signal(t.Context(), s.say("m1", nil))
-	if !errors.Is(err, engine.ErrRefused) || w.Head.Inbox[core.MessageKey("m1")].ID != "m1" {
+	cancel := s.say("m1", nil)
+	cancel.InboxKey, cancel.Signal.Kind = core.KeyCancel, core.SignalCancel
+	w, err := s.store.Signal(t.Context(), cancel)
+	if !errors.Is(err, engine.ErrRefused) || w.Head.Inbox[core.KeyCancel].ID != "m1" {
 		t.Fatalf("%v, %+v", err, w.Head.Inbox)
 	}
 	s.want(0, 0, 2)
+}
+
+// A message without a key cannot be told from its repeat once a worker has drained it. So it is sent once, whatever the client would do.
+func TestAMessageWithoutAKeyIsSentOnce(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]awsdouble.Fault{"answer lost": awsdouble.LoseReply(), "an error after it": awsdouble.InternalErrorAfter()} {
+		s := newStory(t)
+		s.begin()
+		s.d.ResetCounts()
+		s.d.Fail(func(awsdouble.Call) awsdouble.Fault { return fault })
+		if _, err := s.store.Signal(t.Context(), s.say("m1", nil)); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := s.d.Requests()["UpdateItem"]; n != 1 {
+			t.Errorf("%s: it was sent %d times", name, n)
+		}
+		s.d.Fail(func(c awsdouble.Call) awsdouble.Fault {
+			if c.Attempt == 1 {
+				return awsdouble.Throttle() // which says that nothing was done
+			}
+			return awsdouble.Fault{}
+		})
+		if _, err := s.store.Signal(t.Context(), s.say("m2", nil)); err != nil {
+			t.Errorf("throttled once: %v", err)
+		}
+	}
 }
 
 // No answer comes at all; what was asked has happened. The caller sends the same request again when the network is back.

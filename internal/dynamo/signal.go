@@ -3,11 +3,14 @@ package dynamo
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Signal implements frontend.Store. One without a key is one write. A repeat of a write that landed is refused, and the head that refused
+// Signal implements frontend.Store. One without a key is one write; a message without one is sent once, and [engine.ErrUnavailable] if its answer
+// is lost, since it could not be told from its repeat. A repeat of a write that landed is refused, and the head that refused
 // has the signal in its inbox: whether that is the caller's own is for the caller to tell, who knows what else may have come.
 func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	u := s.signalUpdate(req)
@@ -18,7 +21,11 @@ func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Wr
 	case req.Key != nil:
 		return s.keyedSignal(ctx, req, u)
 	}
-	h, won, err := s.changeHead(ctx, "storing a signal", u)
+	var how []func(*dynamodb.Options)
+	if req.Signal.Kind == core.SignalMessage { // all others are spent once they were drained, and refused from then on
+		how = append(how, onlyRefused)
+	}
+	h, won, err := s.changeHead(ctx, "storing a signal", u, how...)
 	if !won {
 		err = orRefused(err)
 	}

@@ -24,6 +24,8 @@ func (s *Store) Start(ctx context.Context, req engine.StartRequest) (engine.Writ
 	case won:
 		h, err := readHead(s.headItem(req.Head))
 		return engine.Written{Head: h}, err
+	case old.Schema > req.Head.Schema:
+		return engine.Written{Head: old}, engine.ErrNewerSchema
 	case req.Owned:
 		return engine.Written{Head: old}, refuseOwned(req, old)
 	}
@@ -71,7 +73,9 @@ func (s *Store) startUpdate(req engine.StartRequest) *update {
 		u.require("attribute_not_exists({pk})")
 		return u
 	}
+	u.require("{v} <= :schema")
 	u.require("{rev} = :was")
+	u.value("schema", number(int64(h.Schema)))
 	u.value("was", number(req.Prior.Rev))
 	u.value("done", text(core.RunDone.String()))
 	if !req.Owned {

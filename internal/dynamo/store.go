@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -66,11 +67,21 @@ const (
 // [engine.ErrUnavailable], and comes again by the queue. There is no budget over all requests: each is bounded by itself, and what a retry may
 // cost a full table is small beside a run that stops.
 func Retries() func(*dynamodb.Options) {
-	return func(o *dynamodb.Options) {
-		standard := retry.NewStandard(func(s *retry.StandardOptions) {
-			s.MaxAttempts, s.MaxBackoff = mostAttempts, mostBackoff
-			s.RateLimiter = ratelimit.None
-		})
-		o.Retryer = retry.AddWithErrorCodes(standard, codeConflict, codeInternal)
-	}
+	return func(o *dynamodb.Options) { o.Retryer = retryer(retry.DefaultRetryables, codeConflict, codeInternal) }
+}
+
+// onlyRefused is for a write that does not know itself: it is sent again if the server has said that it did not do it, and not if the answer
+// is missing.
+//
+//	stored, answer lost ── a worker drains it ── sent again: stored twice
+func onlyRefused(o *dynamodb.Options) {
+	o.Retryer = retryer([]retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}, codeConflict)
+}
+
+func retryer(what []retry.IsErrorRetryable, codes ...string) aws.Retryer {
+	standard := retry.NewStandard(func(s *retry.StandardOptions) {
+		s.MaxAttempts, s.MaxBackoff, s.Retryables = mostAttempts, mostBackoff, what
+		s.RateLimiter = ratelimit.None
+	})
+	return retry.AddWithErrorCodes(standard, codes...)
 }

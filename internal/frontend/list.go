@@ -251,6 +251,9 @@ func (f *Frontend) Agent(ctx context.Context, c Caller, name string) (wire.Agent
 }
 
 func (f *Frontend) current(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	if len(name) > maxID {
+		return engine.Definition{}, refuse(CodeAgentNotFound, "there is no such agent")
+	}
 	def, err := try(ctx, f, func() (engine.Definition, error) { return f.catalog.Current(ctx, tenant, name) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return def, refuse(CodeAgentNotFound, "there is no such agent")

@@ -13,7 +13,8 @@ type Store interface {
 	Load(ctx context.Context, tenant, thread string) (core.Head, error)
 
 	// Start creates a run. [*engine.KeyTakenError] if req.Key is there; [engine.ErrRefused], with the head that is in the way, if
-	// the thread exists (no Prior), or if it is not at Prior's revision or not done. Checked in this order. All or nothing.
+	// the thread exists (no Prior), or if it is not at Prior's revision or not done. Checked in this order. [engine.ErrNewerSchema] if what
+	// is there was written by a newer program. All or nothing.
 	Start(ctx context.Context, req engine.StartRequest) (engine.Written, error)
 
 	// Signal stores a signal. [*engine.KeyTakenError], then [engine.ErrRefused] with the head that refused (a zero head if there is

@@ -108,6 +108,10 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second}, true
 	}
+	if errors.Is(err, engine.ErrNewerSchema) { // both versions are deployed for a while; the next request may meet the newer one
+		return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
+			Detail: "a newer version of the server has written this, and this one cannot read it; send the same request again"}, true
+	}
 	if errors.Is(err, context.DeadlineExceeded) { // that of the whole request, which a server without connections has
 		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "it took too long; send the same request again", RetryAfter: time.Second}, true
 	}

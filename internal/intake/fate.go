@@ -107,6 +107,8 @@ func (d *Desk) fate(m Delivery, err error) Fate {
 		return Fate{Outcome: Dead, Code: refused.Code, Detail: refused.Detail}
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
+	case errors.Is(err, engine.ErrNewerSchema):
+		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version has written the thread", After: comeBack(m.Returned)}
 	}
 	d.Log.Error("starting a run from the intake queue failed", "message", m.ID, "attempt", m.Attempts, "error", err)
 	if m.Attempts >= d.MaxFailures {

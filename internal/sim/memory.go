@@ -212,6 +212,8 @@ func startable(old core.Head, there bool, req engine.StartRequest) error {
 		return nil
 	case prior == nil:
 		return engine.ErrRefused
+	case old.Schema > req.Head.Schema:
+		return engine.ErrNewerSchema
 	case !req.Owned && (old.Rev != prior.Rev || old.Open()):
 		return engine.ErrRefused
 	case !req.Owned:

@@ -28,7 +28,7 @@ func startRowsOf(req engine.StartRequest) startRows {
 	if req.Prior != nil {
 		r := req.Prior.Record()
 		r.Status = core.RunDone // an owned one is, from this write on
-		rows.head = append(rows.head, req.Prior.Rev)
+		rows.head = append(rows.head, req.Prior.Rev, req.Head.Schema)
 		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, text(r)}
 	}
 	if req.Owned {
@@ -48,7 +48,11 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 	case !won && req.Owned:
 		return t.refuseOwned(req)
 	case !won:
-		return t.refused(req.Head.Tenant, req.Head.Thread)
+		w, err := t.refused(req.Head.Tenant, req.Head.Thread)
+		if w.Head.Schema > req.Head.Schema {
+			err = engine.ErrNewerSchema
+		}
+		return w, err
 	}
 	if err := t.fillInbox(rows.inbox); err != nil {
 		return engine.Written{}, err
@@ -66,6 +70,8 @@ func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
 	switch {
 	case err != nil:
 		return engine.Written{}, err
+	case old.Schema > req.Head.Schema:
+		return engine.Written{Head: old}, engine.ErrNewerSchema
 	case old.Run == req.Head.Run && old.Rev == req.Head.Rev: // a repeat of what landed, its wake-up included
 		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
 	case old.Run == req.Prior.Run && old.Epoch == req.Prior.Epoch && old.Rev == req.Prior.Rev && old.Sigs != req.Seen:
@@ -94,8 +100,8 @@ const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch =
 
 // What else must hold of the run before: it is done, or it is the caller's own and has its end.
 const (
-	succeedDone  = succeedHead + "st = 3"
-	succeedOwned = succeedHead + "st <> 3 AND has_end = 1 AND epoch = ? AND sigs = ?"
+	succeedDone  = succeedHead + "v <= ? AND st = 3"
+	succeedOwned = succeedHead + "v <= ? AND st <> 3 AND has_end = 1 AND epoch = ? AND sigs = ?"
 )
 
 const archiveRun = `INSERT INTO archive (tenant, run, thread, born, body) VALUES (?, ?, ?, ?, ?)

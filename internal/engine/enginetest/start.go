@@ -19,6 +19,24 @@ var startCases = []storeCase{
 	{"H15 a key starts one run, whatever came since", testStartKey},
 	{"16 starts on a thread with one key at once: one run", testStartKeyRace},
 	{"a refused start leaves no key behind", testStartAtomic},
+	{"a thread that a newer program has written is left alone", testStartNewerSchema},
+}
+
+func testStartNewerSchema(t *storeTest) {
+	h := created(thread)
+	h.Schema = core.SchemaVersion + 1
+	h.Status, h.End, h.Inbox = core.RunDone, &core.Reason{Kind: core.NaturalEnd}, nil
+	stored := t.startHead(h)
+	key := &engine.Key{Tenant: tenant, Key: "k1", Run: "run_x", Digest: "d"}
+	for _, owned := range []bool{false, true} {
+		_, err := t.store.Start(t.Context(), engine.StartRequest{Head: stored.Succeed("sha256:1", message("again"), 2000), Prior: &stored, Owned: owned, Seen: stored.Sigs, Key: key, Due: 9000})
+		if err == nil {
+			t.Fatal("a run of this program began where one of a newer program was")
+		}
+	}
+	t.unchanged(stored)
+	_, err := t.store.Used(t.Context(), tenant, "k1")
+	t.wantErr(err, engine.ErrNotFound)
 }
 
 func testStartWrites(t *storeTest) {
