@@ -50,6 +50,7 @@ type rig struct {
 	tenants []string
 
 	moved  []moved
+	after  []time.Duration // of each
 	given  []time.Duration
 	broken error // what queues answer
 }
@@ -92,7 +93,7 @@ func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ 
 }
 
 func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Fate) (bool, error) {
-	r.moved = append(r.moved, moved{string(d.Body), f.Outcome, f.Code})
+	r.moved, r.after = append(r.moved, moved{string(d.Body), f.Outcome, f.Code}), append(r.after, f.After)
 	return f.Outcome != intake.Failed && r.broken == nil, r.broken
 }
 

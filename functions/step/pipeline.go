@@ -142,16 +142,17 @@ func keyOf(bucket, object, mark string) string {
 	return "s3:sha256:" + hex.EncodeToString(sum[:])
 }
 
-// maxShown bounds what is shown of an object's key: the metadata of a run are small, and the whole key is in its input.
-const maxShown = 500
+// maxShown bounds what is shown of an object's key, as JSON: the metadata of a run are small, and the whole key is in its input.
+const maxShown = 1000
 
 // plain is an object's key as people write it: S3 has it as in the query of a URL.
 func plain(key string) string {
 	if read, err := url.QueryUnescape(key); err == nil {
 		key = read
 	}
-	if len(key) > maxShown {
-		key = key[:maxShown] + "..."
+	shown := strings.ToValidUTF8(key, "\ufffd")
+	for len(core.Encode(shown)) > maxShown {
+		shown = strings.ToValidUTF8(shown[:len(shown)*3/4], "") + "..."
 	}
-	return strings.ToValidUTF8(key, "\ufffd")
+	return shown
 }

@@ -30,6 +30,9 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 		fates[n].After = max(fates[n].After, i.backoff(receives(m)))
 		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), fates[n])
 	}
+	if len(orders) == 1 && fates[0].Outcome == intake.Busy {
+		return i.busy(ctx, m, orders[0], fates[0])
+	}
 	for n, o := range orders {
 		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), fates[n]); err != nil {
 			return false, err
@@ -37,6 +40,22 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 		i.settled(m, fates[n])
 	}
 	return true, nil
+}
+
+// busy lets a message wait where it is, longer each time, as often as the queue lets it be handed over before it makes a dead letter of it; then it is
+// put back as a new one. A copy of a message that the queue has doubled is doubled again with each new one, so there should be few.
+func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o order, f intake.Fate) (gone bool, err error) {
+	n := receives(m)
+	f.After = min(f.After<<(2*min(n-1, maxFailures-1)), sqsqueue.MaxDelay)
+	if n < maxFailures {
+		err = i.giveBack(ctx, m, f.After)
+	} else {
+		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), f)
+	}
+	if err == nil {
+		i.settled(m, f)
+	}
+	return gone, err
 }
 
 func (i *invocation) fate(ctx context.Context, m events.SQSMessage, o order) intake.Fate {

@@ -34,8 +34,10 @@ func TestFatesOfAMessageOfTheIntakeQueue(t *testing.T) {
 		again   bool
 		metric  string
 	}{
-		{"a thread that is busy", &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}, 3, intake.Busy, false, "IntakeBusy"},
-		{"a store that is busy", engine.ErrUnavailable, 1, intake.Busy, false, "IntakeBusy"},
+		{"a thread that is busy", &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}, 3, intake.Failed, true, "IntakeBusy"},
+		{"a thread that is busy, and the message had its turns", &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}, 4, intake.Busy, false, "IntakeBusy"},
+		{"a store that is busy", engine.ErrUnavailable, 1, intake.Failed, true, "IntakeBusy"},
+		{"a newer program's thread", engine.ErrNewerSchema, 1, intake.Failed, true, "IntakeBusy"},
 		{"an agent that is not there", &frontend.Error{Code: frontend.CodeAgentNotFound, Detail: "none"}, 1, intake.Dead, false, "IntakeDead"},
 		{"a fault of ours", errors.New("broken"), 3, intake.Failed, true, ""},
 		{"a fault of ours, too often", errors.New("broken"), 4, intake.Dead, false, "IntakeDead"},
@@ -73,4 +75,24 @@ func TestAReturnedMessageSaysHowOften(t *testing.T) {
 		t.Errorf("delivery %+v", d)
 	}
 	r.want("again", r.file("sqs_intake_returned.json"), []string(nil))
+}
+
+// A message of a queue that doubles everything, for a thread that is busy: while it is hidden it is not doubled again.
+func TestABusyMessageIsHiddenBeforeItIsSentAnew(t *testing.T) {
+	r := newRig(t)
+	r.refuses = &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}
+	for n := 1; n <= maxFailures; n++ {
+		r.moved, r.after = nil, nil
+		r.invoke(t.Context(), body(intakeARN, `{"idempotency_key":"k","agent":"a","input":"x"}`, n))
+		if len(r.moved) != 1 {
+			t.Fatalf("hand-over %d: %+v", n, r.moved)
+		}
+		want, after := intake.Failed, time.Second<<(2*(n-1)) // hidden, and handed over again
+		if n == maxFailures {
+			want = intake.Busy // sent anew
+		}
+		if r.moved[0].Outcome != want || r.after[0] != after {
+			t.Errorf("hand-over %d: %+v after %s, want %v after %s", n, r.moved[0], r.after[0], want, after)
+		}
+	}
 }

@@ -3,7 +3,9 @@ package access
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,8 +42,8 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 	case CheckTenant(tenant) != nil:
 		return notAdmitted("the claim %q of the token names no tenant; it must be up to 63 small letters, digits, _ and -", a.TenantClaim)
 	case len(roles) == 0:
-		return notAdmitted("the claim %q of the token has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim",
-			a.RolesClaim, roleNames())
+		return notAdmitted("the claim %q of the token has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim. "+
+			"Beside other words in one claim, write a role as %sread", a.RolesClaim, roleNames(), rolePrefix)
 	}
 	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
 }
@@ -63,18 +65,33 @@ func notAdmitted(format string, args ...any) (Principal, error) {
 	return Principal{}, NotAdmittedError{fmt.Sprintf(format, args...)}
 }
 
-// claimedRoles are the roles among the words of a claim: "read decide", "read,decide", `["read","decide"]`, and "[read decide]", which is what
-// API Gateway makes of an array. It does not show where one element ends, so that a group called "not admin" would be taken for two
-// words: the names of an issuer's groups must have no blanks in them.
+// rolePrefix marks a word of a claim as a role of ours beyond doubt.
+const rolePrefix = "dormouse:"
+
+// claimedRoles are the roles that a claim names: as a list in JSON, as words with blanks or commas between them, or as "[read decide]", which is what API
+// Gateway makes of a list. There it does not show where an element ends: "[site admin]" may be one group. So words that are roles count only
+// where all are; among others, only those that say dormouse: in front, which no group does by chance.
 func claimedRoles(claim string) (roles []Role) {
-	words := strings.FieldsFunc(claim, func(c rune) bool { return strings.ContainsRune(" ,\t[]\"", c) })
+	var words []string
+	if json.Unmarshal([]byte(claim), &words) != nil {
+		words = strings.FieldsFunc(strings.TrimSuffix(strings.TrimPrefix(claim, "["), "]"), func(c rune) bool { return c == ' ' || c == ',' || c == '\t' })
+		if !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(Roles(), Role(strings.TrimPrefix(w, rolePrefix))) }) {
+			for i, w := range words {
+				words[i] = rolePrefix + strings.TrimPrefix(w, rolePrefix)
+			}
+		}
+		words = slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, rolePrefix) })
+	}
 	for _, word := range words {
-		if r := Role(word); slices.Contains(Roles(), r) && !slices.Contains(roles, r) {
+		if r := Role(strings.TrimPrefix(word, rolePrefix)); slices.Contains(Roles(), r) && !slices.Contains(roles, r) {
 			roles = append(roles, r)
 		}
 	}
 	return roles
 }
+
+// endsInDigest is what a name looks like that nameFor has made.
+var endsInDigest = regexp.MustCompile(`-[0-9a-f]{8}$`)
 
 // digestLength is of a name's end that tells apart what the name cannot.
 const digestLength = 8
@@ -82,7 +99,7 @@ const digestLength = 8
 // nameFor is text as the name of a token may be. Where that changes it, the end of the name is a digest of what it stands for, so that
 // two are not taken for one.
 func nameFor(text, of string) string {
-	if tokenName.MatchString(text) && text == of {
+	if tokenName.MatchString(text) && text == of && !endsInDigest.MatchString(text) {
 		return text
 	}
 	kept := strings.Map(func(c rune) rune {

@@ -28,24 +28,61 @@ func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	case version == nil:
 		return engine.ErrNotFound
 	}
-	current := currentKey(tenant, name).attributes()
-	current[attrDigest] = text(digest)
-	current[attrListPK], current[attrListSK] = text(agentsPartition(tenant)), text(name)
-	for _, it := range []item{tenantKey(tenant).attributes(), current} { // the tenant first: it may be listed and have nothing
-		if _, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it}); err != nil {
-			return s.unavailable(doing, err)
-		}
+	_, err = s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: tenantKey(tenant).attributes()}) // first: it may be listed and have nothing
+	if err != nil {
+		return s.unavailable(doing, err)
 	}
-	return nil
+	return s.setCurrent(ctx, doing, tenant, name, digest)
 }
 
 // Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to them.
 func (s *Store) Undeploy(ctx context.Context, tenant, name string) error {
-	_, err := s.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.o.Table, Key: currentKey(tenant, name).attributes()})
-	if err != nil {
-		return s.unavailable("undeploying an agent", err)
+	return s.setCurrent(ctx, "undeploying an agent", tenant, name, "")
+}
+
+// setCurrent says which version is deployed; "" is none, and leaves the item with its revision. It is on condition of what was read, so that a late
+// copy changes nothing:
+//
+//	deploy 1 (+ copy) ── deploy 2, which denies more ── the copy lands: refused
+//
+// Of several at once the last one to read wins, as if they had come one after the other.
+func (s *Store) setCurrent(ctx context.Context, doing, tenant, name, digest string) error {
+	at := currentKey(tenant, name)
+	for n := range mostConflicts {
+		was, err := s.get(ctx, doing, at)
+		if err != nil || textAt(was, attrDigest) == digest {
+			return err
+		}
+		moved, err := s.moveCurrent(ctx, doing, at, was, tenant, name, digest)
+		if err != nil || moved {
+			return err
+		}
+		if err := s.pause(ctx, firstPause<<n); err != nil {
+			return s.unavailable(doing, err)
+		}
 	}
-	return nil
+	return s.unavailable(doing, errors.New("others deploy the same agent again and again"))
+}
+
+func (s *Store) moveCurrent(ctx context.Context, doing string, at key, was item, tenant, name, digest string) (moved bool, err error) {
+	u := &update{key: at}
+	u.set(attrRev, number(numberAt(was, attrRev)+1))
+	u.put(attrDigest, unlessEmpty(digest))
+	if digest == "" { // and out of the list
+		u.remove(attrListPK)
+		u.remove(attrListSK)
+	} else {
+		u.set(attrListPK, text(agentsPartition(tenant)))
+		u.set(attrListSK, text(name))
+	}
+	u.require("attribute_not_exists({rev}) OR {rev} = :was")
+	u.value("was", number(numberAt(was, attrRev)))
+	_, err = s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: at.attributes(), UpdateExpression: u.changes(),
+		ConditionExpression: u.condition(), ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values})
+	if _, refused := refusal(err); err == nil || refused {
+		return !refused, nil
+	}
+	return false, s.unavailable(doing, err)
 }
 
 // Definition returns a stored version. [engine.ErrNotFound] if it is not there.
@@ -68,7 +105,7 @@ func (s *Store) Current(ctx context.Context, tenant, name string) (engine.Defini
 	switch {
 	case err != nil:
 		return engine.Definition{}, err
-	case it == nil:
+	case textAt(it, attrDigest) == "":
 		return engine.Definition{}, engine.ErrNotFound
 	}
 	return s.Definition(ctx, tenant, name, textAt(it, attrDigest))

@@ -25,7 +25,8 @@ func (s *Store) LinkKeys(ctx context.Context) (access.LinkKeys, error) {
 		return keys, err
 	}
 	u := &update{key: linksKey}
-	u.require("attribute_not_exists({pk})")
+	u.require("attribute_not_exists({keys}) OR size({keys}) = :zero") // an operator may have taken the last one out
+	u.value("zero", number(0))
 	if err := s.putLinkKey(ctx, u); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,8 @@ type listed[T any] struct {
 	of T
 }
 
-// Runs implements frontend.Store.
+// Runs implements frontend.Store. What cannot be read, because a newer program has written it or because it is damaged, is left out: whoever asks
+// for it by its name is told.
 func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(listRuns, cursor)
 	if err != nil {
@@ -112,11 +113,9 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 		if !there || textAt(it, attrListSK) != textAt(hit, attrListSK) {
 			continue
 		}
-		r, err := readListed(it)
-		if err != nil {
-			return nil, err
+		if r, err := readListed(it); err == nil { // one that cannot be read must not hide the others
+			found = append(found, listed[core.Record]{textAt(hit, attrListSK), r})
 		}
-		found = append(found, listed[core.Record]{textAt(hit, attrListSK), r})
 	}
 	return found, nil
 }
@@ -156,7 +155,7 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 	return slices.DeleteFunc(found, func(r listed[core.Record]) bool { return after != "" && r.at >= after }), nil
 }
 
-// Approvals implements frontend.Store. An entry whose head has nothing suspended any more is left out. One whose head has something else
+// Approvals implements frontend.Store. What cannot be read is left out, as of Runs. An entry whose head has nothing suspended any more is left out. One whose head has something else
 // suspended by now is shown where it was found.
 func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	after, err := parseCursor(listApprovals, cursor)
@@ -196,11 +195,9 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 		if it == nil || textAt(it, attrApprovalsSK) == "" {
 			continue
 		}
-		h, err := readHead(it)
-		if err != nil {
-			return nil, err
+		if h, err := readHead(it); err == nil {
+			found = append(found, listed[core.Head]{textAt(hit, attrApprovalsSK), h})
 		}
-		found = append(found, listed[core.Head]{textAt(hit, attrApprovalsSK), h})
 	}
 	return found, nil
 }

@@ -66,6 +66,13 @@ func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) e
 	return q.remove(ctx, d.Receipt)
 }
 
+// A message as large as SQS takes has no room for an attribute more. It is hidden for long where others are sent anew; should its thread be busy for
+// hours, it ends among the dead letters.
+const (
+	mostSentAnew = 1<<20 - 1<<10
+	hidden       = time.Hour
+)
+
 // Move does everything that a fate asks for but remove the message; gone says that it is to be removed now. On an error it is to stay.
 //
 // A busy message is not given back but sent anew: SQS counts hand-overs and nothing takes one back, so that a thread which is busy for days
@@ -73,6 +80,9 @@ func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) e
 func (q *Intake) Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error) {
 	switch f.Outcome {
 	case intake.Busy:
+		if len(d.Body) > mostSentAnew {
+			return false, q.hide(ctx, d.Receipt, hidden)
+		}
 		err = q.put(ctx, d.Body, f.After, map[string]string{AttributeReturned: strconv.Itoa(d.Returned + 1)})
 	case intake.Dead:
 		err = q.dead.put(ctx, d.Body, 0, map[string]string{AttributeCode: string(f.Code), AttributeDetail: shown(f.Detail)})
