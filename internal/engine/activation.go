@@ -65,14 +65,16 @@ func (a *activation) work(ctx context.Context) error {
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
+	if h.Tries > a.e.o.Limits.Claims { // the run ends as a crash loop, and what may be to blame is not touched again
+		a.agent.Rules, a.view.Rules = noRules{}, noRules{}
+		return a.recollect(ctx)
+	}
 	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
 	switch {
 	case errors.Is(err, ErrNotFound):
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing",
 			Detail: fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)}
 		agent.Rules = noRules{}
-	case err != nil && h.Tries > a.e.o.Limits.Claims:
-		agent.Rules = noRules{} // enough was tried; the run ends as a crash loop
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
 	}
