@@ -25,6 +25,7 @@ type handler struct {
 	starter intake.Starter
 	intake  stack.Intake
 	metrics *emf.Metrics
+	units   meter
 	log     *slog.Logger
 	chance  func() float64 // from 0 to 1, for pauses that are not all alike
 }
@@ -32,6 +33,9 @@ type handler struct {
 type stepper interface {
 	Step(ctx context.Context, w engine.Wakeup) (engine.Report, error)
 }
+
+// meter is what the table's requests have consumed since it was asked last.
+type meter interface{ Take() (read, write float64) }
 
 // giver gives a wake-up back.
 type giver interface {
@@ -45,7 +49,7 @@ type mover interface {
 
 func newHandler(s awsenv.Step, chance func() float64) *handler {
 	h := &handler{engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake,
-		metrics: s.Metrics, log: s.Logger, chance: chance}
+		metrics: s.Metrics, units: s.Units, log: s.Logger, chance: chance}
 	if s.Intake != nil {
 		h.queue = s.Intake
 	}
@@ -72,6 +76,10 @@ func (h *handler) handle(ctx context.Context, e events.SQSEvent) (events.SQSEven
 		if !i.message(ctx, m) {
 			failed = append(failed, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
 		}
+	}
+	if read, write := h.units.Take(); read+write > 0 {
+		i.counts.Add(emf.ReadUnits, read)
+		i.counts.Add(emf.WriteUnits, write)
 	}
 	if err := h.metrics.Write(i.counts); err != nil {
 		i.log.Error("metrics could not be written", "error", err)

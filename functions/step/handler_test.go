@@ -63,7 +63,7 @@ type moved struct {
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, report: engine.Report{Outcome: engine.Released, Thread: "thr_demo", Run: "run_demo_0", Step: 2, Epoch: 3, Attempt: 1}}
-	r.h = &handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r,
+	r.h = &handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r, units: r,
 		intake:  stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"},
 		metrics: emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }),
 		log:     stack.Settings{Function: "step"}.Logger(&r.log), chance: func() float64 { return 1 }}
@@ -86,6 +86,9 @@ func (r *rig) Start(_ context.Context, c frontend.Caller, key string, req wire.S
 	r.asked = append(r.asked, intake.Message{IdempotencyKey: key, StartRequest: req})
 	return frontend.Started{Run: wire.Run{ID: "run_" + key}, New: !r.known}, r.refuses
 }
+
+// Take is the meter's.
+func (r *rig) Take() (read, write float64) { return 0, 0 }
 
 func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ string) error {
 	r.given = append(r.given, delay)

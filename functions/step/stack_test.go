@@ -305,3 +305,27 @@ func TestAnIntakeMessageThatCouldNotBeMovedComesAgainSoon(t *testing.T) {
 		t.Errorf("a minute later the message is still hidden\nthe log:\n%s", d.out.String())
 	}
 }
+
+// What a step consumes of the table is told by the server and written as metrics; what it was asked to do is in no line.
+func TestUnitsAreMetricsAndArgumentsAreNowhere(t *testing.T) {
+	d := newDeployed(t)
+	d.start()
+	d.finish()
+	var write float64
+	for line := range strings.Lines(d.out.String()) {
+		var metrics struct {
+			WriteUnits, ReadUnits float64
+		}
+		if json.Unmarshal([]byte(line), &metrics) == nil {
+			write += metrics.WriteUnits
+		}
+	}
+	if units := d.double.Units(); write == 0 || write > units.Write+units.IndexWrite {
+		t.Errorf("%v write units are told, of %+v", write, units)
+	}
+	for _, said := range []string{"refund A-17", `"amount"`, `\"amount\"`, `"order"`, `\"order\"`, "A-17"} {
+		if strings.Contains(d.out.String(), said) {
+			t.Errorf("%s is in the log:\n%s", said, d.out.String())
+		}
+	}
+}

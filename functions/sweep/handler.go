@@ -19,6 +19,7 @@ type handler struct {
 	waker   engine.Waker
 	clock   engine.Clock
 	metrics *emf.Metrics
+	units   interface{ Take() (read, write float64) } // of the table's requests
 	log     *slog.Logger
 }
 
@@ -30,7 +31,7 @@ type store interface {
 }
 
 func newHandler(p stack.Parts) *handler {
-	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, log: p.Logger}
+	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
 }
 
 // handle sweeps until nothing is due or the time is up; the rest comes next time. It takes no part of the event: whatever invokes it means
@@ -48,6 +49,9 @@ func (h *handler) handle(ctx context.Context) error {
 		err = nil
 	}
 	counts.Add(emf.Overdue, float64(sent.n))
+	read, write := h.units.Take()
+	counts.Add(emf.ReadUnits, read)
+	counts.Add(emf.WriteUnits, write)
 	if err := h.metrics.Write(counts); err != nil {
 		log.Error("metrics could not be written", "error", err)
 	}

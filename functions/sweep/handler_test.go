@@ -34,7 +34,7 @@ type rig struct {
 
 func newRig() *rig {
 	r := &rig{clock: enginetest.AtMilli(100_000)}
-	r.h = &handler{store: r, waker: r, clock: r.clock, metrics: emf.New(&r.out, "test", r.clock.Now), log: stack.Settings{}.Logger(&r.log)}
+	r.h = &handler{store: r, waker: r, clock: r.clock, metrics: emf.New(&r.out, "test", r.clock.Now), units: r, log: stack.Settings{}.Logger(&r.log)}
 	return r
 }
 
@@ -131,3 +131,6 @@ func TestAnAgeThatCannotBeReadKeepsNothingFromBeingWoken(t *testing.T) {
 		t.Errorf("%d sent, %v", len(r.sent), err)
 	}
 }
+
+// Take is the meter's.
+func (r *rig) Take() (read, write float64) { return 2, 1 }

@@ -91,6 +91,9 @@ func (a *app) command(words string) string {
 	if a.url != "" {
 		words += " --url " + scaffold.ShellWord(shownAddress(a.url))
 	}
+	if a.awsIAM { // the variable is there for the next command as well
+		words += " --aws-iam"
+	}
 	return "dormouse " + words
 }
 

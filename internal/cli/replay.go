@@ -41,7 +41,7 @@ deadline, or the answer is no, or other arguments are approved. The recording go
 to what was decided, and the report says in how many conversations there were any.
 
 With --target the conversations are played against a server that runs, here or elsewhere. It must have an agent for each: --agents-to writes them,
-dormouse dev --agents DIR or dormouse agents deploy serves them. Both commands need the same file, --gate and --limit. A conversation that no agent file can
+dormouse dev --agents DIR or dormouse agents deploy DIR --keep serves them. Both commands need the same file, --gate and --limit. A conversation that no agent file can
 say is not played; the report counts and names it. Where a user says the same twice, or a call is repeated and has another result, a
 mark tells the second from the first, and the report counts the marks. Crashes are made by whoever runs the server; --target-faults only
 sends requests twice, or throws answers away and sends them again. There is no --deadlines: those of an agent file run on a real clock, and are the same

@@ -4,6 +4,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,16 +57,17 @@ func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client
 	return &other
 }
 
-// Error is a refusal by the server. Its Status is that of HTTP.
+// Error is a refusal. Its Status is that of HTTP. One without a Code is no word of the server: a gateway or a proxy before it refused.
 type Error struct {
 	wire.Problem
+	Message    string        // what a gateway said, in the member "message" of JSON; "" if it said nothing, and always with a Code
 	RetryAfter time.Duration // as the server asked; 0 if it did not
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("the server answered %d %s", e.Status, e.Code)
-	if e.Detail != "" {
-		text += ": " + e.Detail
+	text := fmt.Sprintf("the server answered %d %s", e.Status, cmp.Or(e.Code, e.Title))
+	if why := cmp.Or(e.Detail, e.Message); why != "" {
+		text += ": " + why
 	}
 	return text
 }
@@ -163,16 +165,36 @@ func (c *Client) authorize(req *http.Request) {
 	}
 }
 
-// refusal reads a problem document; of an answer that is none, by a proxy perhaps, only the status is kept.
+// refusal reads a problem document; of an answer that is none, by a gateway perhaps, the status and its message are kept.
 func refusal(resp *http.Response, body []byte) *Error {
 	e := &Error{}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media != "application/problem+json" || json.Unmarshal(body, &e.Problem) != nil {
 		e.Problem = wire.Problem{Title: http.StatusText(resp.StatusCode)}
 	}
+	if e.Code == "" {
+		e.Message = gatewayWords(body)
+	}
 	e.Status = resp.StatusCode
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
 		e.RetryAfter = time.Duration(n) * time.Second
 	}
 	return e
+}
+
+// mostWords bounds what is kept of a gateway's message.
+const mostWords = 500
+
+// gatewayWords are the message in the body of a gateway's own answer; API Gateway writes the member as message, or as Message.
+func gatewayWords(body []byte) string {
+	var said struct {
+		Message string `json:"message"` // found in any case
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	if len(said.Message) > mostWords {
+		return strings.ToValidUTF8(said.Message[:mostWords], "") + "..."
+	}
+	return said.Message
 }

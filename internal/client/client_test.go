@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,9 +36,17 @@ func TestRefusals(t *testing.T) {
 			client.Error{Problem: wire.Problem{Status: 503, Code: "unavailable"}, RetryAfter: 2 * time.Second}, true},
 		"a page by a proxy": {502, "text/html", "<html>", client.Error{Problem: wire.Problem{Status: 502, Title: "Bad Gateway"}, RetryAfter: 2 * time.Second}, true},
 		"a late function": {504, "application/json", `{"message":"Endpoint request timed out"}`,
-			client.Error{Problem: wire.Problem{Status: 504, Title: "Gateway Timeout"}, RetryAfter: 2 * time.Second}, true},
+			client.Error{Problem: wire.Problem{Status: 504, Title: "Gateway Timeout"}, Message: "Endpoint request timed out", RetryAfter: 2 * time.Second}, true},
 		"a lost function": {500, "application/json", `{"message":"Internal Server Error"}`,
-			client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}}, false},
+			client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}, Message: "Internal Server Error"}, false},
+		"a gateway that lets nobody in": {403, "application/json", `{"message":"Forbidden"}`, client.Error{Problem: wire.Problem{Status: 403, Title: "Forbidden"}, Message: "Forbidden"}, false},
+		"a gateway with a capital":      {403, "application/json", `{"Message":"Forbidden"}`, client.Error{Problem: wire.Problem{Status: 403, Title: "Forbidden"}, Message: "Forbidden"}, false},
+		"a gateway without a word":      {403, "", "", client.Error{Problem: wire.Problem{Status: 403, Title: "Forbidden"}}, false},
+		"a gateway with other words":    {403, "application/json", `{"message":7}`, client.Error{Problem: wire.Problem{Status: 403, Title: "Forbidden"}}, false},
+		"a gateway that goes on": {403, "application/json", `{"message":"` + strings.Repeat("a", 499) + `\u00e4"}`,
+			client.Error{Problem: wire.Problem{Status: 403, Title: "Forbidden"}, Message: strings.Repeat("a", 499) + "..."}, false},
+		"a problem with a message": {409, "application/problem+json", `{"status":409,"code":"run_open","message":"no"}`,
+			client.Error{Problem: wire.Problem{Status: 409, Code: "run_open"}}, false},
 		"a broken problem": {500, "application/problem+json", "{", client.Error{Problem: wire.Problem{Status: 500, Title: "Internal Server Error"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

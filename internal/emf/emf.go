@@ -49,10 +49,17 @@ const (
 	OldestDueSeconds Name = "OldestDueSeconds" // how long the first of it had been due; 0 if nothing was
 )
 
+// Of the table, in every function that writes metrics: what the server says it has consumed, indexes included. Refused writes are not in it.
+const (
+	ReadUnits  Name = "ReadUnits"
+	WriteUnits Name = "WriteUnits"
+)
+
 // Names are all of them, for what is made of them.
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
-		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, OldestDueSeconds}
+		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, OldestDueSeconds,
+		ReadUnits, WriteUnits}
 }
 
 // Namespace is where CloudWatch keeps the metrics.

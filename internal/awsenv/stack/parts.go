@@ -18,12 +18,14 @@ type Parts struct {
 	Clock   machine.Clock
 	Random  machine.Random
 	Metrics *emf.Metrics
+	Units   *dynamo.Meter // of the table's requests
 	Logger  *slog.Logger
 }
 
 // Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard output. It asks no server anything.
 func Open(s Settings, out io.Writer) Parts {
-	return Parts{Settings: s, Store: dynamo.New(s.DynamoDB(), dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
+	units := dynamo.NewMeter(s.DynamoDB())
+	return Parts{Settings: s, Units: units, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
 		Wake:    sqsqueue.NewWake(s.SQS(), s.WakeQueue),
 		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
 }
