@@ -19,6 +19,14 @@ var parameterChecks = []check{
 		}
 		return wrong
 	}, []breakage{{"  TableName:\n    Description: For", "  Table:\n    Description: For"}}},
+	{"what costs or tells more is off until somebody asks for it", func(t template) (wrong []string) {
+		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": ""} {
+			if dig(t.root, "Parameters", name, "Default") != off {
+				wrong = append(wrong, name+" must be off by default")
+			}
+		}
+		return wrong
+	}, []breakage{{"    Default: \"Off\"\n", "    Default: \"On\"\n"}}},
 }
 
 func parameterWrongs(t template) (wrong []string) {

@@ -32,7 +32,16 @@ type Failure struct {
 	Why   string `json:"why"`
 }
 
-// Print writes the failures, with what is needed to repeat them, and the counts; or all of it as JSON.
+// count adds what a stand-in for Lambda has done.
+func (r *Report) count(c lambda.Counts) {
+	r.Invocations += c.Invocations
+	r.ColdStarts += c.ColdStarts
+	r.Kills += c.Kills
+	r.Timeouts += c.Timeouts
+	r.Counts.Failures += c.Failures
+}
+
+// Print writes the failures, with what is needed to repeat them, and the counts in one last line; or all of it as JSON.
 func (r Report) Print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(w)
@@ -46,9 +55,9 @@ func (r Report) Print(w io.Writer, asJSON bool) error {
 	if r.Failed > 0 {
 		fmt.Fprintf(&text, "the same again, as far as the operating system lets it: --seed %d --dynamodb %s --sqs %s\n", r.Seed, r.DynamoDB, r.SQS)
 	}
+	fmt.Fprintf(&text, "%d passed, %d failed\n", r.Checks-r.Failed, r.Failed)
 	fmt.Fprintf(&text, "e2e: %d suites, %d checks, %d failed; %d invocations, %d cold starts, %d kills, %d recordings, %d mismatches; %s and %s, %.0fs\n",
 		r.Suites, r.Checks, r.Failed, r.Invocations, r.ColdStarts, r.Kills, r.Recordings, r.Mismatches, r.DynamoDB, r.SQS, r.Seconds)
-	fmt.Fprintf(&text, "%d passed, %d failed\n", r.Checks-r.Failed, r.Failed)
 	_, err := io.WriteString(w, text.String())
 	return err
 }

@@ -45,8 +45,12 @@ type Target struct {
 	Seed     uint64
 	Progress io.Writer
 
+	// Signed starts another stack on the same servers, with parameters of the template; the caller closes it. nil as Platform is.
+	Signed func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
+
 	Recordings string // file; "" for made-up ones
-	Limit      int
+	Gate       string // tools that people are asked about, with commas between them; "" for GateOfRecordings or GateOfMadeUp
+	Limit      int    // of recordings; 0 for all
 	TortureFor time.Duration
 	Kills      float64
 }
@@ -61,7 +65,7 @@ type suite struct {
 }
 
 // all are the suites, in the order they run: what is quick and tells most comes first.
-var all = []suite{{"doors", doors}, {"demo", demo}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
+var all = []suite{{"doors", doors}, {"demo", demo}, {"iam", signed}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
 
 // Names are those of all suites.
 func Names() []string {
@@ -101,7 +105,7 @@ func Run(ctx context.Context, t *Target, names []string) Report {
 		report.Suites++
 	}
 	if t.Platform != nil {
-		report.Counts = t.Platform.Lambda.Counts()
+		report.count(t.Platform.Lambda.Counts())
 	}
 	report.Seconds = time.Since(began).Seconds()
 	return report

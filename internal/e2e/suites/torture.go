@@ -18,7 +18,6 @@ import (
 const (
 	tortureCallers  = 12
 	torturePatience = 4 * time.Minute // leases of killed owners run out, and messages come again
-	killWithin      = 150 * time.Millisecond
 )
 
 // tortureStack: callers do everything that callers do, functions are killed in the middle of what they do, and what was acknowledged is looked for.
@@ -40,11 +39,11 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 			b.check("the ledger is empty", err)
 			return
 		}
-		stop := t.kill()
-		defer stop()
-		timer := time.AfterFunc(t.TortureFor, stop) // what was begun is finished without more of it
-		defer timer.Stop()
 	}
+	stop := t.kill()
+	defer stop()
+	timer := time.AfterFunc(t.TortureFor, func() { stop() }) // what was begun is finished without more of it
+	defer timer.Stop()
 	report, err := torture.Run(ctx, o)
 	if err == nil && !report.Held {
 		var text strings.Builder
@@ -52,6 +51,7 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 		err = fmt.Errorf("%w\n%s", err, text.String())
 	}
 	b.check("nothing that was acknowledged is lost, and nothing happened twice", err)
+	t.checkKills(b, stop())
 	b.say("%d runs, %d decisions, %d messages, %d cancels, %d marks in the ledger", report.Runs, report.Decisions, report.Messages, report.Cancels, report.Effects)
 }
 
@@ -81,16 +81,3 @@ tools:
     client: true
     parameters: {type: object, properties: {question: {type: string}}, required: [question]}
 `
-
-// kill lets functions die at random until stop is called.
-func (t *Target) kill() (stop func()) {
-	service := t.Platform.Lambda
-	var names []string
-	for id, f := range t.Platform.Stack.Functions {
-		if id != "StreamFunction" { // whose reader opens the stream again
-			names = append(names, f.Name)
-		}
-	}
-	service.KillAtRandom(t.Kills, killWithin, names...)
-	return func() { service.KillAtRandom(0, 0) }
-}
