@@ -9,17 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 )
 
 // Problem is why AWS cannot be used, and what to do about it. Kind is stable, for programs.
 type Problem struct {
-	Kind  string // no_credentials, no_region, no_table, access_denied, unreachable or aws
+	Kind  string // no_credentials, no_region, no_table, access_denied, throttled, wrong_clock, unreachable or aws
 	What  string
 	cause error
 }
@@ -46,6 +46,12 @@ func load(ctx context.Context, region string) (aws.Config, error) {
 	if err != nil {
 		return c, &Problem{"aws", "the AWS configuration cannot be read: " + err.Error(), err}
 	}
+	if c.Region != "" && !regionName.MatchString(c.Region) {
+		return c, &Problem{"no_region", fmt.Sprintf("%q is no AWS region; one looks like eu-central-1", c.Region), nil}
+	}
+	if what := halfAKey(); what != "" && os.Getenv("AWS_PROFILE") == "" {
+		return c, &Problem{"no_credentials", what, nil}
+	}
 	limited, stop := context.WithTimeout(ctx, credentialsLimit)
 	defer stop()
 	if _, err := c.Credentials.Retrieve(limited); err != nil {
@@ -58,29 +64,26 @@ func load(ctx context.Context, region string) (aws.Config, error) {
 	return c, nil
 }
 
-// explain is a failed request in words. operation is what was meant to be done.
-func explain(err error, table, region, operation string) error {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return err
+// regionName is what the name of a region may be: also "local", as emulators have it.
+var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// halfAKey says which half of a key the environment lacks; "" if it lacks none. The SDK would pass over the other half without a word, and take
+// the credentials of somebody else.
+func halfAKey() string {
+	const id, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
+	hasID, hasSecret := cmp.Or(os.Getenv(id), os.Getenv("AWS_ACCESS_KEY")) != "", cmp.Or(os.Getenv(secret), os.Getenv("AWS_SECRET_KEY")) != ""
+	there, lacks := id, secret
+	switch {
+	case hasID == hasSecret:
+		return ""
+	case hasSecret:
+		there, lacks = secret, id
 	}
-	switch code := api.ErrorCode(); code {
-	case "ResourceNotFoundException":
-		return &Problem{"no_table", fmt.Sprintf("there is no table %q in %s; take the name that the stack shows as its output TableName, "+
-			"and say its region with --region", table, cmp.Or(region, "this region")), err}
-	case "AccessDeniedException":
-		return &Problem{"access_denied", fmt.Sprintf("the credentials may not %s in table %s; they need dynamodb:GetItem, PutItem, UpdateItem, "+
-			"DeleteItem, Query and BatchGetItem on the table and its indexes (AWS says: %s)", operation, table, api.ErrorMessage()), err}
-	case "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "ExpiredToken", "IncompleteSignature",
-		"MissingAuthenticationTokenException":
-		return &Problem{"no_credentials", fmt.Sprintf("AWS does not take these credentials (%s); get new ones, and look at %s",
-			code, whichCredentials()), err}
-	}
-	return err
+	return fmt.Sprintf("%s is set and %s is not; set both, or neither for a profile to count", there, lacks)
 }
 
-// whichCredentials is where the ones that were used came from, as far as the environment tells.
-func whichCredentials() string {
+// WhichCredentials is where the ones that are used come from, as far as the environment tells. It shows none of them.
+func WhichCredentials() string {
 	switch {
 	case os.Getenv("AWS_ACCESS_KEY_ID") != "":
 		return "AWS_ACCESS_KEY_ID in the environment"

@@ -48,6 +48,9 @@ func NewSigner(ctx context.Context, region string, now func() time.Time) (*Signe
 	return &Signer{credentials: c.Credentials, region: c.Region, now: now}, nil
 }
 
+// Region is the one that signatures are for.
+func (s *Signer) Region() string { return s.region }
+
 // Sign makes a network on which every request to host is signed (SigV4, service execute-api), each time it is sent. Requests to other hosts,
 // such as one that was redirected, carry no signature.
 func (s *Signer) Sign(host string, inner http.RoundTripper) http.RoundTripper {
@@ -72,7 +75,7 @@ func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	credentials, err := s.credentials.Retrieve(req.Context())
 	if err != nil {
-		return nil, fmt.Errorf("awscli: the credentials cannot be renewed: %w", err)
+		return nil, &Problem{"no_credentials", "the AWS credentials cannot be renewed; get new ones, and look at " + WhichCredentials(), err}
 	}
 	if err := s.v4.SignHTTP(req.Context(), credentials, out, digest, service, s.region, s.now()); err != nil {
 		return nil, fmt.Errorf("awscli: signing: %w", err)

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 const (
@@ -226,5 +228,69 @@ func TestTheRegionOfAnAddress(t *testing.T) {
 		if got := RegionOf(host); got != want {
 			t.Errorf("%s: %q, want %q", host, got, want)
 		}
+	}
+}
+
+// TestHalfAKeyIsNotPassedOver: the SDK would take the credentials of a profile, which may be somebody else's.
+func TestHalfAKeyIsNotPassedOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		says string
+	}{
+		"no secret": {map[string]string{"AWS_ACCESS_KEY_ID": keyID}, "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not"},
+		"no id":     {map[string]string{"AWS_SECRET_ACCESS_KEY": secret}, "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bare(t, map[string]string{"AWS_PROFILE": ""})
+			profile(t, "default")
+			if _, err := NewSigner(t.Context(), "eu-central-1", time.Now); err != nil {
+				t.Fatalf("the profile alone: %v", err)
+			}
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			_, err := NewSigner(t.Context(), "eu-central-1", time.Now)
+			if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.HasPrefix(p.What, tt.says) || strings.Contains(p.What, secret) {
+				t.Errorf("%v", err)
+			}
+			profile(t, "named")
+			t.Setenv("AWS_PROFILE", "named") // says whose they are
+			if _, err := NewSigner(t.Context(), "eu-central-1", time.Now); err != nil {
+				t.Errorf("a profile that is named: %v", err)
+			}
+		})
+	}
+}
+
+// profile writes the credentials of a profile.
+func profile(t *testing.T, name string) {
+	t.Helper()
+	text := "[" + name + "]\naws_access_key_id = " + keyID + "\naws_secret_access_key = " + secret + "\n"
+	if err := os.WriteFile(os.Getenv("AWS_SHARED_CREDENTIALS_FILE"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsNoRegionIsRefused(t *testing.T) {
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret})
+	for region, is := range map[string]bool{"eu-central-1": true, "us-gov-west-1": true, "local": true, "eu central": false, "EU-CENTRAL-1": false, "eu-central-1/": false, "-": false} {
+		_, err := NewSigner(t.Context(), region, time.Now)
+		if p, ok := errors.AsType[*Problem](err); (err == nil) != is || ok && p.Kind != "no_region" {
+			t.Errorf("%q: %v", region, err)
+		}
+	}
+}
+
+func TestCredentialsThatCannotBeRenewedAreNoSilentServer(t *testing.T) {
+	s := &Signer{credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{}, errors.New("the session is over")
+	}), region: "eu-central-1", now: time.Now}
+	c := http.Client{Transport: s.Sign("api.example.com", roundTrip(func(*http.Request) (*http.Response, error) {
+		t.Error("the request was sent without a signature")
+		return nil, errors.New("not asked for")
+	}))}
+	_, err := c.Get("https://api.example.com/v1/runs")
+	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.Contains(p.What, "get new ones") {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,9 +2,6 @@ package awscli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -33,17 +30,3 @@ func OpenTable(ctx context.Context, name, region string) (*Table, error) {
 
 // Region is where the table is.
 func (t *Table) Region() string { return t.region }
-
-// Explain says what an error of the table means to a person, as a [Problem] if it is a known one; operation is what was to be done, as
-// "write agents".
-func (t *Table) Explain(err error, operation string) error {
-	if err == nil {
-		return nil
-	}
-	var silent net.Error
-	if errors.As(err, &silent) {
-		return &Problem{"unreachable", fmt.Sprintf("DynamoDB does not answer in %s; look at the network, at --region and at AWS_ENDPOINT_URL (%v)",
-			t.region, err), err}
-	}
-	return explain(err, t.name, t.region, operation)
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +14,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/awscli"
-	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
 // deployFlags say where a stack keeps its agents, and what becomes of those that are there.
@@ -50,7 +49,7 @@ UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
 	}
 	f.where(cmd)
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave agents that are not in DIR deployed")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave agents that are not in DIR deployed; with it DIR may be a file")
 	return cmd
 }
 
@@ -79,7 +78,7 @@ type deployedAgent struct {
 }
 
 func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error {
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.check(), f.whole(dir)); err != nil {
 		return err
 	}
 	agents, err := a.deployable(dir)
@@ -92,7 +91,7 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	}
 	done, err := deploy(ctx, table, agents, f)
 	if err != nil {
-		return stopped(ctx, table.Explain(err, "write agents"))
+		return stopped(ctx, halfway(err, table.Explain(err, "write agents")))
 	}
 	done.Notes = stackNotes(agents)
 	return a.printDeployment(done)
@@ -108,7 +107,18 @@ func (f deployFlags) check() error {
 	case f.tenant == "":
 		return usagef("--tenant is the name of a tenant, as tokens or the stack's parameter have it; leave it out for %q", access.Tenant)
 	}
+	if err := access.CheckTenant(f.tenant); err != nil {
+		return usagef("--tenant: %v", err)
+	}
 	return nil
+}
+
+// whole refuses to take agents away because they are not in a file, which is hardly ever a directory of all agents.
+func (f deployFlags) whole(name string) error {
+	if at, err := os.Stat(name); f.keep || err != nil || at.IsDir() { // what is not there is refused with better words
+		return nil
+	}
+	return usagef("%s is a file and no directory of all agents, so that all others would be taken away; say --keep, or name the directory", name)
 }
 
 // deployable reads the agents of a directory; everything that keeps a stack from running them is one error.
@@ -176,78 +186,6 @@ func stackNotes(agents []agent.Surveyed) []note {
 		notes = append(notes, n)
 	}
 	return notes
-}
-
-// deploy writes what is not there yet: first all versions, then what new runs start with, so that one that fails leaves whole agents behind.
-func deploy(ctx context.Context, to program.Definitions, agents []agent.Surveyed, f deployFlags) (deployment, error) {
-	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
-	before, err := to.Deployed(ctx, f.tenant)
-	if err != nil {
-		return done, err
-	}
-	done.Agents = changesOf(before, agents, f.keep)
-	if f.dry {
-		return done, nil
-	}
-	bodies := map[string]agent.Surveyed{}
-	for _, d := range agents {
-		bodies[d.Name] = d
-	}
-	for _, change := range done.Agents {
-		if change.Change == agentNew || change.Change == agentChanged {
-			stored := engine.Definition{Tenant: f.tenant, Name: change.Name, Digest: change.To, Body: bodies[change.Name].Encode()}
-			if err := to.PutDefinition(ctx, stored); err != nil {
-				return done, err
-			}
-		}
-	}
-	return done, move(ctx, to, done)
-}
-
-// move makes the changes count.
-func move(ctx context.Context, to program.Definitions, done deployment) error {
-	for i, change := range done.Agents {
-		var err error
-		switch change.Change {
-		case agentNew, agentChanged:
-			err = to.Deploy(ctx, done.Tenant, change.Name, change.To)
-		case agentRemoved:
-			err = to.Undeploy(ctx, done.Tenant, change.Name)
-		}
-		if err != nil {
-			return fmt.Errorf("%d of %d agents were looked after, %s was not; run the same command again: %w", i, len(done.Agents), change.Name, err)
-		}
-	}
-	return nil
-}
-
-// changesOf says what becomes of each agent, by name.
-func changesOf(before []engine.Definition, agents []agent.Surveyed, keep bool) []deployedAgent {
-	was := map[string]string{}
-	for _, d := range before {
-		was[d.Name] = d.Digest
-	}
-	changes := []deployedAgent{}
-	for _, d := range agents {
-		from, to, change := was[d.Name], d.Digest(), agentChanged
-		switch from {
-		case "":
-			change = agentNew
-		case to:
-			change = agentSame
-		}
-		delete(was, d.Name)
-		changes = append(changes, deployedAgent{d.Name, change, from, to})
-	}
-	for name, from := range was {
-		if keep {
-			changes = append(changes, deployedAgent{name, agentSame, from, from})
-		} else {
-			changes = append(changes, deployedAgent{Name: name, Change: agentRemoved, From: from})
-		}
-	}
-	slices.SortFunc(changes, func(x, y deployedAgent) int { return cmp.Compare(x.Name, y.Name) })
-	return changes
 }
 
 func (a *app) printDeployment(done deployment) error {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -215,7 +216,23 @@ func TestWhatKeepsADeploymentFromTheTableIsSaid(t *testing.T) {
 		out.wantExit(t, cli.ExitUnreachable)
 		contains(t, out.stderr, "DynamoDB does not answer in eu-central-1")
 	})
-	for _, args := range [][]string{{"deploy", dir}, {"deploy", dir, "--table", "stack", "--tenant", ""}, {"deploy", "--table", "stack"}, {"list", "--tenant", "acme"}} {
+	t.Run("a table of somebody else", func(t *testing.T) {
+		onAWS(t)
+		another(t, "theirs")
+		for _, args := range [][]string{{"deploy", dir}, {"list"}} {
+			out := dormouse(t, nil, append(append([]string{"agents"}, args...), "--table", "theirs", "--json")...)
+			out.wantExit(t, cli.ExitUsage)
+			contains(t, out.stderr, `"code":"no_table"`, `\"theirs\" in eu-central-1 is not the table of a stack; take the name that the stack shows as its output TableName`)
+		}
+	})
+	for _, region := range []string{"eu central", "EU-CENTRAL-1", "eu/central", "-"} {
+		environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"})
+		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack", "--region="+region)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, fmt.Sprintf("%q is no AWS region; one looks like eu-central-1", region))
+	}
+	for _, args := range [][]string{{"deploy", dir}, {"deploy", dir, "--table", "stack", "--tenant", ""}, {"deploy", dir, "--table", "stack", "--tenant", "A B"},
+		{"list", "--table", "stack", "--tenant", "A B"}, {"deploy", "--table", "stack"}, {"list", "--tenant", "acme"}} {
 		out := dormouse(t, nil, append([]string{"agents"}, args...)...)
 		out.wantExit(t, cli.ExitUsage)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -72,6 +73,8 @@ type app struct {
 	url       string
 	tokenFile string
 	awsIAM    bool
+	flags     *pflag.FlagSet // those that every verb has; which were given
+	signedFor string         // the region that signatures are for, once there are any
 }
 
 func (a *app) now() time.Time { return a.opts.Now() }
@@ -89,10 +92,11 @@ and nothing stays in memory; the decision wakes it where it was.`,
 		},
 	}
 	flags := root.PersistentFlags()
+	a.flags = flags
 	flags.BoolVar(&a.json, "json", false, "print JSON: one value, or one a line for watch")
 	flags.StringVar(&a.url, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
 	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
-	flags.BoolVar(&a.awsIAM, "aws-iam", false, "without a token, sign requests with AWS credentials, for a stack that lets callers in by IAM (default $DORMOUSE_AWS_IAM=1)")
+	flags.BoolVar(&a.awsIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),

@@ -34,8 +34,12 @@ func (a *app) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	signs := a.signs()
+	if signs && token != "" {
+		return nil, a.twoWaysIn()
+	}
 	network := &http.Client{}
-	if a.signs() && token == "" {
+	if signs {
 		if network.Transport, err = a.signing(addr); err != nil {
 			return nil, err
 		}
@@ -43,8 +47,26 @@ func (a *app) connect() (*client.Client, error) {
 	return client.New(addr, token, network), nil
 }
 
-// signs says whether requests are signed with AWS credentials where there is no token.
-func (a *app) signs() bool { return a.awsIAM || a.opts.Getenv("DORMOUSE_AWS_IAM") == "1" }
+// signs says whether requests are signed with AWS credentials: the flag, else the environment. A file of a token that is named is a flag as well,
+// and goes before the variable.
+func (a *app) signs() bool {
+	if a.flags.Changed("aws-iam") {
+		return a.awsIAM
+	}
+	return a.tokenFile == "" && a.opts.Getenv("DORMOUSE_AWS_IAM") == "1"
+}
+
+// twoWaysIn names the token and the wish for signatures that stand beside each other: one of them would be passed over without a word.
+func (a *app) twoWaysIn() error {
+	token, signature := "DORMOUSE_TOKEN", "DORMOUSE_AWS_IAM=1"
+	if a.tokenFile != "" {
+		token = "--token-file"
+	}
+	if a.awsIAM {
+		signature = "--aws-iam"
+	}
+	return usagef("%s gives a token, and %s signs with AWS credentials; a request has one of them, so take one away", token, signature)
+}
 
 // signing is the network to a server that lets callers in by IAM.
 func (a *app) signing(addr string) (http.RoundTripper, error) {
@@ -60,6 +82,7 @@ func (a *app) signing(addr string) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.signedFor = signer.Region()
 	return signer.Sign(u.Host, http.DefaultTransport), nil
 }
 

@@ -213,19 +213,17 @@ var flagsFor = map[string]string{
 	"wrong_kind":       "; dormouse approvals shows the flags that answer this call",
 }
 
-// refused says why the server said no.
-func refused(p *client.Error) *failure {
+// refusedPlainly says why the server said no, and nothing of who may ask; see [app.refused].
+func refusedPlainly(p *client.Error) *failure {
 	var winner *wire.Winner
 	if p.DecisionExtra != nil {
 		winner = p.Winner
 	}
 	detail := refusal(p.Code, p.Detail, winner) + flagsFor[p.Code]
-	switch {
-	case p.Status == http.StatusUnauthorized:
-		detail += "; give a token with $DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add NAME --roles ROLES"
-	case p.Code == "role_required":
-		detail += "; use a token that has the role, made beside the server with: dormouse tokens add NAME --roles ROLES (dormouse help tokens lists them)"
-	case p.RunID != "":
+	if p.Code == "" { // a gateway's
+		detail = fmt.Sprintf("HTTP %d: %s", p.Status, oneLine(cmp.Or(p.Message, p.Detail, p.Title, "it gave no reason")))
+	}
+	if p.RunID != "" {
 		detail += "; the run is " + p.RunID
 	}
 	return &failure{refusedExit(p), cmp.Or(p.Code, "failed"), detail}

@@ -105,14 +105,16 @@ func (a *app) host() string {
 	return u.Hostname()
 }
 
-// silent says that nobody answers. A server on this machine can be started; for any other the address is all there is to look at.
+// silent says that nobody answers, with what the network said if it did. A server on this machine can be started; for any other the address is all there is to look at.
 func (a *app) silent(err *url.Error) *failure {
-	where := shownAddress(a.address())
-	if a.nearby() || err == nil {
-		return &failure{ExitUnreachable, "unreachable", fmt.Sprintf("no server answers at %s; start one with: dormouse dev", where)}
+	todo := "start one with: dormouse dev"
+	if !a.nearby() {
+		todo = "look at the address and at the network"
+		if err != nil {
+			todo += " (" + oneLine(err.Err.Error()) + ")"
+		}
 	}
-	return &failure{ExitUnreachable, "unreachable",
-		fmt.Sprintf("no server answers at %s; look at the address and at the network (%s)", where, oneLine(err.Err.Error()))}
+	return &failure{ExitUnreachable, "unreachable", fmt.Sprintf("no server answers at %s; %s", shownAddress(a.address()), todo)}
 }
 
 // nearby says whether the address is of this machine.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ dead letter. --status shows how many wait and how many are dead, --dead the dead
   dormouse enqueue --dead`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args); err != nil {
+			if err := cmp.Or(noServer(cmd), f.check(args)); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -63,6 +64,18 @@ dead letter. --status shows how many wait and how many are dead, --dead the dead
 	flags.BoolVar(&f.retryDead, "retry-dead", false, "put the dead letters back into the queue")
 	flags.BoolVar(&f.forgetDead, "forget-dead", false, "remove the dead letters for good")
 	return cmd
+}
+
+// noServer refuses the flags of a server, which would be passed over while a directory is made beside the person.
+func noServer(cmd *cobra.Command) error {
+	for _, name := range []string{"url", "aws-iam"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("enqueue writes into a data directory (--data) and asks no server, so it takes no --%s; "+
+				"for a stack on AWS send each line to the queue of its output IntakeQueueUrl: "+
+				"aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '{\"idempotency_key\":...}'", name)
+		}
+	}
+	return nil
 }
 
 func (f intakeFlags) check(args []string) error {

@@ -76,14 +76,13 @@ func (a *app) failure(err error) *failure {
 	case errors.Is(err, context.Canceled):
 		return &failure{ExitFailed, "interrupted", "interrupted"}
 	case errors.As(err, &problem):
-		return refused(problem)
+		return a.refused(problem)
 	case errors.As(err, &aws):
 		return awsFailure(aws)
 	case errors.As(err, &key):
 		return &failure{ExitUsage, "usage", "--key " + key.Why + "; a key is letters, digits and signs of ASCII, such as ticket-4711; nothing was sent"}
 	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
-		return &failure{ExitUnreachable, "unreachable",
-			fmt.Sprintf("no server answers at %s; start one with: dormouse dev", shownAddress(a.address()))}
+		return a.silent(transport)
 	}
 	return &failure{ExitFailed, "failed", err.Error()}
 }

@@ -30,7 +30,7 @@ func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	if _, worded := errors.AsType[*failure](err); !isRefusal || worded || errors.Is(err, context.Canceled) {
 		return err
 	}
-	f := refused(problem)
+	f := a.refused(problem)
 	id := runNamed(cmd, args)
 	switch {
 	case id != "" && (problem.Code == "run_not_found" || problem.Code == "thread_not_found"):

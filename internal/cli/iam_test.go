@@ -19,8 +19,8 @@ func listing(t *testing.T) *server {
 
 func TestAJWTIsAToken(t *testing.T) {
 	s := listing(t)
-	environment(t, nil) // a token goes before signatures, and needs no credentials
-	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": jwt, "DORMOUSE_AWS_IAM": "1"}, "runs").wantExit(t, cli.ExitOK)
+	environment(t, nil) // it needs no credentials
+	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": jwt}, "runs").wantExit(t, cli.ExitOK)
 	if got := s.last("GET").auth; got != "Bearer "+jwt {
 		t.Errorf("authorization %q", got)
 	}

@@ -132,7 +132,7 @@ func (m *inbox) sent(answer wire.DecisionAnswer, err error) {
 	case err == nil:
 		m.refuse(answer.Status, refusal(answer.Code, answer.Detail, answer.Winner))
 	case errors.As(err, &problem):
-		m.refuse(problem.Status, refused(problem).detail)
+		m.refuse(problem.Status, refusedPlainly(problem).detail)
 	default: // it may have arrived: the same again is the same decision
 		m.notice = line{{red, "No answer came; y or Enter sends the same again. " + oneLine(err.Error())}}
 	}

@@ -4,7 +4,7 @@
 //	go run ./internal/e2e                    all suites
 //	go run ./internal/e2e servers dynamodb -- go test ./internal/dynamo
 //
-// It ends with one line of counts, and with 1 if a check failed. What the servers cannot do stands in docs/emulators.md.
+// It ends with one line of counts, and with 1 if a check failed or a server could not be had. What the servers cannot do stands in docs/emulators.md.
 package main
 
 import (
@@ -47,6 +47,7 @@ type options struct {
 	intake     string
 	intakeDead string
 	recordings string
+	gate       string
 	limit      int
 	tortureFor time.Duration
 	kills      float64
@@ -82,10 +83,22 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	return exitOK
 }
 
+const help = `Proves on this machine, without an account, that what would be deployed works: the real template, built functions that
+are killed, and servers that others wrote. The first run installs these, which takes minutes; what it needs: docs/emulators.md.
+
+  go run ./internal/e2e [FLAGS]                                      all suites, or those of --only
+  go run ./internal/e2e servers [dynamodb|sqs] -- COMMAND...         COMMAND against each server that stands for the service
+
+`
+
 func read(args []string, progress io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("e2e", flag.ContinueOnError)
 	f.SetOutput(progress)
+	f.Usage = func() {
+		fmt.Fprint(progress, help)
+		f.PrintDefaults()
+	}
 	f.StringVar(&o.only, "only", "", "only these suites, with commas between them: "+strings.Join(suites.Names(), ", "))
 	f.Uint64Var(&o.seed, "seed", 0, "of kills, doubled messages and what callers do; what the operating system makes of it is not repeatable (default: another one each time)")
 	f.StringVar(&o.dynamodb, "dynamodb", "dynoxide", "dynoxide, moto, or the URL of a server")
@@ -95,7 +108,9 @@ func read(args []string, progress io.Writer) (options, error) {
 	f.StringVar(&o.intake, "intake", "", "with --api: URL of its intake queue")
 	f.StringVar(&o.intakeDead, "intake-dead", "", "with --api: URL of the dead-letter queue of its intake queue")
 	f.StringVar(&o.recordings, "recordings", "", "file of recorded conversations (default: made-up ones)")
-	f.IntVar(&o.limit, "limit", 100, "how many of them are played")
+	f.StringVar(&o.gate, "gate", "", "tools of the recordings that people are asked about, with commas between them (default: with --recordings\n"+
+		suites.GateOfRecordings+",\nwithout "+suites.GateOfMadeUp+")")
+	f.IntVar(&o.limit, "limit", 100, "how many of them are played; 0 for all of --recordings")
 	f.DurationVar(&o.tortureFor, "torture-for", 30*time.Second, "how long the torture starts new runs")
 	f.Float64Var(&o.kills, "kills", 0.03, "how many invocations are killed in the torture and the replay, from 0 to below 1")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
@@ -108,6 +123,8 @@ func read(args []string, progress io.Writer) (options, error) {
 		return o, fmt.Errorf("%q is too much; there are flags only, and the verb servers", f.Arg(0))
 	case !(o.kills >= 0 && o.kills < 1):
 		return o, fmt.Errorf("--kills is a rate from 0 to below 1, not %v", o.kills)
+	case o.limit < 0 || o.limit == 0 && o.recordings == "":
+		return o, fmt.Errorf("--limit is a number from 1, or 0 for all of --recordings, not %d", o.limit)
 	case o.api != "" && o.table == "":
 		return o, errors.New("--api needs --table, where agents are deployed to")
 	case o.api == "" && o.table+o.intake+o.intakeDead != "":

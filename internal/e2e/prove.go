@@ -86,7 +86,7 @@ func (p *proof) target(ctx context.Context) (*suites.Target, error) {
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building dormouse: %w\n%s", err, said)
 	}
-	t := &suites.Target{Module: module, Dir: p.dir, CLI: cli, Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Limit: p.limit,
+	t := &suites.Target{Module: module, Dir: p.dir, CLI: cli, Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
 		TortureFor: p.tortureFor, Kills: p.kills}
 	if p.api != "" {
 		return t, p.deployed(t)
@@ -128,11 +128,20 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 	}
 	p.say("building the functions; DynamoDB is %s, SQS is %s, the seed is %d", p.names[0], p.names[1], p.seed)
 	p.say("times that are shorter than the template's: a step %s, visibility %s, the sweep every %s", pace.Step, pace.Visibility, pace.Sweep)
-	p.platform, err = platform.Start(ctx, platform.Options{Module: t.Module, Dir: p.dir, Name: "proof", DynamoDB: t.DynamoDBURL, SQS: t.SQSURL,
-		Python: filepath.Join(python, "bin", "python"), Pace: pace, Seed: p.seed, Double: doubler(p.seed), Logger: slog.New(slog.NewJSONHandler(p.log, nil)),
-		Parameters: map[string]string{"IntakeTenant": tenant, "IntakeAgent": suites.EventAgent}})
-	if err != nil {
+	start := func(ctx context.Context, name, dir string, parameters map[string]string) (*platform.Platform, error) {
+		return platform.Start(ctx, platform.Options{Module: t.Module, Dir: dir, Name: name, DynamoDB: t.DynamoDBURL, SQS: t.SQSURL,
+			Python: filepath.Join(python, "bin", "python"), Pace: pace, Seed: p.seed, Double: doubler(p.seed), Logger: slog.New(slog.NewJSONHandler(p.log, nil)),
+			Parameters: parameters})
+	}
+	if p.platform, err = start(ctx, "proof", p.dir, map[string]string{"IntakeTenant": tenant, "IntakeAgent": suites.EventAgent}); err != nil {
 		return err
+	}
+	t.Signed = func(ctx context.Context, parameters map[string]string) (*platform.Platform, error) {
+		dir := filepath.Join(p.dir, "signed")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		return start(ctx, "signed", dir, parameters)
 	}
 	t.Platform, t.API, t.Table = p.platform, p.platform.API, p.platform.Stack.Table.Name
 	t.DB, t.SQS, t.Queues = p.platform.DB, p.platform.SQS, p.platform.QueueURLs

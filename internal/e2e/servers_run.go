@@ -20,8 +20,8 @@ var stands = []struct{ service, server, variable string }{
 	{"sqs", "moto", "DORMOUSE_TEST_SQS"},
 }
 
-// runServers runs a command once for each server of a service, or of all, with where it is in the environment. A server that cannot be had is said, and is no failure: what was
-// not run was not disproved. That nothing at all could be run is one.
+// runServers runs a command once for each server of a service, or of all, with where it is in the environment. A server that cannot be had is said, and
+// is no failure: what was not run was not disproved. That nothing at all could be run is one, and with CI=true everything must run.
 func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
 	service := ""
 	if len(args) > 0 && (args[0] == "dynamodb" || args[0] == "sqs") {
@@ -38,7 +38,7 @@ func runServers(ctx context.Context, args []string, out, progress io.Writer) int
 		return exitFailed
 	}
 	defer os.RemoveAll(dir)
-	var ran, failed, not int
+	var n outcome
 	for _, s := range stands {
 		if service != "" && s.service != service {
 			continue
@@ -47,18 +47,33 @@ func runServers(ctx context.Context, args []string, out, progress io.Writer) int
 		what := fmt.Sprintf("%s with %s=%s", strings.Join(args, " "), s.variable, s.server)
 		switch {
 		case errors.Is(err, servers.ErrNotRun):
-			not++
+			n.not++
 			fmt.Fprintf(out, "not run: %s: %v\n", what, err)
 		case err != nil:
-			failed++
+			n.failed++
 			fmt.Fprintf(out, "FAILED:  %s: %v\n", what, err)
 		default:
-			ran++
+			n.ran++
 			fmt.Fprintf(out, "ok:      %s\n", what)
 		}
 	}
-	fmt.Fprintf(out, "servers: %d passed, %d failed, %d not run\n", ran, failed, not)
-	if failed > 0 || ran == 0 || ctx.Err() != nil {
+	if code := n.exit(out, os.Getenv("CI") == "true"); ctx.Err() == nil {
+		return code
+	}
+	return exitFailed
+}
+
+// outcome is how many servers the command was run against, and what came of it.
+type outcome struct{ ran, failed, not int }
+
+// exit says it. Where all must run, nobody reads that something was left out.
+func (n outcome) exit(out io.Writer, must bool) int {
+	fmt.Fprintf(out, "servers: %d passed, %d failed, %d not run\n", n.ran, n.failed, n.not)
+	if n.not > 0 && must {
+		fmt.Fprintln(out, "servers: with CI=true all of them must run; install what is missing (docs/emulators.md)")
+		return exitFailed
+	}
+	if n.failed > 0 || n.ran == 0 {
 		return exitFailed
 	}
 	return exitOK

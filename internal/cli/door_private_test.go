@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram: the functions behind it may refuse with the same codes as a server of one's own.
+func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
+	for _, tt := range []struct {
+		url, code string
+		status    int
+		token     string
+		says      string
+		add       bool // tokens add is named
+	}{
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "unauthorized", 401, "t", "the token has expired, or is of another issuer", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com/prod", "unauthorized", 401, "", "a token of the issuer that this address trusts", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "role_required", 403, "t", "from the issuer that the stack trusts", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "", 401, "t", "the token has expired, or is of another issuer", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "", 403, "", "add --aws-iam", false},
+		{"https://dormouse.example.com", "", 401, "t", "the token has expired, or is of another issuer", false},
+		{"https://dormouse.example.com", "unauthorized", 401, "t", "give a token", true},
+		{"https://dormouse.example.com", "role_required", 403, "t", "use a token that has the role", true},
+	} {
+		a := &app{opts: Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_TOKEN": tt.token}[name] }}}
+		a.root()
+		a.url = tt.url // the flags begin with their defaults
+		got := a.refused(&client.Error{Problem: wire.Problem{Status: tt.status, Code: tt.code, Title: "x"}}).detail
+		if !strings.Contains(got, tt.says) || strings.Contains(got, "tokens add") != tt.add {
+			t.Errorf("%s %d %s: %s", tt.url, tt.status, tt.code, got)
+		}
+	}
+}
+
+func TestAnAddressElsewhereThatDoesNotAnswerIsDoubted(t *testing.T) {
+	lookup := &url.Error{Op: "Get", URL: "https://desk.example.com/v1/runs", Err: errors.New("dial tcp: no such\nhost")}
+	for err, says := range map[error]string{
+		fmt.Errorf("client: %w", lookup):              "look at the address and at the network (dial tcp: no such host)",
+		fmt.Errorf("client: %w", io.ErrUnexpectedEOF): "look at the address and at the network",
+	} {
+		a := &app{started: true, url: "https://anna:secret@desk.example.com", opts: Options{Getenv: func(string) string { return "" }}}
+		got := a.failure(err)
+		if want := "no server answers at https://desk.example.com; " + says; got.exit != ExitUnreachable || got.detail != want {
+			t.Errorf("exit %d: %s\nwant %s", got.exit, got.detail, want)
+		}
+	}
+}
