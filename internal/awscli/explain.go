@@ -59,14 +59,16 @@ func (t *Table) refused(api smithy.APIError, err error, operation string) *Probl
 
 // untakenCredentials are the words for credentials and signatures that AWS does not take; nil for every other code.
 func untakenCredentials(code, says string, err error) *Problem {
+	const clock = "the clock of this machine is wrong; set it, since AWS takes signatures for a few minutes (AWS says: %s)"
+	if strings.Contains(says, "Signature expired") || strings.Contains(says, "Signature not yet current") {
+		code = "RequestExpired"
+	}
 	switch code {
-	case "InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch":
-		if code == "RequestTimeTooSkewed" || code == "RequestExpired" || strings.Contains(says, "Signature expired") || strings.Contains(says, "Signature not yet current") {
-			return &Problem{"wrong_clock", fmt.Sprintf("the clock of this machine is wrong; set it, since AWS takes signatures for five minutes (AWS says: %s)",
-				says), err}
-		}
-		return &Problem{"no_credentials", fmt.Sprintf("AWS does not take the signature (%s): the secret may not belong to the key id; look at %s, and at the region",
-			code, WhichCredentials()), err}
+	case "RequestTimeTooSkewed", "RequestExpired":
+		return &Problem{"wrong_clock", fmt.Sprintf(clock, says), err}
+	case "InvalidSignatureException", "SignatureDoesNotMatch":
+		return &Problem{"no_credentials", fmt.Sprintf("AWS does not take the signature (%s): the secret may not belong to the key id; "+
+			"look at %s, and at the region", code, WhichCredentials()), err}
 	case "UnrecognizedClientException", "ExpiredTokenException", "ExpiredToken", "IncompleteSignature", "MissingAuthenticationTokenException":
 		return &Problem{"no_credentials", fmt.Sprintf("AWS does not take these credentials (%s); get new ones, and look at %s",
 			code, WhichCredentials()), err}

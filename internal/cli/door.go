@@ -73,7 +73,8 @@ func (a *app) unknownToken() string {
 	case token != "":
 		return "the token has expired, or is of another issuer or for another audience; get a new one from the issuer that this address trusts"
 	case a.signs():
-		return "this address takes no AWS signatures; leave --aws-iam out (or DORMOUSE_AWS_IAM unset), and set DORMOUSE_TOKEN to a token of the issuer that it trusts"
+		return "this address takes no AWS signatures; leave --aws-iam out (or DORMOUSE_AWS_IAM unset), " +
+			"and set DORMOUSE_TOKEN to a token of the issuer that it trusts"
 	}
 	return "set DORMOUSE_TOKEN, or name with --token-file, a token of the issuer that this address trusts"
 }
@@ -87,7 +88,7 @@ func (a *app) notLetIn(said string) string {
 	case !a.signs():
 		return "if it is a stack on AWS, add --aws-iam to sign with AWS credentials, or set DORMOUSE_TOKEN to a token of the issuer that it trusts"
 	case strings.Contains(said, "signature expired"), strings.Contains(said, "signature not yet current"):
-		return "the clock of this machine is wrong; set it, since signatures count for five minutes"
+		return "the clock of this machine is wrong; set it, since AWS takes signatures for a few minutes"
 	case strings.Contains(said, "expired"):
 		return fmt.Sprintf("the AWS credentials have expired; get new ones, as with aws sso login, and look at %s", awscli.WhichCredentials())
 	}
@@ -105,7 +106,8 @@ func (a *app) host() string {
 	return u.Hostname()
 }
 
-// silent says that nobody answers, with what the network said if it did. A server on this machine can be started; for any other the address is all there is to look at.
+// silent says that nobody answers, with what the network said if it did. A server on this machine can be started; for any other the address is
+// all there is to look at.
 func (a *app) silent(err *url.Error) *failure {
 	todo := "start one with: dormouse dev"
 	if !a.nearby() {
@@ -120,7 +122,9 @@ func (a *app) silent(err *url.Error) *failure {
 // nearby says whether the address is of this machine.
 func (a *app) nearby() bool {
 	host := a.host()
-	ip := net.ParseIP(host)
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback() || ip.IsUnspecified()
+	}
 	self, err := os.Hostname()
-	return strings.EqualFold(host, "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) || err == nil && strings.EqualFold(host, self)
+	return strings.EqualFold(host, "localhost") || err == nil && strings.EqualFold(host, self)
 }

@@ -37,7 +37,7 @@ func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 		f.detail = a.notThere(cmd.Context(), id, takesThread(cmd))
 	case problem.Code == "run_open" && cmd.Name() == "retry":
 		f.detail = a.stillOpen(cmd.Context(), id, f.detail)
-	case problem.Status == http.StatusNotFound && (problem.Code == "not_found" || problem.Code == ""):
+	case problem.Status == http.StatusNotFound && problem.Code == "not_found":
 		f.detail += besidesPath(a.address())
 	}
 	f.detail += flagsNamed(cmd, problem.Detail)

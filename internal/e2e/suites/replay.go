@@ -123,7 +123,7 @@ func (t *Target) read(file string) ([]recording.Conversation, error) {
 	return all, err
 }
 
-// mostSeeds bounds how long is looked for conversations that can be played. About one in five can.
+// mostSeeds bounds how long is looked for conversations that can be played. About one in four can.
 const mostSeeds = 50
 
 // madeUp makes n conversations that a server can play, seed after seed, and says how many of those it made are none. Most have a call whose
