@@ -218,13 +218,12 @@ func TestRetriesAreAsManyAsTheFileSays(t *testing.T) {
 }
 
 func TestASlowServiceIsGivenUp(t *testing.T) {
-	w := newWorld(t)
-	w.serve(publicAddress+":443", never(w))
-	if out := w.call(look, `{"order":"1"}`); !out.Failed || out.Text != "api.example.com was asked, and no answer came within 10s." {
-		t.Errorf("outcome %+v", out)
-	}
-	if out := w.call(again, `{"order":"1"}`); !out.Failed || !strings.Contains(out.Text, "may or may not have taken effect") {
-		t.Errorf("outcome %+v", out)
+	for tool, want := range map[string]string{look: "api.example.com was asked, and no answer came within 10s.", again: "may or may not have taken effect"} {
+		w := newWorld(t) // each its own: the first call ends in the middle of the minute that passes
+		w.serve(publicAddress+":443", never(w))
+		if out := w.call(tool, `{"order":"1"}`); !out.Failed || !strings.Contains(out.Text, want) {
+			t.Errorf("outcome %+v", out)
+		}
 	}
 }
 
