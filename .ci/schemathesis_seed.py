@@ -76,7 +76,7 @@ def prepare(document, runs, cursors, links, secure):
             call["parameters"] = [p for p in call.get("parameters", []) if p["name"] != "follow"]  # it holds a stream open for long
             for p in call["parameters"]:
                 if p["in"] == "path":
-                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"]}[path.split("/")[2]]
+                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
                 elif p["name"] in ("after", "Last-Event-ID", "cursor"):
