@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/e2e/servers"
@@ -20,15 +21,20 @@ var stands = []struct{ service, server, variable string }{
 	{"sqs", "moto", "DORMOUSE_TEST_SQS"},
 }
 
-// runServers runs a command once for each server of a service, or of all, with where it is in the environment. A server that cannot be had is said, and
+// chosen says whether what was named, a service or a server, is this one; nothing named is all.
+func chosen(named, service, server string) bool {
+	return named == "" || named == service || named == server
+}
+
+// runServers runs a command once for each server of a service, or for one of that name, or for all, with where it is in the environment. A server that cannot be had is said, and
 // is no failure: what was not run was not disproved. That nothing at all could be run is one, and with CI=true everything must run.
 func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
-	service := ""
-	if len(args) > 0 && (args[0] == "dynamodb" || args[0] == "sqs") {
-		service, args = args[0], args[1:]
+	named := ""
+	if len(args) > 0 && slices.Contains([]string{"dynamodb", "sqs", "dynoxide", "elasticmq", "moto"}, args[0]) {
+		named, args = args[0], args[1:]
 	}
 	if len(args) < 2 || args[0] != "--" {
-		fmt.Fprintln(progress, "usage: go run ./internal/e2e servers [dynamodb|sqs] -- COMMAND...")
+		fmt.Fprintln(progress, "usage: go run ./internal/e2e servers [dynamodb|sqs|NAME] -- COMMAND...")
 		return exitUsage
 	}
 	args = args[1:]
@@ -40,7 +46,7 @@ func runServers(ctx context.Context, args []string, out, progress io.Writer) int
 	defer os.RemoveAll(dir)
 	var n outcome
 	for _, s := range stands {
-		if service != "" && s.service != service {
+		if !chosen(named, s.service, s.server) {
 			continue
 		}
 		err := against(ctx, s.server, s.variable, dir, args, out, progress)
