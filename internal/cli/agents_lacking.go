@@ -113,6 +113,8 @@ func (s shelf) Definition(context.Context, string, string, string) (engine.Defin
 	return s.one, nil
 }
 
+func (s shelf) Newest(context.Context, string, string) (string, error) { return s.one.Digest, nil }
+
 func (s shelf) Current(context.Context, string, string) (engine.Definition, error) {
 	return s.one, nil
 }

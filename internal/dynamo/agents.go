@@ -99,16 +99,22 @@ func (s *Store) Definition(ctx context.Context, tenant, name, digest string) (en
 	return engine.Definition{Tenant: tenant, Name: name, Digest: digest, Body: body}, err
 }
 
+// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+func (s *Store) Newest(ctx context.Context, tenant, name string) (digest string, err error) {
+	it, err := s.get(ctx, "reading what is deployed", currentKey(tenant, name))
+	if digest = textAt(it, attrDigest); err == nil && digest == "" {
+		err = engine.ErrNotFound
+	}
+	return digest, err
+}
+
 // Current implements frontend.Catalog.
 func (s *Store) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
-	it, err := s.get(ctx, "reading what is deployed", currentKey(tenant, name))
-	switch {
-	case err != nil:
+	digest, err := s.Newest(ctx, tenant, name)
+	if err != nil {
 		return engine.Definition{}, err
-	case textAt(it, attrDigest) == "":
-		return engine.Definition{}, engine.ErrNotFound
 	}
-	return s.Definition(ctx, tenant, name, textAt(it, attrDigest))
+	return s.Definition(ctx, tenant, name, digest)
 }
 
 // Deployed implements frontend.Catalog. The index that it goes through may miss for a moment what was deployed just now.

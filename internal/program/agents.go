@@ -24,6 +24,8 @@ import (
 // Definitions is where stored versions of agents are.
 type Definitions interface {
 	frontend.Catalog
+	// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+	Newest(ctx context.Context, tenant, name string) (digest string, err error)
 	Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error)
 	PutDefinition(ctx context.Context, d engine.Definition) error
 	Deploy(ctx context.Context, tenant, name, digest string) error
@@ -157,11 +159,11 @@ func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bo
 
 // Load implements [engine.Agents].
 func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error) {
-	current, err := a.stored.Current(ctx, pin.Tenant, pin.Name)
+	newest, err := a.stored.Newest(ctx, pin.Tenant, pin.Name)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
 		return engine.Agent{}, err
 	}
-	key := versions{pin.Tenant, pin.Name, pin.Version, current.Digest, string(pin.Narrow)}
+	key := versions{pin.Tenant, pin.Name, pin.Version, newest, string(pin.Narrow)}
 	a.mu.Lock()
 	found, ok := a.known[key]
 	a.mu.Unlock()
@@ -172,12 +174,26 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 	if err != nil {
 		return engine.Agent{}, err
 	}
+	current := pinned
+	if newest != pin.Version {
+		if current, err = a.definition(ctx, pin.Tenant, pin.Name, newest); err != nil {
+			return engine.Agent{}, err
+		}
+	}
 	made, err := a.assemble(pinned, current, pin.Narrow)
 	if err != nil {
 		return engine.Agent{}, err
 	}
 	a.keep(key, made)
 	return made, nil
+}
+
+// definition is a stored version; a zero one of none.
+func (a *Agents) definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
+	if digest == "" {
+		return engine.Definition{}, nil
+	}
+	return a.stored.Definition(ctx, tenant, name, digest)
 }
 
 func (a *Agents) keep(key versions, made engine.Agent) {
@@ -214,6 +230,5 @@ func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMess
 
 // Newest implements [engine.Agents].
 func (a *Agents) Newest(ctx context.Context, tenant, name string) (version string, err error) {
-	current, err := a.stored.Current(ctx, tenant, name)
-	return current.Digest, err
+	return a.stored.Newest(ctx, tenant, name)
 }

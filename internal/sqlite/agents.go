@@ -47,6 +47,18 @@ func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d en
 const deployedDefinitions = `SELECT d.tenant, d.name, d.digest, d.body FROM deployed c
 	JOIN definitions d ON d.tenant = c.tenant AND d.name = c.name AND d.digest = c.digest WHERE c.tenant = ?`
 
+// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+func (db *DB) Newest(ctx context.Context, tenant, name string) (digest string, err error) {
+	const query = "SELECT digest FROM deployed WHERE tenant = ? AND name = ?"
+	err = db.readOne(ctx, func(s scanner) error {
+		if err := s.Scan(&digest); err != nil {
+			return unavailable(err)
+		}
+		return nil
+	}, query, tenant, name)
+	return digest, err
+}
+
 // Current implements frontend.Catalog.
 func (db *DB) Current(ctx context.Context, tenant, name string) (d engine.Definition, err error) {
 	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, deployedDefinitions+" AND c.name = ?", tenant, name)
