@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"internal/e2e/servers": 3, "internal/e2e/stack": 3, "internal/e2e/lambda": 3, "internal/e2e/gateway": 3, "internal/e2e/platform": 4, "internal/e2e/suites": 5, "internal/e2e": 6, // the proof
 	"internal/e2e/lambda/testdata/echo": 6,
 	"internal/dynamo":                   3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "functions/step": 5, "functions/sweep": 5,
+	"internal/bedrock": 3, "internal/openai": 3, "internal/live": 3, "internal/lambdatool": 3, "internal/mcptool": 3, "internal/ssmsecret": 3, "internal/secret": 1, "internal/modeldouble": 3, "internal/modeltest": 4,
 	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, "internal/awsdouble": 3, // for tests
 }
 

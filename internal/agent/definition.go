@@ -33,22 +33,16 @@ type Definition struct {
 	Hooks     []string               `json:"hooks,omitempty"`     // the names they are registered under
 	Memory    string                 `json:"memory,omitempty"`    // the name it is registered under
 	Effects   []Effect               `json:"effects,omitempty"`
+	Servers   map[string]Server      `json:"servers,omitempty"` // MCP servers that tools name
 }
 
 // The providers of a model.
 const (
 	ProviderScripted = "scripted"
 	ProviderRecorded = "recorded"
+	ProviderBedrock  = "bedrock"
+	ProviderOpenAI   = "openai" // any endpoint that speaks its chat completions
 )
-
-// Model says who answers. A scripted model has Turns; a recorded one has File, as written in the YAML, and the digest of what
-// was in it.
-type Model struct {
-	Provider string `json:"provider"`
-	Turns    []Turn `json:"turns,omitempty"`
-	File     string `json:"file,omitempty"`
-	SHA256   string `json:"sha256,omitempty"` // in hex
-}
 
 // Turn is one rule of a script: the answer, and what must hold for it.
 type Turn struct {
@@ -73,12 +67,14 @@ type ScriptCall struct {
 	ID        string          `json:"id,omitempty"`
 }
 
-// Tool is one tool of an agent. Exactly one of Go, HTTP, Client and Recorded says who runs it.
+// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Client and Recorded says who runs it.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Go          string          `json:"go,omitempty"` // the name a function was registered under
 	HTTP        *HTTP           `json:"http,omitempty"`
+	Lambda      *Lambda         `json:"lambda,omitempty"`
+	MCP         *MCP            `json:"mcp,omitempty"`
 	Client      bool            `json:"client,omitempty"`
 	Recorded    []Answer        `json:"recorded,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema; of a Go function the function's own counts

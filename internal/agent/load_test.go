@@ -115,7 +115,7 @@ func TestDefinitionSurvivesItsCanonicalForm(t *testing.T) {
 func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 	for name, raw := range map[string]string{
 		"an unknown member":        `{"name":"a","model":{"provider":"scripted"},"permissions":{"default":"ask"},"budget":1}`,
-		"an unknown nested member": `{"name":"a","model":{"provider":"scripted","temperature":1},"permissions":{"default":"ask"}}`,
+		"an unknown nested member": `{"name":"a","model":{"provider":"scripted","temprature":1},"permissions":{"default":"ask"}}`,
 		"something behind it":      `{"name":"a","model":{"provider":"scripted"},"permissions":{"default":"ask"}} {}`,
 		"no name":                  `{"model":{"provider":"scripted"},"permissions":{"default":"ask"}}`,
 		"an unknown effect":        `{"name":"a","model":{"provider":"scripted"},"permissions":{"default":"maybe"}}`,

@@ -86,7 +86,7 @@ func (d *draft) foldTurn() error {
 	d.h.Step++
 	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
 	d.h.ModelTries, d.h.NotBefore = 0, 0
-	d.event(EventStepStarted, nil, 0)
+	d.stepStarted(*d.v.Turn)
 	request, err := d.takeRequest()
 	if err != nil {
 		return err
@@ -105,11 +105,22 @@ func (d *draft) foldTurn() error {
 		d.over = after.End
 	}
 	if d.over == nil {
+		d.over = t.End
+	}
+	if d.over == nil {
 		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
 	}
 	d.remember(t)
 	d.must = true
 	return nil
+}
+
+func (d *draft) stepStarted(t Turn) {
+	if usage := t.usage(); usage != nil {
+		d.event(EventStepStarted, usage, 0)
+		return
+	}
+	d.event(EventStepStarted, nil, 0)
 }
 
 // countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back, and no sum of sums overflows.
@@ -138,15 +149,21 @@ func (d *draft) newRound(t Turn, request Request) error {
 	used := cloneMap(d.v.Used)
 	old := d.keepOpen(used)
 	calls := make([]ToolCall, len(t.Calls))
+	renamed := map[string][]string{}
 	for i, c := range t.Calls {
+		given := c.ID
 		c.ID = UniqueCallID(used, c.ID)
+		renamed[given] = append(renamed[given], c.ID)
 		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
 		c.Arguments = asJSON(c.Arguments)
 		calls[i] = c
 	}
-	m := d.message(Message{Role: RoleAssistant, Parts: TextParts(t.Text), Calls: calls})
+	m := d.message(Message{Role: RoleAssistant, Parts: t.parts(calls, renamed), Calls: calls})
+	if ReasoningOf(t.Content) != "" {
+		d.event(EventReasoningEnded, map[string]any{"part_id": PartID(ReasoningPart, d.h.Step)}, m)
+	}
 	if t.Text != "" {
-		d.event(EventTextEnded, nil, m)
+		d.event(EventTextEnded, map[string]any{"part_id": PartID(TextPart, d.h.Step)}, m)
 	}
 	d.h.Round = d.seq()
 	d.round.Calls = append(old, calls...)
@@ -214,12 +231,14 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 		plan, err = d.releasePartial()
 	case f == nil:
 		return Plan{}, false, nil
-	case !f.Again, d.h.ModelTries+1 >= d.v.Limits.ModelTries:
+	case !f.Again, d.h.ModelTries+1 >= d.v.Limits.modelTries(f.Busy):
 		d.h.ModelTries++
 		plan, err = d.end(f.Reason)
 	default:
 		d.h.ModelTries++
-		d.h.NotBefore = d.v.Now + backoff(d.h.ModelTries)
+		d.h.NotBefore = d.v.Now + min(max(backoff(d.h.ModelTries), f.After), longestWait)
+		d.event(EventStepReset, map[string]any{"reason": "model_unavailable", "code": f.Reason.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
+			"try_at": d.h.NotBefore}, 0)
 		plan, err = d.releaseRunning()
 	}
 	return plan, true, err
@@ -236,6 +255,9 @@ func (d *draft) yield() {
 	d.h.NotBefore = d.v.Now + yieldPause
 	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
 }
+
+// longestWait is how long a run waits at most before it asks the model again, whatever the provider says.
+const longestWait = 15 * 60_000
 
 // backoff is how many ms to wait after the n-th failure in a row.
 func backoff(n int) int64 { return min(60_000, int64(1000)<<min(max(n, 0), 10)) }

@@ -189,7 +189,7 @@ var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFa
 
 // settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result, and the head
 // forgets it.
-func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error {
+func (d *draft) settleCall(call ToolCall, status CallStatus, text string, media ...Part) error {
 	if d.h.Calls[call.ID].Status != CallRunning {
 		d.must = true // a verdict on the state as it is now: no later body may change it
 	}
@@ -201,7 +201,7 @@ func (d *draft) settleCall(call ToolCall, status CallStatus, text string) error 
 		delete(d.h.Calls, call.ID)
 		return nil
 	}
-	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(text), Error: status != CallSucceeded})
+	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: append(TextParts(text), media...), Error: status != CallSucceeded})
 	d.event(settled[status], d.callState(call), m)
 	return nil
 }

@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // foldSent takes out of the outbox what was sent.
 func (d *draft) foldSent() {
@@ -157,13 +160,14 @@ func (d *draft) result(call ToolCall, out Outcome) error {
 	if err != nil {
 		return err
 	}
+	out.Text = CutResult(out.Text, cmp.Or(d.v.Rules.Terms().Result, DefaultResult))
 	if d.h.Calls[call.ID].Edited != "" && d.ran(call) {
 		out.Text += "\n(Ran with arguments that a person edited: " + string(d.effective(call).Arguments) + ")"
 	}
 	if added != "" {
 		out.Text += "\n" + added
 	}
-	return d.settleCall(call, out.Status(), out.Text)
+	return d.settleCall(call, out.Status(), out.Text, out.Media...)
 }
 
 // ran says whether the body of a call that gets its result now was executed: by this owner, or by one that was lost and a person has told

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // Stamp orders the writes of one thread: epoch first, then the number of the put within the activation. It is never reused.
 type Stamp int64
@@ -20,12 +17,6 @@ const (
 	RoleTool      Role = "tool"
 	RoleSystem    Role = "system" // the runtime's own notices to the model; not shown as part of the conversation
 )
-
-// Part is one piece of a message's content.
-type Part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
 
 // ToolCall is one call as the model asked for it. Arguments are JSON exactly as the model wrote it; text that is not
 // JSON is carried as a JSON string, so that it is refused against a schema and not lost.
@@ -50,26 +41,6 @@ type Message struct {
 	At    int64  `json:"at"`
 }
 
-// Text is the message's content as one string.
-func (m Message) Text() string {
-	if len(m.Parts) == 1 {
-		return m.Parts[0].Text
-	}
-	var b strings.Builder
-	for _, p := range m.Parts {
-		b.WriteString(p.Text)
-	}
-	return b.String()
-}
-
-// TextParts is text as a message's content; empty text is no part at all.
-func TextParts(text string) []Part {
-	if text == "" {
-		return nil
-	}
-	return []Part{{Type: "text", Text: text}}
-}
-
 // EventType names what happened. The strings are a contract with readers.
 type EventType string
 
@@ -79,6 +50,7 @@ const (
 	EventStepStarted      EventType = "step.started"
 	EventStepEnded        EventType = "step.ended"
 	EventTextEnded        EventType = "text.ended"
+	EventReasoningEnded   EventType = "reasoning.ended"
 	EventCallReady        EventType = "call.ready"
 	EventCallInvalid      EventType = "call.invalid"
 	EventCallStarted      EventType = "call.started"
@@ -99,6 +71,10 @@ const (
 	// run's own call.
 	EventInterruptRecorded EventType = "interrupt.recorded"
 	EventRunStatus         EventType = "run.status"
+
+	// Live events: readers are sent them while the model speaks, and the journal never holds one.
+	EventTextDelta      EventType = "text.delta"
+	EventReasoningDelta EventType = "reasoning.delta"
 )
 
 // Event is one thing that happened, numbered without gaps per thread.
@@ -188,6 +164,8 @@ func (s Segment) expand(e Event) Event {
 	switch e.Type {
 	case EventTextEnded:
 		data["text"] = m.Text()
+	case EventReasoningEnded:
+		data["text"] = ReasoningOf(m.Parts)
 	case EventCallReady:
 		for _, c := range m.Calls {
 			if c.ID == data["call_id"] {

@@ -52,11 +52,20 @@ type Limits struct {
 	BodyTries  int // claims without a commit after which a body is taken to be what kills the process
 	Claims     int // claims without a commit after which the run ends
 	ModelTries int // failed model calls in a row after which the run ends
+	BusyTries  int // the same, of calls that the provider was too busy to begin; as many as ModelTries if it is fewer
 	Calls      int // calls in one round
 }
 
 // DefaultLimits are the limits of a run unless it is told otherwise.
-var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64}
+var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, BusyTries: 40, Calls: 64}
+
+// modelTries is how many model calls may fail in a row.
+func (l Limits) modelTries(busy bool) int {
+	if busy {
+		return max(l.ModelTries, l.BusyTries)
+	}
+	return l.ModelTries
+}
 
 // BodyOutcome is what came of running one call's body. Interrupted says that the body was stopped before it told. Bodies of one
 // batch ran side by side and did not see one another's writes.
@@ -74,6 +83,8 @@ type Sent struct{ Key, Failed string }
 type ModelFailure struct {
 	Reason Reason // Stopped or Failed
 	Again  bool   // it may pass: try again later
+	Busy   bool   // the provider had no room for the call and did nothing
+	After  int64  // ms that the provider wants to be left alone for; 0 if it did not say
 }
 
 // Plan is the one next thing to do; exactly one field is set. After a Commit the plan is made anew from what was

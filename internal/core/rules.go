@@ -139,6 +139,9 @@ func (o *DeadlineOutcome) UnmarshalText(b []byte) error {
 	return unmarshalName("deadline outcome", deadlineNames, b, o)
 }
 
+// DefaultResult is how many bytes of a result's text are kept where nothing else is said.
+const DefaultResult = 256 << 10
+
 // Terms say how a run is worked on.
 type Terms struct {
 	Parallel  bool       // the calls of a round that may run run side by side
@@ -147,11 +150,13 @@ type Terms struct {
 	StepCalls int        // most tool calls in a step; 0: no limit
 	RunCalls  int        // and in the run
 	Memory    bool       // something is remembered of each run
+	Result    int        // bytes of a result's text that are kept; [DefaultResult] if 0
 }
 
 // Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.
 type Outcome struct {
 	Text   string // the result, or what went wrong, as the model sees it
+	Media  []Part // images and documents that belong to the result
 	Failed bool
 	State  []StateOp      // what the body wrote
 	Ticket *SuspendTicket // set: the call waits
@@ -167,12 +172,4 @@ func (o Outcome) Status() CallStatus {
 		return CallFailed
 	}
 	return CallSucceeded
-}
-
-// Turn is a model's answer.
-type Turn struct {
-	Text         string
-	Calls        []ToolCall
-	InputTokens  int64
-	OutputTokens int64
 }

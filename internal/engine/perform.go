@@ -71,7 +71,11 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	case errors.As(err, &stop):
 		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
 	case errors.Is(err, errDeadline), errors.Is(err, ErrTryAgain):
+		a.e.o.Logger.Warn("the model did not answer; it is asked again later", "run", h.Run, "error", err)
 		a.view.Failure = &core.ModelFailure{Again: true, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
+		if later, ok := errors.AsType[*TryLater](err); ok {
+			a.view.Failure.Busy, a.view.Failure.After = later.Busy, later.After.Milliseconds()
+		}
 	default:
 		a.e.o.Logger.Error("the model failed", "run", h.Run, "error", err)
 		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_error", Detail: publicDetail(err)}}
@@ -82,8 +86,12 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 // publicDetail is what callers may be shown of a model's failure.
 func publicDetail(err error) string {
 	var public *ModelError
-	if errors.As(err, &public) {
+	var later *TryLater
+	switch {
+	case errors.As(err, &public):
 		return public.Detail
+	case errors.As(err, &later):
+		return later.Detail
 	}
 	return "the model could not answer; the log of the worker has the cause"
 }

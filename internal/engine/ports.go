@@ -145,8 +145,9 @@ type Agent struct {
 
 // Model answers with the next turn. The same prompt may be asked again after a crash.
 type Model interface {
-	// Ask returns the next assistant turn. A [*StopError] ends the run as stopped; an error that wraps [ErrTryAgain] is
-	// tried again later; any other ends the run with error.
+	// Ask returns the next assistant turn, whole: an answer that broke off is an error and never a turn. A [*StopError] ends the run as
+	// stopped; a [*TryLater], or an error that wraps [ErrTryAgain], is tried again later by another activation; any other ends the run
+	// with error. It may repeat a request at once, a few times and for a few seconds in all, and does not sleep longer than that.
 	Ask(ctx context.Context, p Prompt) (core.Turn, error)
 }
 
@@ -158,6 +159,20 @@ type Prompt struct {
 	Messages            []core.Message // well formed: one result for each call, none without
 	Tools               []core.ToolSpec
 	Parameters          map[string]any // for this request only, as hooks want them; an adapter takes what it knows
+
+	// Patient: the run may soon wait for somebody, longer than minutes. What a provider caches for this prompt is worth keeping for an hour.
+	Patient bool
+
+	// Say takes what the model says while it speaks, for readers who look on; nil if nobody can. It may be called from the goroutine of Ask
+	// alone, returns at once and stores nothing: the turn that Ask returns is all that counts. Restart says that what was said so far is void.
+	Say func(Delta)
+}
+
+// Delta is a piece of what a model is saying.
+type Delta struct {
+	Kind    string // [core.TextPart] or [core.ReasoningPart]
+	Text    string
+	Restart bool // the model begins anew; Text is empty
 }
 
 // StopError is a model's word that it has nothing to say any more.
@@ -169,6 +184,29 @@ func (e *StopError) Error() string { return "engine: the model stopped: " + e.Co
 type ModelError struct{ Detail string }
 
 func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
+
+// TryLater is a failure that may pass: the run sleeps, and asks again. It wraps [ErrTryAgain].
+type TryLater struct {
+	Detail string        // safe to show to callers
+	Busy   bool          // the provider had no room for the call and did nothing
+	After  time.Duration // for which the provider wants to be left alone; 0 if it did not say
+	Cause  error         // for the log; may be nil
+}
+
+func (e *TryLater) Error() string {
+	if e.Cause == nil {
+		return "engine: model: " + e.Detail
+	}
+	return "engine: model: " + e.Detail + ": " + e.Cause.Error()
+}
+
+// Unwrap makes it an [ErrTryAgain].
+func (e *TryLater) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrTryAgain}
+	}
+	return []error{ErrTryAgain, e.Cause}
+}
 
 // ErrTryAgain marks a failure that may pass.
 var ErrTryAgain = errors.New("engine: try again later")

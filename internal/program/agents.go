@@ -40,7 +40,28 @@ type Program struct {
 	Policy *agent.Permissions // over all agents; nil for none
 	Dir    string             // of the agent files; recordings and workspaces are relative to it
 	Clock  engine.Clock
+
+	// Models are the providers of models beside scripted and recorded ones; nil for none.
+	Models map[string]Provider
+
+	// Bodies make the bodies of tools that are neither Go functions, HTTP requests nor recorded, by the kind of the tool; nil for none.
+	Bodies map[string]Bodies
+
+	// Idle: this process runs nothing. Definitions are described and checked, and neither models nor bodies are put behind them.
+	Idle bool
 }
+
+// Provider makes the model of a definition. It asks no server anything: a definition is deployed wherever its provider is.
+type Provider func(agent.Definition) (engine.Model, error)
+
+// Bodies makes the body of one tool of a definition, under the same condition.
+type Bodies func(agent.Definition, agent.Tool) (engine.Tool, error)
+
+// The kinds of tools whose bodies are made by [Bodies].
+const (
+	BodyLambda = "lambda"
+	BodyMCP    = "mcp"
+)
 
 // Agents puts models, tool bodies, hooks and memories behind stored definitions. Safe for concurrent use.
 type Agents struct {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
@@ -28,11 +30,16 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	model, err := a.model(d)
-	if err != nil {
+	made := engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Hooks: a.hooks(d, rules)}
+	if a.Idle {
+		return made, nil
+	}
+	if made.Model, err = a.model(d); err != nil {
 		return engine.Agent{}, err
 	}
-	made := engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Model: model, Tools: a.bodies(d), Hooks: a.hooks(d, rules)}
+	if made.Tools, err = a.bodies(d); err != nil {
+		return engine.Agent{}, err
+	}
 	if d.Memory != "" {
 		made.Memory, _ = a.Hooks.Memory(d.Memory)
 	}
@@ -78,9 +85,20 @@ func (l lacking) Error() string { return l.text }
 func (lacking) Unwrap() error { return engine.ErrNotFound }
 
 func (a *Agents) model(d agent.Definition) (engine.Model, error) {
-	if d.Model.Provider == agent.ProviderScripted {
+	switch d.Model.Provider {
+	case agent.ProviderScripted:
 		return scripted.New(d.Name, d.Model.Turns)
+	case agent.ProviderRecorded:
+		return a.recorded(d)
 	}
+	provider, ok := a.Models[d.Model.Provider]
+	if !ok {
+		return nil, lack(d.Name, "provider of models", d.Model.Provider, slices.Sorted(maps.Keys(a.Models)))
+	}
+	return provider(d)
+}
+
+func (a *Agents) recorded(d agent.Definition) (engine.Model, error) {
 	file := filepath.Join(a.Dir, d.Model.File)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -96,10 +114,16 @@ func (a *Agents) model(d agent.Definition) (engine.Model, error) {
 	return recording.Model(conversations), nil
 }
 
-func (a *Agents) bodies(d agent.Definition) map[string]engine.Tool {
+func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 	bodies := map[string]engine.Tool{}
 	for _, t := range d.Tools {
+		made, err := a.remote(d, t)
+		if err != nil {
+			return nil, err
+		}
 		switch f, ok := a.Tools.Lookup(t.Go); {
+		case made != nil:
+			bodies[t.Name] = made
 		case t.Go != "" && ok:
 			bodies[t.Name] = f
 		case t.HTTP != nil:
@@ -108,7 +132,25 @@ func (a *Agents) bodies(d agent.Definition) map[string]engine.Tool {
 			bodies[t.Name] = tool.Recorded(t.Recorded)
 		}
 	}
-	return bodies
+	return bodies, nil
+}
+
+// remote is the body of a tool that another process runs; nil for others.
+func (a *Agents) remote(d agent.Definition, t agent.Tool) (engine.Tool, error) {
+	kind := ""
+	switch {
+	case t.Lambda != nil:
+		kind = BodyLambda
+	case t.MCP != nil:
+		kind = BodyMCP
+	default:
+		return nil, nil
+	}
+	make, ok := a.Bodies[kind]
+	if !ok {
+		return nil, lack(d.Name, "kind of tools", kind, slices.Sorted(maps.Keys(a.Bodies)))
+	}
+	return make(d, t)
 }
 
 // hooks are those the definition names, then its effects.
