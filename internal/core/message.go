@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // drainMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers a call
@@ -32,11 +33,25 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 			return err
 		}
 		if call, ok := d.waitsForInput(); ok {
-			return d.answer(call, key, s, Encode(Message{Parts: parts}.Text()))
+			text, more := answerOf(parts)
+			if len(more) > 0 {
+				d.message(Message{Role: RoleUser, Parts: more})
+			}
+			return d.answer(call, key, s, Encode(text))
 		}
 	}
 	d.message(Message{Role: RoleUser, Parts: parts})
 	return nil
+}
+
+// answerOf is what a message says to a call that waits for input, and what else there is in it: a result to a call is a text, and images and
+// documents follow as a message of their own.
+func answerOf(parts []Part) (text string, more []Part) {
+	more = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Type == PartText })
+	if text = TextOf(parts); text == "" && len(more) > 0 {
+		text = "See what the user sent with this answer; it follows."
+	}
+	return text, more
 }
 
 // waits says whether some call is suspended.

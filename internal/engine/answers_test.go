@@ -189,3 +189,32 @@ func TestALongResultIsCutWithANote(t *testing.T) {
 		t.Errorf("the image is lost: %+v", got.Parts)
 	}
 }
+
+func TestAnImageThatAnswersACallIsNotLost(t *testing.T) {
+	image := core.Part{Type: core.PartImage, Media: "image/png", Data: []byte{1, 2}}
+	for _, tt := range []struct {
+		name   string
+		parts  []core.Part
+		result string
+	}{
+		{"with a text", []core.Part{textPart("this one"), image}, "this one"},
+		{"alone", []core.Part{image}, "See what the user sent with this answer; it follows."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, calls(call("c1", "form", `{}`)), says("done"))
+			r.suspending("form", core.UseDecisionAsToolResult, 1)
+			r.play()
+			r.wantCalls(map[string]core.CallStatus{"c1": core.CallSuspended})
+			r.must(r.signal("m:m1", core.Signal{Kind: core.SignalMessage, ID: "m1", Value: core.Encode(tt.parts), At: r.now()}))
+			r.work()
+			r.wantEnd(core.NaturalEnd, "")
+			sent := r.prompt.Messages
+			if len(sent) != 4 || sent[2].Text() != tt.result || sent[3].Role != core.RoleUser {
+				t.Fatalf("the model was sent %+v", sent)
+			}
+			if diff := cmp.Diff([]core.Part{image}, sent[3].Parts); diff != "" {
+				t.Errorf("behind the result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
