@@ -1,0 +1,246 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// answer is what an endpoint has said so far. It is a turn once the endpoint said why it stopped, and not before.
+type answer struct {
+	say       *speaker
+	most      bounds
+	text      joined
+	reasoning joined
+	member    string // in which the reasoning came
+	refused   bool
+	calls     []*partCall
+	at        map[int]*partCall // by the index that the endpoint gave, the newest
+	finish    string
+	usage     json.RawMessage
+	kept      int
+	done      func() // called when the reason for the end is there
+}
+
+type partCall struct {
+	id, name  string
+	arguments joined
+	whole     json.RawMessage // of endpoints that send a value in place of a text
+}
+
+func newAnswer(s *speaker, most bounds) *answer {
+	return &answer{say: s, most: most, at: map[int]*partCall{}, done: func() {}}
+}
+
+// errNoAnswer: it is JSON, and no chat completion.
+var errNoAnswer = errors.New("openai: no chat completion")
+
+// take adds an event's data.
+func (a *answer) take(data []byte) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return errNoAnswer
+	}
+	if !core.IsNull(c.Error) && string(c.Error) != `""` {
+		return errorIn(c.Error)
+	}
+	if !core.IsNull(c.Usage) {
+		a.usage = c.Usage
+	}
+	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			continue // others were not asked for
+		}
+		for _, s := range []*said{ch.Delta, ch.Message} {
+			if s != nil {
+				a.add(*s)
+			}
+		}
+		if ch.Finish != "" && a.finish == "" {
+			a.finish = ch.Finish
+			a.done()
+		}
+	}
+	if a.kept += len(data); a.tooMuch() {
+		return errTooLong
+	}
+	return nil
+}
+
+// tooMuch looks at the texts only once so much came that they could be.
+func (a *answer) tooMuch() bool {
+	if len(a.calls) > a.most.calls {
+		return true
+	}
+	if a.kept <= a.most.kept {
+		return false
+	}
+	a.kept = len(a.text.text) + len(a.reasoning.text)
+	for _, c := range a.calls {
+		a.kept += len(c.arguments.text) + len(c.whole)
+	}
+	return a.kept > a.most.kept
+}
+
+func (a *answer) add(s said) {
+	a.think("reasoning_content", s.ReasoningContent)
+	if a.member != "reasoning_content" { // who sends both sends the same twice
+		a.think("reasoning", s.Reasoning)
+	}
+	a.say.tell(core.TextPart, a.text.add(s.Content))
+	if len(s.Refusal) > 0 {
+		a.refused = true
+		a.say.tell(core.TextPart, a.text.add(s.Refusal))
+	}
+	for _, bit := range s.Calls {
+		a.call(bit)
+	}
+	if s.Function != nil {
+		one := 0
+		a.call(callBit{Index: &one, Function: *s.Function})
+	}
+}
+
+func (a *answer) think(member string, text words) {
+	if len(text) > 0 {
+		a.member = member
+		a.say.tell(core.ReasoningPart, a.reasoning.add(text))
+	}
+}
+
+// call adds what came of a call to the one it belongs to.
+func (a *answer) call(bit callBit) {
+	c := a.callOf(bit)
+	if c == nil {
+		c = &partCall{}
+		a.calls = append(a.calls, c)
+	}
+	if bit.Index != nil {
+		a.at[*bit.Index] = c
+	}
+	if len(bit.ID) > 0 {
+		c.id = shortened(bit.ID)
+	}
+	if name := shortened(bit.Function.Name); name != c.name { // some repeat it with every piece
+		c.name = shortened([]byte(c.name + name))
+	}
+	c.take(bit.Function.Arguments)
+}
+
+// callOf finds the call that a piece belongs to: by its index, or, from endpoints that send none, by its id or as the last one. A piece that
+// names another id or begins anew where a whole call stands is another call: some give each the index 0, and some give two the same id.
+func (a *answer) callOf(bit callBit) (c *partCall) {
+	id := shortened(bit.ID)
+	if bit.Index != nil {
+		if c = a.at[*bit.Index]; c != nil && id != "" && c.id != "" && c.id != id {
+			return nil
+		}
+		return c
+	}
+	for _, known := range a.calls {
+		if id != "" && known.id == id {
+			c = known
+		}
+	}
+	if c == nil && id == "" && len(bit.Function.Name) == 0 && len(a.calls) > 0 {
+		return a.calls[len(a.calls)-1]
+	}
+	if c != nil && len(bit.Function.Name) > 0 && json.Valid(c.value()) {
+		return nil
+	}
+	return c
+}
+
+// longestName bounds names and ids. No endpoint has longer ones; what is cut here names no tool, and is refused as such.
+const longestName = 256
+
+func shortened(text []byte) string {
+	return string(bytes.ToValidUTF8(text[:min(len(text), longestName)], []byte("\ufffd")))
+}
+
+func (c *partCall) take(arguments json.RawMessage) {
+	switch raw := bytes.TrimSpace(arguments); {
+	case core.IsNull(raw):
+	case raw[0] == '"':
+		c.arguments.add(unquote(raw))
+	default:
+		c.whole = bytes.Clone(raw)
+	}
+}
+
+// value is the arguments so far.
+func (c *partCall) value() []byte {
+	if c.whole != nil && len(c.arguments.text) == 0 {
+		return c.whole
+	}
+	return c.arguments.text
+}
+
+// arguments are as the model wrote them; a text that is not JSON is a JSON string, as [core.ToolCall] has it.
+func (c *partCall) finished() json.RawMessage {
+	c.arguments.end()
+	switch v := c.value(); {
+	case len(bytes.TrimSpace(v)) == 0:
+		return json.RawMessage("{}")
+	case json.Valid(v):
+		return bytes.TrimSpace(v)
+	default:
+		return core.Encode(string(v))
+	}
+}
+
+// turn is the answer as a turn. Errors are of answers that are whole and say nothing that can be used.
+func (a *answer) turn(n names) (core.Turn, error) {
+	end, err := ended(a.finish)
+	if err != nil {
+		return core.Turn{}, err
+	}
+	a.say.tell(core.ReasoningPart, a.reasoning.end())
+	a.say.tell(core.TextPart, a.text.end())
+	a.say.end()
+	t := core.Turn{Text: string(a.text.text), End: end}
+	if a.refused && end == nil {
+		t.End = &core.Reason{Kind: core.Stopped, Code: "content_filtered", Detail: "the model refused to answer"}
+	}
+	for _, c := range a.calls {
+		t.Calls = append(t.Calls, core.ToolCall{ID: c.id, Name: n.given(c.name), Arguments: c.finished()})
+	}
+	if calls := a.finish == "tool_calls" || a.finish == "function_call"; calls && len(t.Calls) == 0 {
+		return core.Turn{}, &engine.TryLater{Detail: "the model's endpoint said that the model calls a tool, and named none"}
+	}
+	if len(a.reasoning.text) > 0 {
+		t.Content = append([]core.Part{{Type: core.PartReasoning, Text: string(a.reasoning.text), Provider: Provider, Sealed: []byte(a.member)}},
+			core.TextParts(t.Text)...)
+	}
+	t.NoUsage = !usage(a.usage, &t)
+	return t, nil
+}
+
+var stopWord = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
+
+// ended says what an answer's finish reason means for the run; nil if the turn is as any other. A model that calls tools may say that it
+// stopped as any other does: the calls count.
+func ended(finish string) (*core.Reason, error) {
+	stopped := func(code, detail string) (*core.Reason, error) {
+		return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}, nil
+	}
+	switch word := strings.ToLower(finish); {
+	case word == "stop", word == "tool_calls", word == "function_call":
+		return nil, nil
+	case word == "length":
+		return stopped("max_tokens", "the model's answer reached the most tokens that it may have; raise max_tokens")
+	case word == "content_filter":
+		return stopped("content_filtered", "the model's endpoint withheld the answer, or a part of it")
+	case word == "error":
+		return nil, &engine.TryLater{Detail: "the model's endpoint failed while it answered"}
+	case stopWord.MatchString(word):
+		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", word))
+	}
+	return stopped("unknown_stop_reason", "the model's endpoint stopped for a reason that is not known here")
+}

@@ -1,0 +1,189 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// chunk is an event of a stream, or an answer in one piece: the same but for a word.
+type chunk struct {
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index   int    `json:"index"`
+	Delta   *said  `json:"delta"`
+	Message *said  `json:"message"`
+	Finish  string `json:"finish_reason"`
+}
+
+// said is what a choice adds, or all that it is.
+type said struct {
+	Content          words     `json:"content"`
+	Refusal          words     `json:"refusal"`
+	ReasoningContent words     `json:"reasoning_content"`
+	Reasoning        words     `json:"reasoning"`
+	Calls            []callBit `json:"tool_calls"`
+	Function         *function `json:"function_call"` // of endpoints from before tools
+}
+
+type callBit struct {
+	Index    *int     `json:"index"`
+	ID       words    `json:"id"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      words           `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// words is a text, byte for byte: endpoints cut texts where they like, and half a character is what [encoding/json] would replace. A list of
+// pieces is the texts in it, and what is neither is nothing.
+type words []byte
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails: what else stands there is not for us.
+func (w *words) UnmarshalJSON(raw []byte) error {
+	*w = nil
+	switch raw = bytes.TrimSpace(raw); {
+	case len(raw) == 0:
+	case raw[0] == '"':
+		*w = unquote(raw)
+	case raw[0] >= '0' && raw[0] <= '9': // an id
+		*w = bytes.Clone(raw)
+	case raw[0] == '[':
+		var pieces []struct {
+			Text words `json:"text"`
+		}
+		if json.Unmarshal(raw, &pieces) == nil {
+			for _, p := range pieces {
+				*w = append(*w, p.Text...)
+			}
+		}
+	}
+	return nil
+}
+
+// unquote is the text of a JSON string. Half a surrogate pair becomes the three bytes that UTF-8 would have for it if it were a character, for
+// [joined] to put together with the other half.
+func unquote(raw []byte) []byte {
+	if !bytes.ContainsRune(raw, '\\') {
+		return bytes.Clone(raw[1 : len(raw)-1])
+	}
+	out := make([]byte, 0, len(raw))
+	for raw = raw[1 : len(raw)-1]; len(raw) > 0; {
+		if raw[0] != '\\' || len(raw) < 2 {
+			out, raw = append(out, raw[0]), raw[1:]
+			continue
+		}
+		if raw[1] != 'u' || len(raw) < 6 {
+			out, raw = append(out, unescaped(raw[1])), raw[2:]
+			continue
+		}
+		n, _ := strconv.ParseUint(string(raw[2:6]), 16, 16)
+		out, raw = appendUnit(out, rune(n)), raw[6:]
+	}
+	return out
+}
+
+func unescaped(c byte) byte {
+	if i := bytes.IndexByte([]byte("nrtbf"), c); i >= 0 {
+		return "\n\r\t\b\f"[i]
+	}
+	return c
+}
+
+// appendUnit adds one unit of UTF-16.
+func appendUnit(out []byte, u rune) []byte {
+	if u < 0xd800 || u > 0xdfff {
+		return utf8.AppendRune(out, u)
+	}
+	return append(out, 0xe0|byte(u>>12), 0x80|byte(u>>6)&0xbf, 0x80|byte(u)&0xbf)
+}
+
+// joined gathers a text from pieces that were cut anywhere. What add returns, one after the other and then that of end, is the text, each time
+// without the beginning of a character that has not come yet.
+type joined struct {
+	text, rest []byte
+}
+
+func (j *joined) add(piece []byte) string {
+	if len(piece) == 0 {
+		return ""
+	}
+	all := pair(append(j.rest, piece...))
+	end := len(all) - unfinished(all)
+	j.rest = bytes.Clone(all[end:])
+	return j.keep(all[:end])
+}
+
+func (j *joined) end() string {
+	rest := j.rest
+	j.rest = nil
+	return j.keep(rest)
+}
+
+func (j *joined) keep(bits []byte) string {
+	whole := bytes.ToValidUTF8(bits, []byte("\ufffd"))
+	j.text = append(j.text, whole...)
+	return string(whole)
+}
+
+// pair puts the two halves of surrogate pairs together.
+func pair(b []byte) []byte {
+	for i := 0; i+5 < len(b); i++ {
+		if b[i] == 0xed && b[i+1]&0xf0 == 0xa0 && b[i+3] == 0xed && b[i+4]&0xf0 == 0xb0 {
+			high, low := rune(b[i+1]&0x0f)<<6|rune(b[i+2]&0x3f), rune(b[i+4]&0x0f)<<6|rune(b[i+5]&0x3f)
+			b = append(utf8.AppendRune(bytes.Clone(b[:i]), 0x10000+high<<10+low), b[i+6:]...)
+		}
+	}
+	return b
+}
+
+// unfinished is how many bytes at the end may be the beginning of a character, or the first half of a pair.
+func unfinished(b []byte) int {
+	if n := len(b); n >= 3 && b[n-3] == 0xed && b[n-2]&0xf0 == 0xa0 {
+		return 3
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// usage is what an answer says that it used; false if it says nothing, or nothing that can be meant.
+func usage(raw json.RawMessage, t *core.Turn) bool {
+	var u struct {
+		Prompt     json.Number `json:"prompt_tokens"`
+		Completion json.Number `json:"completion_tokens"`
+		Details    struct {
+			Cached json.Number `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	}
+	if core.IsNull(raw) || json.Unmarshal(raw, &u) != nil || tokens(u.Prompt) == 0 && tokens(u.Completion) == 0 {
+		return false
+	}
+	t.InputTokens, t.OutputTokens = tokens(u.Prompt), tokens(u.Completion)
+	t.CacheRead = min(tokens(u.Details.Cached), t.InputTokens)
+	return true
+}
+
+func tokens(n json.Number) int64 {
+	f, err := n.Float64()
+	if err != nil || !(f > 0) || f > math.MaxInt64/4 {
+		return 0
+	}
+	return int64(f)
+}

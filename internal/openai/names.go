@@ -1,0 +1,71 @@
+package openai
+
+import (
+	"regexp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// legal is what every endpoint takes as the name of a tool or the id of a call.
+var (
+	legal   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+)
+
+// names are the tools' as the endpoint knows them, and back. A name that every endpoint takes stays; another one becomes what can be kept of it,
+// and a digest. So it is the same from step to step, whatever tools are offered beside it.
+type names struct{ there, back map[string]string }
+
+func namesOf(p engine.Prompt) names {
+	n := names{map[string]string{}, map[string]string{}}
+	var odd []string
+	see := func(name string) {
+		if legal.MatchString(name) {
+			n.there[name], n.back[name] = name, name
+		} else {
+			odd = append(odd, name)
+		}
+	}
+	for _, t := range p.Tools {
+		see(t.Name)
+	}
+	for _, m := range p.Messages {
+		for _, c := range m.Calls {
+			see(c.Name)
+		}
+	}
+	for _, name := range odd { // when all that stay are known
+		n.place(name)
+	}
+	return n
+}
+
+func (n names) place(name string) {
+	for seed := name; n.there[name] == ""; seed += "+" {
+		if wire := legalised(name, seed); n.back[wire] == "" {
+			n.there[name], n.back[wire] = wire, name
+		}
+	}
+}
+
+// given is what the agent calls a tool that the model called; a name that nobody knows stays.
+func (n names) given(wire string) string {
+	if name, ok := n.back[wire]; ok {
+		return name
+	}
+	return wire
+}
+
+// callID is a call's id as every endpoint takes it.
+func callID(id string) string {
+	if legal.MatchString(id) {
+		return id
+	}
+	return legalised(id, id)
+}
+
+func legalised(text, seed string) string {
+	kept := illegal.ReplaceAllString(text, "_")
+	return kept[:min(len(kept), 51)] + "_" + core.Digest([]byte(seed))[:12]
+}
