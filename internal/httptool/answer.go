@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // answer is what a service answered, as much of it as is read.
@@ -85,7 +87,7 @@ func (a *answer) name() string {
 }
 
 // text is the body as text; ok is false, and why says so, if it is none.
-func (a *answer) text(s secrets) (text, why string, ok bool) {
+func (a *answer) text(s secret.Values) (text, why string, ok bool) {
 	switch {
 	case a.encoding != "" && a.encoding != "identity":
 		return "", "an encoding that was not asked for (" + brief(a.encoding) + ")", false
@@ -100,9 +102,9 @@ func (a *answer) text(s secrets) (text, why string, ok bool) {
 	if !a.cut && a.broken == nil && json.Compact(&compact, raw) == nil {
 		raw = compact.Bytes() // every digit stays
 	}
-	text = s.redact(string(raw))
+	text = s.Redact(string(raw))
 	if a.cut || a.broken != nil {
-		text = s.cutEnd(text)
+		text = s.CutEnd(text)
 	}
 	if int64(len(text)) > 2*a.most { // a name is longer than its value, and stands there again and again
 		text, a.cut = string(wholeRunes([]byte(text[:2*a.most]))), true

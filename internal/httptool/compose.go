@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // message is a request as it is sent, every time it is sent.
@@ -31,7 +32,7 @@ const maxURL = 8 << 10
 var errAbsent = errors.New("an argument is missing")
 
 // compose fills the arguments in.
-func (r *request) compose(args map[string]json.RawMessage, s secrets, key string) (message, error) {
+func (r *request) compose(args map[string]json.RawMessage, s secret.Values, key string) (message, error) {
 	m := message{method: r.http.Verb(), headers: http.Header{}, own: http.Header{}}
 	var err error
 	if m.url, err = r.composeURL(args, s); err != nil {
@@ -48,7 +49,7 @@ func (r *request) compose(args map[string]json.RawMessage, s secrets, key string
 	return m, r.composeHeaders(&m, args, s)
 }
 
-func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s secrets) error {
+func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s secret.Values) error {
 	for _, f := range r.headers {
 		value, err := fill(f.Value, args, s, func(text string) (string, error) {
 			if !plain(text) {
@@ -69,7 +70,7 @@ func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s 
 }
 
 // composeURL puts the parts together and looks at the whole once more: whatever the arguments are, it is the place the file names.
-func (r *request) composeURL(args map[string]json.RawMessage, s secrets) (*url.URL, error) {
+func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (*url.URL, error) {
 	text := r.target.Scheme + "://" + r.target.Host
 	for _, segment := range r.target.Path {
 		filled, err := fillSegment(segment, args)
@@ -129,7 +130,7 @@ func literal(t agent.Template) string {
 	return b.String()
 }
 
-func (r *request) composeQuery(args map[string]json.RawMessage, s secrets) (string, error) {
+func (r *request) composeQuery(args map[string]json.RawMessage, s secret.Values) (string, error) {
 	var pairs []string
 	for _, f := range r.target.Query {
 		values, err := queryValues(f.Value, args, s)
@@ -144,7 +145,7 @@ func (r *request) composeQuery(args map[string]json.RawMessage, s secrets) (stri
 }
 
 // queryValues: a list that is all of a value is said once for each item, and what is missing not at all.
-func queryValues(t agent.Template, args map[string]json.RawMessage, s secrets) ([]string, error) {
+func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Values) ([]string, error) {
 	if name, whole := t.Whole(); whole {
 		return scalars(name, args[name])
 	}
@@ -156,7 +157,7 @@ func queryValues(t agent.Template, args map[string]json.RawMessage, s secrets) (
 }
 
 // fill puts arguments, each passed through fit, and secrets in their places.
-func fill(t agent.Template, args map[string]json.RawMessage, s secrets, fit func(string) (string, error)) (string, error) {
+func fill(t agent.Template, args map[string]json.RawMessage, s secret.Values, fit func(string) (string, error)) (string, error) {
 	var b strings.Builder
 	for _, p := range t {
 		b.WriteString(p.Text)

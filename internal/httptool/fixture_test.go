@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -48,6 +49,7 @@ type world struct {
 	t       *testing.T
 	clock   *instant
 	secrets map[string]string
+	unread  error               // of secrets that are not there
 	names   map[string][]string // host to addresses
 	routes  map[string]string   // address to the listener that stands for it
 	private []string            // what the operator allows
@@ -55,6 +57,8 @@ type world struct {
 	dialled []netip.AddrPort
 	got     []seen
 }
+
+var errUnread = errors.New("words of a source")
 
 const publicAddress = "93.184.215.14"
 
@@ -100,9 +104,11 @@ func (w *world) caller() *Caller {
 		w.t.Fatal(err)
 	}
 	return New(Options{Clock: w.clock, Random: enginetest.NewRandom(w.t, 7), Private: private, Lookup: w.lookup, Dial: w.dial,
-		Secret: func(name string) (string, bool) {
-			value, ok := w.secrets[name]
-			return value, ok
+		Secrets: func(_ context.Context, name string) (string, error) {
+			if value := w.secrets[name]; value != "" || w.unread == nil {
+				return value, nil
+			}
+			return "", w.unread
 		},
 		TLS: &tls.Config{InsecureSkipVerify: true}}) // the names here are not those of the certificate
 }

@@ -12,16 +12,20 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // Options are the surroundings of HTTP tools. Clock and Random are required.
@@ -30,8 +34,8 @@ type Options struct {
 	Random  engine.Random
 	Private Private // what the operator allows beside public addresses
 
-	// Secret looks a secret up, at every call; nil looks into the environment, see [SecretVariable].
-	Secret func(name string) (value string, ok bool)
+	// Secrets is asked at every call; nil looks into the environment, see [secret.Variable].
+	Secrets secret.Source
 
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)        // nil: the machine's resolver
 	Dial   func(ctx context.Context, address netip.AddrPort) (net.Conn, error) // called for allowed addresses only; nil: the machine's network
@@ -49,8 +53,8 @@ const maxHeader = 64 << 10
 
 // New returns a caller. It holds no connection while no call is at hand, whatever the other end does.
 func New(o Options) *Caller {
-	if o.Secret == nil {
-		o.Secret = func(name string) (string, bool) { return os.LookupEnv(SecretVariable(name)) }
+	if o.Secrets == nil {
+		o.Secrets = secret.Environment(os.Getenv)
 	}
 	if o.Lookup == nil {
 		o.Lookup = lookup
@@ -64,30 +68,43 @@ func New(o Options) *Caller {
 	return c
 }
 
-// SecretVariable is the environment variable that holds a secret.
-func SecretVariable(name string) string { return "DORMOUSE_SECRET_" + name }
-
-// Lacks says, each in a sentence for the operator, what keeps the HTTP tools of a definition from being called by this process.
+// Lacks says, each in a sentence for the operator, what keeps the HTTP tools and the servers of a definition from being called by this process.
 func (c *Caller) Lacks(d agent.Definition) []string {
 	var lacks []string
 	for _, name := range d.Secrets() {
-		if value, ok := c.o.Secret(name); !ok || value == "" {
-			lacks = append(lacks, fmt.Sprintf("agent %s: the secret %s is not set; set the environment variable %s", d.Name, name, SecretVariable(name)))
-		} else if !plain(value) {
-			lacks = append(lacks, fmt.Sprintf("agent %s: the secret %s cannot be sent: it holds a line break, or is no plain ASCII text; set %s without it",
-				d.Name, name, SecretVariable(name)))
+		switch _, err := c.o.Secrets.Values(context.Background(), []string{name}); {
+		case err == nil:
+		case errors.Is(err, secret.ErrNotSet):
+			lacks = append(lacks, fmt.Sprintf("agent %s: the secret %s is not set; set the environment variable %s", d.Name, name, secret.Variable(name)))
+		case errors.Is(err, secret.ErrUnavailable):
+			lacks = append(lacks, fmt.Sprintf("agent %s: %v; see that it can be read, or set the environment variable %s", d.Name, err, secret.Variable(name)))
+		default:
+			lacks = append(lacks, fmt.Sprintf("agent %s: %v; set %s without it", d.Name, err, secret.Variable(name)))
 		}
 	}
 	for _, t := range d.Tools {
 		if t.HTTP == nil || !t.HTTP.AllowPrivate {
 			continue
 		}
-		if target, err := t.HTTP.Target(); err == nil && !c.o.Private.mayHold(target.Scheme, target.Host) {
-			lacks = append(lacks, fmt.Sprintf("agent %s: tool %s says allow_private, and the operator does not allow %s; name it with --allow-private-hosts %s",
-				d.Name, t.Name, target.Host, target.Host))
+		if target, err := t.HTTP.Target(); err == nil {
+			lacks = append(lacks, c.closed(d.Name, "tool "+t.Name, target.Scheme, target.Host)...)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Servers)) {
+		if s := d.Servers[name]; s.AllowPrivate {
+			scheme, host := target(s)
+			lacks = append(lacks, c.closed(d.Name, "server "+name, scheme, host)...)
 		}
 	}
 	return lacks
+}
+
+// closed says that the operator does not allow what an agent asks for; nothing if he does.
+func (c *Caller) closed(agent, who, scheme, host string) []string {
+	if c.o.Private.mayHold(scheme, host) {
+		return nil
+	}
+	return []string{fmt.Sprintf("agent %s: %s says allow_private, and the operator does not allow %s; name it with --allow-private-hosts %s", agent, who, host, host)}
 }
 
 // Tool is the body of an HTTP tool. A stored request that cannot be read fails its calls.
@@ -143,7 +160,10 @@ func (r *request) execute(ctx context.Context, req engine.ToolRequest) (core.Out
 	if r.unreadable != nil {
 		return notRun("its request cannot be made: %v", r.unreadable), nil
 	}
-	secrets, err := r.secrets()
+	secrets, err := r.caller.o.Secrets.Values(ctx, (agent.Definition{Tools: []agent.Tool{r.tool}}).Secrets())
+	if ctx.Err() != nil {
+		return core.Outcome{}, ctx.Err()
+	}
 	if err != nil {
 		return notRun("%v", err), nil
 	}
@@ -153,13 +173,24 @@ func (r *request) execute(ctx context.Context, req engine.ToolRequest) (core.Out
 	}
 	m, err := r.compose(args, secrets, keyOf(req))
 	if err != nil {
-		return notRun("%s", secrets.redact(err.Error())), nil
+		return notRun("%s", secrets.Redact(err.Error())), nil
 	}
 	out, err := (&execution{request: r, message: m, secrets: secrets, call: req.Call, repeatable: !req.AtMostOnce}).run(ctx)
 	if err != nil {
 		return core.Outcome{}, err
 	}
-	return secrets.clean(out), nil
+	return clean(secrets, out), nil
+}
+
+// clean makes an outcome fit to be stored and shown.
+func clean(s secret.Values, out core.Outcome) core.Outcome {
+	out.Text = strings.ToValidUTF8(s.Redact(out.Text), "\uFFFD")
+	if out.Ticket != nil {
+		ticket := *out.Ticket
+		ticket.Suspension.Message = strings.ToValidUTF8(s.Redact(ticket.Suspension.Message), "\uFFFD")
+		out.Ticket = &ticket
+	}
+	return out
 }
 
 // notRun is the outcome of a call whose request was not sent.

@@ -15,13 +15,14 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // execution is one call at hand.
 type execution struct {
 	*request
 	message message
-	secrets secrets
+	secrets secret.Values
 	call    core.ToolCall
 	ends    time.Time
 
@@ -124,7 +125,7 @@ func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 		return nil, redirectError{"it redirected to a URL with a user name in it"}
 	case at.Scheme == "https" && next.Scheme == "http":
 		return nil, redirectError{"it redirected from https to http"}
-	case !e.home(next) && e.secrets.in(location):
+	case !e.home(next) && e.secrets.In(location):
 		return nil, redirectError{"it redirected to another host with a secret of this tool"}
 	}
 	next.Fragment = ""

@@ -1,23 +1,23 @@
-package httptool
+package secret
 
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// redact puts the names of secrets in the place of their values, however a service spells them. A name that stands there already stays,
-// so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
-func (s secrets) redact(text string) string {
-	if len(s) == 0 {
+// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a service spells them. A name that stands there
+// already stays, so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
+func (v Values) Redact(text string) string {
+	if len(v) == 0 {
 		return text
 	}
+	all := v.writings()
 	var out strings.Builder
 	for at := 0; at < len(text); {
-		name, end := s.seen(text, at)
-		switch word := s.word(text[at:]); {
+		name, end := seen(all, text, at)
+		switch word := v.word(text[at:]); {
 		case word != "":
 			out.WriteString(word)
 			at += len(word)
@@ -26,16 +26,16 @@ func (s secrets) redact(text string) string {
 			at++
 		default:
 			out.WriteString("[secret " + name + "]")
-			at = s.through(text, at, end)
+			at = through(all, text, at, end)
 		}
 	}
 	return out.String()
 }
 
 // word is the name of a secret in the place of its value, if text begins with one.
-func (s secrets) word(text string) string {
+func (v Values) word(text string) string {
 	if strings.HasPrefix(text, "[secret ") {
-		for name := range s {
+		for name := range v {
 			if word := "[secret " + name + "]"; strings.HasPrefix(text, word) {
 				return word
 			}
@@ -45,49 +45,62 @@ func (s secrets) word(text string) string {
 }
 
 // seen is the longest value that stands at a place, and where it ends; at the place itself if there is none.
-func (s secrets) seen(text string, at int) (name string, end int) {
+func seen(all []writing, text string, at int) (name string, end int) {
 	end = at
-	for key, value := range s {
-		if length, _ := spelled(text[at:], value); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, key)) > 0 {
-			name, end = key, at+length
+	for _, w := range all {
+		if length, _ := spelled(text[at:], w.text); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, w.name)) > 0 {
+			name, end = w.name, at+length
 		}
 	}
 	return name, end
 }
 
 // through is the end of all values that overlap with the one from at to end.
-func (s secrets) through(text string, at, end int) int {
+func through(all []writing, text string, at, end int) int {
 	for at++; at < end; at++ {
-		_, further := s.seen(text, at)
+		_, further := seen(all, text, at)
 		end = max(end, further)
 	}
 	return end
 }
 
-// in says whether a value stands anywhere.
-func (s secrets) in(text string) bool {
+// In says whether a value stands anywhere in text.
+func (v Values) In(text string) bool {
+	all := v.writings()
 	for at := range len(text) {
-		if _, end := s.seen(text, at); end > at {
+		if _, end := seen(all, text, at); end > at {
 			return true
 		}
 	}
 	return false
 }
 
-// cutEnd drops the end of a text that was cut off if a secret may begin there.
-func (s secrets) cutEnd(text string) string {
-	longest := 0
-	for value := range maps.Values(s) {
-		longest = max(longest, len(value))
+// CutEnd drops the end of a text that was cut off if a secret may begin there.
+func (v Values) CutEnd(text string) string {
+	all, longest := v.writings(), 0
+	for _, w := range all {
+		longest = max(longest, len(w.text))
 	}
-	for at := max(0, len(text)-longest*longestSpelling); at < len(text); at++ {
-		for value := range maps.Values(s) {
-			if _, open := spelled(text[at:], value); open {
-				return text[:at]
+	from := max(0, len(text)-longest*longestSpelling)
+	for at := from; at < len(text); at++ {
+		for _, w := range all {
+			if _, open := spelled(text[at:], w.text); open {
+				return text[:before(all, text, from, at)]
 			}
 		}
 	}
 	return text
+}
+
+// before is where the values begin that a cut at a place would cut in two; that place, if there are none. The end of one value may be how
+// another begins.
+func before(all []writing, text string, from, cut int) int {
+	for at := cut - 1; at >= from; at-- {
+		if _, end := seen(all, text, at); end > cut {
+			cut = at
+		}
+	}
+	return cut
 }
 
 // spelled is how many bytes at the beginning of text spell a value, each of its characters in whatever way; 0 if they do not. Open says
@@ -131,6 +144,9 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	}
 	if text[0] == c || text[0] == '+' && c == ' ' {
 		lengths = append(lengths, 1)
+	}
+	if c >= 128 { // no header can hold it, so nothing that was sent
+		return lengths, false
 	}
 	var starts []int
 	var forms []string

@@ -1,0 +1,41 @@
+package secret
+
+import (
+	"encoding/base64"
+	"slices"
+)
+
+// writing is a way in which a value is written: as it is, or within what somebody encoded as base64.
+type writing struct{ name, text string }
+
+// leastEncoded is how long the certain part of a value's base64 must be to be looked for: less stands in many a text by chance.
+const leastEncoded = 8
+
+// writings are all of them. What stands before a value in the encoded text moves its base64 by none, one or two characters of three, and each
+// has an alphabet of files and one of URLs.
+func (v Values) writings() []writing {
+	var all []writing
+	for name, value := range v {
+		all = append(all, writing{name, value})
+		for before := range 3 {
+			for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+				w := writing{name, certain(encoding, value, before)}
+				if len(w.text) >= leastEncoded && !slices.Contains(all, w) {
+					all = append(all, w)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// certain is the part of a value's base64 that does not depend on what stands before and behind it.
+func certain(encoding *base64.Encoding, value string, before int) string {
+	text := encoding.EncodeToString(append(make([]byte, before), value...))
+	first := (before*8 + 5) / 6
+	whole := (before + len(value)) * 8 / 6
+	if first >= whole {
+		return ""
+	}
+	return text[first:whole]
+}
