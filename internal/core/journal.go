@@ -8,6 +8,9 @@ type Stamp int64
 // NewStamp is the stamp of the n-th put of the activation that holds epoch.
 func NewStamp(epoch int64, n int) Stamp { return Stamp(epoch<<20 + int64(n)) }
 
+// Epoch is that of the activation whose write it is.
+func (s Stamp) Epoch() int64 { return int64(s) >> 20 }
+
 // Role says whose message it is.
 type Role string
 

@@ -18,6 +18,8 @@ type activation struct {
 	agent  Agent
 	batch  int // of bodies that ran side by side
 	report Report
+
+	speaker *speaker // of the model call whose fate is not committed yet; nil: there is none, or nobody looks on
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
@@ -72,8 +74,8 @@ func (a *activation) prepare(ctx context.Context) error {
 	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
 	switch {
 	case errors.Is(err, ErrNotFound):
-		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing",
-			Detail: fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)}
+		a.e.o.Logger.Error("the run's version of the agent cannot be run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
+		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing", Detail: missingDetail(h, err)}
 		agent.Rules = noRules{}
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
@@ -81,6 +83,14 @@ func (a *activation) prepare(ctx context.Context) error {
 	a.agent, a.view.Rules = agent, a.e.ruled(agent)
 	a.view.Hooked = hooked(agent, a.remembers())
 	return a.recollect(ctx)
+}
+
+// missingDetail says what is missing: the version itself, or what it cannot do without.
+func missingDetail(h core.Head, err error) string {
+	if lacks, ok := errors.AsType[*LacksError](err); ok {
+		return lacks.Text
+	}
+	return fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)
 }
 
 // recollect reads what the journal knows of the round and of the state: the segments since the older of the two, and the last snapshot
@@ -222,6 +232,7 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 		return err
 	}
 	a.report.Commits++
+	a.endLive()
 	a.view = a.view.After(w.Head, c)
 	if c.Wake != nil && !w.Woken {
 		return a.wake(ctx, req.Wake.For)

@@ -128,7 +128,9 @@ func TestAProviderIsLeftAloneForAsLongAsItWants(t *testing.T) {
 		{-time.Hour, 2 * time.Second, 2 * time.Second},
 	} {
 		r := newRig(t, says("done"))
-		r.onAsk = func(context.Context, engine.Prompt) error { return &engine.TryLater{Detail: "busy", Busy: true, After: tt.wants} }
+		r.onAsk = func(context.Context, engine.Prompt) error {
+			return &engine.TryLater{Detail: "busy", Busy: true, After: tt.wants}
+		}
 		r.start("hi")
 		began := r.now()
 		if report := r.step(); report.Status != core.RunRunning {
@@ -145,7 +147,9 @@ func TestAProviderIsLeftAloneForAsLongAsItWants(t *testing.T) {
 
 func TestAModelThatFailsIsGivenUpSoonerThanABusyOne(t *testing.T) {
 	r := newRig(t)
-	r.onAsk = func(context.Context, engine.Prompt) error { return &engine.TryLater{Detail: "the answer was malformed"} }
+	r.onAsk = func(context.Context, engine.Prompt) error {
+		return &engine.TryLater{Detail: "the answer was malformed"}
+	}
 	r.start("hi")
 	r.patiently()
 	r.wantEnd(core.Failed, "model_unavailable")

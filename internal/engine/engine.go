@@ -19,6 +19,7 @@ type Options struct {
 	Random   Random
 	Notifier Notifier   // nil: nobody is told of suspensions
 	Control  RunControl // nil: nothing yields, and nothing but a stored cancel cancels
+	Live     Live       // nil: nobody looks on while a model speaks
 	Logger   *slog.Logger
 
 	// Lease is how long one activation may take, where the context of a step has no deadline; one that has says it by that. Margin of it
@@ -119,6 +120,7 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 		return Report{Thread: w.Thread}, fmt.Errorf("claiming %s: %w", w.Thread, err)
 	}
 	a := newActivation(e, head)
+	defer a.endLive()
 	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "step", head.Step, "epoch", head.Epoch, "attempt", head.Tries)
 	err = a.work(ctx)
 	a.account(head)

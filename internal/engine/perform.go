@@ -26,11 +26,15 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	}
 	log := core.Messages(segments)
 	prompt := a.prompt(log, r)
+	if a.speaker = a.speak(r.Step); a.speaker != nil {
+		prompt.Say = a.speaker.take
+	}
 	a.view.Asked, a.report.Asked = true, true
 
 	turn, err := traced(ctx, a.e, "model", func(ctx context.Context) (core.Turn, error) {
 		return watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
 	})
+	a.speaker.rest(err == nil)
 	if err == nil {
 		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
 		a.view.Yielded = a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref())
@@ -50,6 +54,7 @@ func (a *activation) prompt(log []core.Message, r core.Request) Prompt {
 			p.Tools = append(p.Tools, tool)
 		}
 	}
+	p.Patient = a.patient(p.Tools)
 	if o := r.Override; o != nil {
 		p.Parameters = o.Parameters
 		if o.Instructions != "" {

@@ -132,6 +132,14 @@ type Pin struct {
 	Narrow                json.RawMessage // permissions of this run alone; nil for none
 }
 
+// LacksError is the [ErrNotFound] of something that a stored version cannot do without. Its text may be shown to callers.
+type LacksError struct{ Text string }
+
+func (e *LacksError) Error() string { return e.Text }
+
+// Unwrap makes it an [ErrNotFound].
+func (e *LacksError) Unwrap() error { return ErrNotFound }
+
 // Agent is a pinned definition with everything behind it.
 type Agent struct {
 	Instructions string

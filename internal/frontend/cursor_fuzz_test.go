@@ -8,12 +8,14 @@ import (
 
 // A cursor that was given out leads to where it was, whatever the journal's bounds are now; what is none is refused with its code.
 func FuzzCursor(f *testing.F) {
-	for _, text := range []string{"", "1.4.2", "1.-1.0", "1.4.-1", "1.9223372036854775807.9223372036854775807", "2.1.1", "1.1", "1.01.+1", "1.1.1.1", "1.0x1.0"} {
-		f.Add(text, true, int64(1), int64(9), int64(4), 2)
+	for _, text := range []string{"", "1.4.2", "1.-1.0", "1.4.-1", "1.9223372036854775807.9223372036854775807", "2.1.1", "1.1", "1.01.+1", "1.1.1.1", "1.0x1.0",
+		"2.4.7.0.12.0", "2.4.0.0.12.0", "2.4.7.0.-1.0", "2.4.7.0.9223372036854775807.9223372036854775807", "2.4.7"} {
+		f.Add(text, true, int64(1), int64(9), int64(4), 2, int64(0), 0)
+		f.Add(text, true, int64(1), int64(9), int64(4), 2, int64(7), 2)
 	}
-	f.Add("MS4xLjE=", false, int64(5), int64(4), int64(0), 0)
-	f.Add("not base64!", false, int64(-5), int64(-1), int64(-1), -1)
-	f.Fuzz(func(t *testing.T, text string, encode bool, from, to, seq int64, read int) {
+	f.Add("MS4xLjE=", false, int64(5), int64(4), int64(0), 0, int64(0), 0)
+	f.Add("not base64!", false, int64(-5), int64(-1), int64(-1), -1, int64(-1), -1)
+	f.Fuzz(func(t *testing.T, text string, encode bool, from, to, seq int64, read int, epoch int64, restart int) {
 		if encode {
 			text = base64.RawURLEncoding.EncodeToString([]byte(text + "." + cursorMark("thr_a")))
 		}
@@ -21,13 +23,16 @@ func FuzzCursor(f *testing.F) {
 		if refused, ok := errors.AsType[*Error](err); err != nil && (!ok || refused.Code != CodeBadCursor) {
 			t.Fatalf("%q is refused with %v", text, err)
 		}
-		if err == nil && (at.seq < from || at.read < 0) {
+		if err == nil && (at.seq < from || at.read < 0 || at.live.text < 0 || at.live.reasoning < 0 || at.live.any() && at.read != 0) {
 			t.Fatalf("%q leads to %+v, before %d", text, at, from)
 		}
-		if from < 0 || to < from || to == 1<<63-1 || seq < from || seq > to+1 || read < 0 {
+		if from < 0 || to < from || to == 1<<63-1 || seq < from || seq > to+1 || read < 0 || epoch < 0 || restart < 0 {
 			return
 		}
-		given := cursor{seq, read}
+		given := cursor{seq: seq, read: read}
+		if epoch > 0 {
+			given = cursor{seq: seq, live: hearing{epoch, restart, read, restart}}
+		}
 		if back, err := readCursor(given.of("thr_a"), "thr_a", from, to); err != nil || back != given {
 			t.Fatalf("%+v came back as %+v, %v", given, back, err)
 		}

@@ -34,6 +34,9 @@ type Options struct {
 	// held reads look again by themselves as well, less often where they are told.
 	Watch func(tenant, thread string) (changed <-chan struct{}, stop func())
 
+	// Live, if set, is what models are saying just now, for readers who ask for it. Nil: they get the whole text with the commit.
+	Live Live
+
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 
@@ -86,6 +89,7 @@ type Frontend struct {
 	limits   Limits
 	stopping <-chan struct{}
 	watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
+	live     Live
 	describe func(engine.Definition) (wire.Agent, error)
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
 	narrow   func(raw json.RawMessage) error
@@ -95,7 +99,7 @@ type Frontend struct {
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, watch: opts.Watch, describe: opts.Describe,
+		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, watch: opts.Watch, live: opts.Live, describe: opts.Describe,
 		check: opts.Check, narrow: opts.Narrow}
 	f.pages = make(chan struct{}, f.limits.Pages)
 	if f.describe == nil {

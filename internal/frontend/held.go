@@ -14,8 +14,8 @@ const (
 )
 
 // until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the run's thread
-// changes, where that is told, and after a pause that grows.
-func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Duration, look func() (enough bool, err error)) error {
+// changes, where that is told, when something is said in it, if live is set, and after a pause that grows.
+func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
 		return err
@@ -24,6 +24,8 @@ func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Du
 	defer release()
 	changed, stop := f.changes(c, run)
 	defer stop()
+	said, leave := f.speech(c, run, live)
+	defer leave()
 	first := firstLook
 	if changed != nil {
 		first = lastLook
@@ -35,7 +37,7 @@ func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Du
 		if err != nil || enough || left <= 0 {
 			return err
 		}
-		if f.pauseUnless(held, min(pause, left), changed) != nil {
+		if f.pauseUnless(held, min(pause, left), changed, said) != nil {
 			return ctx.Err() // nil: the server stops, and what look found last is the answer
 		}
 	}
@@ -50,9 +52,18 @@ func (f *Frontend) changes(c Caller, run string) (changed <-chan struct{}, stop 
 	return f.watch(c.Tenant, thread)
 }
 
-// pauseUnless is pause, cut short by a change.
-func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
-	if changed == nil {
+// speech is nil where nobody tells what is said, or nobody wants to know.
+func (f *Frontend) speech(c Caller, run string, wanted bool) (said <-chan struct{}, stop func()) {
+	thread, ok := core.ThreadOf(run)
+	if f.live == nil || !wanted || !ok {
+		return nil, func() {}
+	}
+	return f.live.Watch(c.Tenant, thread)
+}
+
+// pauseUnless is pause, cut short by a change or by what is said.
+func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed, said <-chan struct{}) error {
+	if changed == nil && said == nil {
 		return f.pause(ctx, d)
 	}
 	over := make(chan struct{})
@@ -62,6 +73,8 @@ func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed <-c
 	case <-over:
 		return nil
 	case <-changed:
+		return nil
+	case <-said:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -12,54 +11,6 @@ const (
 	maxID  = 256 // bytes of an id in a path; longer ones are not ours
 	maxKey = 255 // bytes of an idempotency key or a decision id
 )
-
-// readInput reads an input, a text or a list of text parts, as a message's parts in JSON. A text that is blank is taken for a
-// mistake; a caller who means it says so with a part.
-func readInput(input json.RawMessage) (json.RawMessage, error) {
-	if core.IsNull(input) {
-		return nil, refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
-	}
-	var text string
-	if json.Unmarshal(input, &text) == nil {
-		if strings.TrimSpace(text) == "" {
-			return nil, refuse(CodeInvalid, "input holds no text")
-		}
-		return core.Encode(core.TextParts(text)), nil
-	}
-	parts, err := readParts(input)
-	if err != nil {
-		return nil, err
-	}
-	if len(parts) == 0 {
-		return nil, refuse(CodeInvalid, "input holds no part")
-	}
-	return core.Encode(parts), nil
-}
-
-func readParts(input json.RawMessage) ([]core.Part, error) {
-	var raw []json.RawMessage
-	if json.Unmarshal(input, &raw) != nil {
-		return nil, refuse(CodeInvalid, "input is a text or a list of parts")
-	}
-	parts := make([]core.Part, len(raw))
-	for i, r := range raw {
-		var ok bool
-		if parts[i], ok = readPart(r); !ok {
-			return nil, refuse(CodeInvalid, `input[%d] must be a part {"type":"text","text":"..."}`, i)
-		}
-	}
-	return parts, nil
-}
-
-// readPart matches the members exactly, case included, as bodies are read everywhere.
-func readPart(raw json.RawMessage) (part core.Part, ok bool) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || len(members) != 2 || core.IsNull(members["text"]) {
-		return part, false
-	}
-	ok = json.Unmarshal(members["type"], &part.Type) == nil && part.Type == "text" && json.Unmarshal(members["text"], &part.Text) == nil
-	return part, ok
-}
 
 // readKey checks an idempotency key; the empty key means none.
 func readKey(key string) error {

@@ -2,10 +2,7 @@ package frontend
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -67,7 +64,9 @@ func nextPiece(count int64, read []core.Segment) int64 {
 	weight := 0
 	for _, s := range read {
 		for _, m := range s.Messages {
-			weight += len(m.Text())
+			for _, p := range m.Parts {
+				weight += len(p.Text) + len(p.Data) + len(p.Sealed)
+			}
 		}
 		for _, e := range s.Events {
 			weight += len(e.Data)
@@ -90,43 +89,6 @@ func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segmen
 	})
 	return found, err
 }
-
-// cursor is a place in a thread's journal: a segment, and how many of its entries were read.
-type cursor struct {
-	seq  int64
-	read int
-}
-
-// of is the cursor as callers have it, opaque, for this thread alone.
-func (c cursor) of(thread string) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "1.%d.%d.%s", c.seq, c.read, cursorMark(thread)))
-}
-
-// cursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an attack.
-func cursorMark(thread string) string { return core.Digest([]byte(thread))[:6] }
-
-// readCursor reads a cursor of the thread, and moves it into the segments from..to+1. Empty is the beginning.
-func readCursor(text, thread string, from, to int64) (cursor, error) {
-	if text == "" {
-		return cursor{seq: from}, nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	fields := strings.Split(string(raw), ".")
-	if err != nil || len(fields) != 4 || fields[0] != "1" || fields[3] != cursorMark(thread) {
-		return cursor{}, badCursor()
-	}
-	seq, err1 := strconv.ParseInt(fields[1], 10, 64)
-	read, err2 := strconv.Atoi(fields[2])
-	if err1 != nil || err2 != nil || seq < 0 || read < 0 || seq > to+1 {
-		return cursor{}, badCursor()
-	}
-	if seq < from {
-		return cursor{seq: from}, nil
-	}
-	return cursor{seq: seq, read: read}, nil
-}
-
-func badCursor() *Error { return refuse(CodeBadCursor, "the cursor is not one of this list") }
 
 // collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
 // never without an entry, once they weigh most bytes.

@@ -16,6 +16,7 @@ type List struct {
 	Agent  string // empty for all
 	Limit  int    // at most so many runs
 	Cursor string // of the page before; empty for the first
+	Data   bool   // of messages: with the bytes of images and documents
 }
 
 // listPiece is how many runs of a list are read at once, and mostLooked how many for one page.
@@ -190,38 +191,12 @@ func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), pageBytes, messagesOf, weighMessage)
+	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), pageBytes,
+		func(s core.Segment) []wire.Message { return messagesOf(s, q.Data) }, weighMessage)
 	if at.seq <= h.Seq {
 		page.Next = at.of(h.Thread)
 	}
 	return page, err
-}
-
-func weighMessage(m wire.Message) int {
-	weight := len(m.Text)
-	for _, call := range m.ToolCalls {
-		weight += len(call.Arguments)
-	}
-	return weight
-}
-
-func messagesOf(s core.Segment) []wire.Message {
-	shown := make([]wire.Message, 0, len(s.Messages))
-	for _, m := range s.Messages {
-		if m.Role != core.RoleSystem {
-			shown = append(shown, messageOf(m))
-		}
-	}
-	return shown
-}
-
-func messageOf(m core.Message) wire.Message {
-	shown := wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), CallID: m.CallID, Tool: m.Tool,
-		Error: m.Error, Pending: m.Pending, At: wire.Millis(m.At)}
-	for _, call := range m.Calls {
-		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
-	}
-	return shown
 }
 
 // Agents lists what can be run, by name.

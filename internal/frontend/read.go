@@ -23,7 +23,7 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 // AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p place
-	err := f.until(ctx, c, id, wait, func() (bool, error) {
+	err := f.until(ctx, c, id, wait, false, func() (bool, error) {
 		var err error
 		p, err = f.find(ctx, c, id)
 		return p.record.Status == core.RunWaiting || p.record.Status == core.RunDone, err
@@ -201,54 +201,6 @@ func pendingOf(w waitingCall) wire.Pending {
 		p.Deadline = &deadline
 	}
 	return p
-}
-
-// EventQuery says which events of a run are wanted.
-type EventQuery struct {
-	After string        // where to go on, as an earlier page said; empty from the first
-	Limit int           // at most so many
-	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
-	Wait  time.Duration // how long to wait if there is none yet
-	Rest  bool          // a run that waits for an answer is not waited for either
-}
-
-// Events reads a page of a run's committed events. A reader that goes on from Next misses none and sees none twice.
-func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
-	var page wire.EventPage
-	err := f.until(ctx, c, run, q.Wait, func() (bool, error) {
-		var err error
-		page, err = f.events(ctx, c, run, q)
-		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err
-	})
-	return page, err
-}
-
-func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
-	p, err := f.find(ctx, c, run)
-	if err != nil {
-		return wire.EventPage{}, err
-	}
-	at, err := readCursor(q.After, p.head.Thread, p.record.Seq0+1, p.record.Seq)
-	if err != nil {
-		return wire.EventPage{}, err
-	}
-	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, limit(q.Limit, 100, 1000), limit(q.Bytes, pageBytes, pageBytes), eventsOf,
-		func(e wire.Event) int { return len(e.Data) })
-	if err != nil {
-		return wire.EventPage{}, err
-	}
-	all := at.seq > p.record.Seq
-	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
-}
-
-func eventsOf(s core.Segment) []wire.Event {
-	events := s.Expand()
-	shown := make([]wire.Event, len(events))
-	for i, e := range events {
-		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{s.Seq, i + 1}.of(e.ThreadID)}
-	}
-	return shown
 }
 
 // limit is what a caller asked for, within bounds; zero is the usual size.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -31,6 +32,9 @@ import (
 type Model struct {
 	name  string
 	turns []turn
+
+	clock engine.Clock  // with pause
+	pause time.Duration // between words, where somebody listens
 }
 
 type turn struct {
@@ -58,6 +62,14 @@ func New(name string, script []agent.Turn) (*Model, error) {
 	return m, nil
 }
 
+// Paced is the same model, which speaks word by word, with a pause on clock behind each, where readers can look on ([engine.Prompt] has Say).
+// The answer is the same. A model that is not paced answers at once and is not heard before.
+func (m *Model) Paced(clock engine.Clock, pause time.Duration) *Model {
+	slow := *m
+	slow.clock, slow.pause = clock, pause
+	return &slow
+}
+
 func compile(expression string) (*regexp.Regexp, error) {
 	if expression == "" {
 		return nil, nil
@@ -67,14 +79,29 @@ func compile(expression string) (*regexp.Regexp, error) {
 
 // Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at; it ends the run, which shows
 // it: a script has no secrets from whoever talks to it.
-func (m *Model) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
+func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	now := read(p.Messages)
 	for _, t := range m.turns {
 		if groups, ok := t.holds(now); ok {
-			return t.answer(groups, now.calls), nil
+			answer := t.answer(groups, now.calls)
+			return answer, m.speak(ctx, answer.Text, p.Say)
 		}
 	}
 	return core.Turn{}, &engine.ModelError{Detail: fmt.Sprintf("no turn of the script of %s answers %s", m.name, now)}
+}
+
+// speak says the text word by word, if that is wanted and anybody listens.
+func (m *Model) speak(ctx context.Context, text string, say func(engine.Delta)) error {
+	if say == nil || m.pause <= 0 {
+		return nil
+	}
+	for word := range strings.SplitAfterSeq(text, " ") {
+		say(engine.Delta{Kind: core.TextPart, Text: word})
+		if err := engine.Sleep(ctx, m.clock, m.pause); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // situation is what a script looks at.

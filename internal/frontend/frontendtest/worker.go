@@ -281,6 +281,12 @@ func (w Worker) FinishBy(run, id string, state core.ResponseState, last ...core.
 	})
 }
 
+// Say adds a message to the conversation, and the run goes on.
+func (w Worker) Say(run string, m core.Message) core.Head {
+	w.Test.Helper()
+	return w.step(run, func(c *commit) { c.say(m) })
+}
+
 // Finish ends the run with a last word of the model.
 func (w Worker) Finish(run, text string) core.Head {
 	return w.End(run, core.Reason{Kind: core.NaturalEnd}, text)

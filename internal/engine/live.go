@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Live is told what models say while they speak, for readers who look on. It is no part of what is durable: what it loses, the commit
+// brings. Every method returns at once, and neither fails nor panics; the engine goes on if one does.
+//
+//	Begin(1)  Say(1) Say(1) ...  the turn is committed  End(1)
+//	Begin(1)  Say(1)  the model begins anew  End(1)  Begin(2)  Say(2) ...  the turn is committed  End(2)
+//	Begin(1)  Say(1)  the process dies: nothing more is heard of 1
+type Live interface {
+	// Begin says that an attempt speaks. Whatever attempt of the thread spoke before is void.
+	Begin(a Attempt)
+
+	// Say is what it says next. Offsets of one kind follow one another without gaps, and no piece ends within a character.
+	Say(a Attempt, p Piece)
+
+	// End says that it is decided what became of the attempt: its turn is committed, or it was given up. It comes after that commit, so that
+	// who does not find the attempt any more finds the commit, if there is one.
+	End(a Attempt)
+}
+
+// Attempt is one try of a model at a step's turn.
+type Attempt struct {
+	Tenant, Thread, Run string
+	Turn, Step          int
+
+	// Epoch and Restart name the attempt among those of its thread: the claim it is made under, and how often the model began anew in it.
+	Epoch   int64
+	Restart int
+
+	Seq   int64 // the segment that was the last one when the model was asked: the attempt's turn would be in the next
+	Event int64 // and the last event
+}
+
+// Piece is a piece of what is said.
+type Piece struct {
+	Kind   string // [core.TextPart] or [core.ReasoningPart]
+	Offset int    // of Text in all that was said of the kind, in bytes
+	Text   string // whole characters
+}
+
+// Speech is what an attempt has said so far.
+type Speech struct {
+	Attempt
+	Text, Reasoning string
+	At              time.Time // when the last of it was said
+}
+
+// How much is gathered, and for how long at most, before it is handed over.
+const (
+	pieceBytes = 256
+	pieceTime  = 100 * time.Millisecond
+)
+
+// speaker gathers what a model says to pieces and hands them over. Safe for concurrent use: a timer hands over what a model that
+// pauses has said, and a model that was left behind may go on speaking, to nobody.
+type speaker struct {
+	live  Live
+	clock Clock
+
+	mu      sync.Mutex
+	attempt Attempt
+	begun   bool           // Begin was called for the attempt
+	said    map[string]int // bytes that were handed over, by kind
+	kind    string         // of what is held
+	held    []byte         // what is not handed over yet
+	stop    func()         // of the timer; nil: it does not run
+	over    bool           // nothing more is taken
+}
+
+// speak is the speaker of an attempt that begins now; nil if nobody looks on.
+func (a *activation) speak(step int) *speaker {
+	if a.e.o.Live == nil {
+		return nil
+	}
+	h := a.view.Head
+	return &speaker{live: a.e.o.Live, clock: a.e.o.Clock, said: map[string]int{}, attempt: Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run,
+		Turn: h.Turn, Step: step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}}
+}
+
+// take is [Prompt.Say].
+func (s *speaker) take(d Delta) {
+	defer harmless()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+	case d.Restart:
+		s.restart()
+	case d.Text != "" && (d.Kind == core.TextPart || d.Kind == core.ReasoningPart):
+		s.add(d)
+	}
+}
+
+func (s *speaker) add(d Delta) {
+	if s.kind != d.Kind {
+		s.flush(true)
+	}
+	s.kind = d.Kind
+	s.held = append(s.held, d.Text...)
+	if len(s.held) >= pieceBytes {
+		s.flush(false)
+	}
+	if len(s.held) > 0 && s.stop == nil {
+		s.stop = s.clock.AfterFunc(pieceTime, s.late)
+	}
+}
+
+// late is called by the timer.
+func (s *speaker) late() {
+	defer harmless()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop = nil; !s.over {
+		s.flush(false)
+	}
+}
+
+// restart forgets what was said. An attempt of which nobody was told goes on as it is.
+func (s *speaker) restart() {
+	s.quiet()
+	s.held = nil
+	if s.begun {
+		void := s.attempt
+		s.attempt.Restart++
+		s.begun, s.said = false, map[string]int{}
+		s.live.End(void)
+	}
+}
+
+// flush hands over what is held: all of it, or but for the beginning of a character whose end may still come.
+func (s *speaker) flush(all bool) {
+	n := len(s.held)
+	if !all {
+		n = wholeCharacters(s.held)
+	}
+	if n == 0 {
+		return
+	}
+	s.quiet()
+	text := strings.ToValidUTF8(string(s.held[:n]), "\ufffd")
+	s.held = append(s.held[:0], s.held[n:]...)
+	if !s.begun {
+		s.begun = true
+		s.live.Begin(s.attempt)
+	}
+	offset := s.said[s.kind]
+	s.said[s.kind] += len(text)
+	s.live.Say(s.attempt, Piece{Kind: s.kind, Offset: offset, Text: text})
+}
+
+// wholeCharacters is how many bytes of text do not belong to a character that it breaks off in.
+func wholeCharacters(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if at := len(text) - n; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+func (s *speaker) quiet() {
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+}
+
+// rest hands over what is left of a turn that is whole; what was said of one that is not goes no further. Nothing is taken after it.
+func (s *speaker) rest(whole bool) {
+	if s == nil {
+		return
+	}
+	defer harmless()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if whole && !s.over {
+		s.flush(true)
+	}
+	s.quiet()
+	s.over = true
+}
+
+// end says that the attempt is over, if anybody knows that it was there.
+func (s *speaker) end() {
+	if s == nil {
+		return
+	}
+	s.rest(false)
+	defer harmless()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		s.begun = false
+		s.live.End(s.attempt)
+	}
+}
+
+// harmless keeps the panic of one who looks on from the model and from the process.
+func harmless() { _ = recover() }
+
+// endLive ends what the activation's model was saying: its fate is committed, or the activation is given up.
+func (a *activation) endLive() {
+	a.speaker.end()
+	a.speaker = nil
+}
+
+// patient says whether the run may soon wait for a person or a client: some tool that the model is offered runs elsewhere, or is not simply
+// allowed. The gate is asked once for each tool, with arguments that cannot be read: a condition on them then counts as one that asks or refuses.
+// So a tool that is asked about for some arguments only is found, and one that is refused for some and never asked about is taken for
+// such a one, which costs a dearer cache entry and nothing else. What hooks ask and what a body waits for by itself is not known before.
+func (a *activation) patient(offered []core.ToolSpec) bool {
+	for _, tool := range offered {
+		if tool.Client {
+			return true
+		}
+		switch a.agent.Rules.Gate(core.ToolCall{Name: tool.Name}, a.view.State).Effect {
+		case core.Ask, core.Deny, core.Block:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package frontend
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// cursor is a place in a thread's journal: a segment, and how many of its entries were read. Behind all that is committed, it is also a
+// place in what the model is saying.
+type cursor struct {
+	seq  int64
+	read int
+	live hearing // read is 0 if somebody hears, and seq the segment that will say what became of it
+}
+
+// hearing is how far a reader has heard an attempt; the zero value hears none.
+type hearing struct {
+	epoch           int64
+	restart         int
+	text, reasoning int // bytes
+}
+
+func (h hearing) any() bool { return h != hearing{} }
+
+// of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in what is being said.
+func (c cursor) of(thread string) string {
+	text := fmt.Sprintf("1.%d.%d.%s", c.seq, c.read, cursorMark(thread))
+	if l := c.live; l.any() {
+		text = fmt.Sprintf("2.%d.%d.%d.%d.%d.%s", c.seq, l.epoch, l.restart, l.text, l.reasoning, cursorMark(thread))
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// cursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an attack.
+func cursorMark(thread string) string { return core.Digest([]byte(thread))[:6] }
+
+// readCursor reads a cursor of the thread, and moves it into the segments from..to+1. Empty is the beginning.
+func readCursor(text, thread string, from, to int64) (cursor, error) {
+	if text == "" {
+		return cursor{seq: from}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	inner, ours := strings.CutSuffix(string(raw), "."+cursorMark(thread))
+	version, numbers, ok := readNumbers(inner)
+	if err != nil || !ours || !ok {
+		return cursor{}, badCursor()
+	}
+	var at cursor
+	switch {
+	case version == "1" && len(numbers) == 2:
+		at = cursor{seq: numbers[0], read: int(numbers[1])}
+	case version == "2" && len(numbers) == 5 && numbers[1] > 0:
+		at = cursor{seq: numbers[0], live: hearing{numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4])}}
+	default:
+		return cursor{}, badCursor()
+	}
+	if at.seq > to+1 {
+		return cursor{}, badCursor()
+	}
+	if at.seq < from {
+		return cursor{seq: from}, nil
+	}
+	return at, nil
+}
+
+// readNumbers reads "version.n.n...", none of the numbers negative.
+func readNumbers(text string) (version string, numbers []int64, ok bool) {
+	version, rest, _ := strings.Cut(text, ".")
+	for field := range strings.SplitSeq(rest, ".") {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil || n < 0 || int64(int(n)) != n {
+			return "", nil, false
+		}
+		numbers = append(numbers, n)
+	}
+	return version, numbers, true
+}
+
+func badCursor() *Error { return refuse(CodeBadCursor, "the cursor is not one of this list") }

@@ -1,0 +1,75 @@
+package frontend
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// EventQuery says which events of a run are wanted.
+type EventQuery struct {
+	After string        // where to go on, as an earlier page said; empty from the first
+	Limit int           // at most so many
+	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
+	Wait  time.Duration // how long to wait if there is none yet
+	Rest  bool          // a run that waits for an answer is not waited for either
+	Live  bool          // behind all that is committed, what the model is saying just now, if that is known here
+}
+
+// Events reads a page of a run's events: those that are committed or, if q.Live is set and there is none of them, live ones. A reader that
+// goes on from Next misses no committed event and sees none twice; live ones are described at [Frontend.liveEvents].
+func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+	var page wire.EventPage
+	err := f.until(ctx, c, run, q.Wait, q.Live, func() (bool, error) {
+		var err error
+		page, err = f.events(ctx, c, run, q)
+		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err
+	})
+	return page, err
+}
+
+func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+	speech, spoken := f.spoken(c, run, q.Live) // before the head is looked at: see liveEvents
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	at, err := readCursor(q.After, p.head.Thread, p.record.Seq0+1, p.record.Seq)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	from, most := at, limit(q.Limit, 100, 1000)
+	var next *core.Segment // behind the cursor
+	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, most, limit(q.Bytes, pageBytes, pageBytes), func(s core.Segment) []wire.Event {
+		if s.Seq == from.seq {
+			next = &s
+		}
+		return eventsOf(s)
+	}, func(e wire.Event) int { return len(e.Data) })
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	if next != nil && from.live.any() {
+		if at.live = (hearing{}); !settles(*next, from.live) {
+			at = cursor{seq: from.seq}
+			items = []wire.Event{resetEvent(p, next, at)}
+		}
+	}
+	if len(items) == 0 && at.seq > p.record.Seq && q.Live {
+		items, at = liveEvents(p, at, speech, spoken, most)
+	}
+	all := at.seq > p.record.Seq
+	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
+}
+
+func eventsOf(s core.Segment) []wire.Event {
+	events := s.Expand()
+	shown := make([]wire.Event, len(events))
+	for i, e := range events {
+		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
+			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{seq: s.Seq, read: i + 1}.of(e.ThreadID)}
+	}
+	return shown
+}

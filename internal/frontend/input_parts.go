@@ -1,0 +1,128 @@
+package frontend
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Media types that an input may have: those that the providers of models take.
+var (
+	ImageTypes    = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	DocumentTypes = []string{"application/pdf", "text/plain", "text/csv", "text/html", "text/markdown",
+		"application/msword", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
+)
+
+// MaxName is how many bytes the name of a document may have.
+const MaxName = 200
+
+// readInput reads an input, a text or a list of parts, as a message's parts in JSON. A text that is blank is taken for a
+// mistake; a caller who means it says so with a part.
+func readInput(input json.RawMessage) (json.RawMessage, error) {
+	if core.IsNull(input) {
+		return nil, refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
+	}
+	var text string
+	if json.Unmarshal(input, &text) == nil {
+		if strings.TrimSpace(text) == "" {
+			return nil, refuse(CodeInvalid, "input holds no text")
+		}
+		return core.Encode(core.TextParts(text)), nil
+	}
+	parts, err := readParts(input)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, refuse(CodeInvalid, "input holds no part")
+	}
+	return core.Encode(parts), nil
+}
+
+func readParts(input json.RawMessage) ([]core.Part, error) {
+	var raw []json.RawMessage
+	if json.Unmarshal(input, &raw) != nil {
+		return nil, refuse(CodeInvalid, "input is a text or a list of parts")
+	}
+	parts := make([]core.Part, len(raw))
+	for i, r := range raw {
+		part, wrong := readPart(r)
+		if wrong != "" {
+			return nil, refuse(CodeInvalid, "input[%d] %s", i, wrong)
+		}
+		parts[i] = part
+	}
+	return parts, nil
+}
+
+// partMembers are the members of each type of part, and whether they must be there.
+var partMembers = map[string]map[string]bool{
+	core.PartText:     {"type": true, "text": true},
+	core.PartImage:    {"type": true, "media_type": true, "data": true},
+	core.PartDocument: {"type": true, "media_type": true, "data": true, "name": false},
+}
+
+// readPart matches the members exactly, case included, as bodies are read everywhere. wrong is what is, for behind the part's place.
+func readPart(raw json.RawMessage) (part core.Part, wrong string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return part, `must be a part, such as {"type":"text","text":"..."}`
+	}
+	values := map[string]string{}
+	for name, raw := range members {
+		var value *string
+		if json.Unmarshal(raw, &value) == nil && value != nil {
+			values[name] = *value
+		}
+	}
+	known, ok := partMembers[values["type"]]
+	if !ok {
+		return part, `must be a part of type "text", "image" or "document"`
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if _, there := values[name]; !there && (known[name] || members[name] != nil) {
+			return part, "needs " + name + ", a text, as a part of type " + values["type"]
+		}
+	}
+	for name := range members {
+		if _, is := known[name]; !is {
+			return part, "has a member that a part of type " + values["type"] + " does not have; it has " +
+				strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+		}
+	}
+	if values["type"] == core.PartText {
+		return core.Part{Type: core.PartText, Text: values["text"]}, ""
+	}
+	return readMedia(values)
+}
+
+// readMedia reads an image or a document. What is in it is not looked at: the provider of the model does that.
+func readMedia(values map[string]string) (part core.Part, wrong string) {
+	part = core.Part{Type: values["type"], Media: values["media_type"], Name: values["name"]}
+	kinds := ImageTypes
+	if part.Type == core.PartDocument {
+		kinds = DocumentTypes
+	}
+	if !slices.Contains(kinds, part.Media) {
+		return part, "has a media_type that is none of an " + part.Type + ": " + strings.Join(kinds, ", ")
+	}
+	if len(part.Name) > MaxName || !utf8.ValidString(part.Name) || strings.ContainsFunc(part.Name, unicode.IsControl) {
+		return part, "has a name that is longer than 200 bytes or has control characters in it"
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(values["data"])
+	switch {
+	case err != nil, strings.ContainsAny(values["data"], "\r\n"): // which Go would overlook
+		return part, "has data that is not base64 in the usual alphabet, padded and in one line"
+	case len(data) == 0:
+		return part, "has no data"
+	}
+	part.Data = data
+	return part, ""
+}

@@ -1,0 +1,110 @@
+package frontend
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// spoken is what is being said in the run's thread, if the reader wants to know.
+func (f *Frontend) spoken(c Caller, run string, wanted bool) (engine.Speech, bool) {
+	thread, ok := core.ThreadOf(run)
+	if f.live == nil || !wanted || !ok {
+		return engine.Speech{}, false
+	}
+	return f.live.Spoken(c.Tenant, thread)
+}
+
+// liveEvents are for a reader who has read all that is committed: what the model has said beyond what the reader heard, each kind in one
+// piece. If what was heard is void, a step.reset comes first. Both are told from what was being said, and from the head as it was after that:
+//
+//	worker  Begin(X) Say(X) ............ commit ... End(X)
+//	reader                 said: X, head: no commit          X is shown
+//	reader                 said: X ........ head: commit     the commit is shown, which says what became of X
+//	reader                 nothing said ............ head: commit         as above
+//
+//	worker  Begin(X) Say(X) ... gives up: End(X)
+//	reader                                 nothing said, head: no commit    X is void: what commits ends after its commit
+//
+//	worker  Begin(X) Say(X) ... is lost, or frozen
+//	another                     claim: epoch+1 ...... Begin(Y) Say(Y)
+//	reader                      said: X, head: epoch+1                 X is void, even if its worker goes on: it can commit no more
+//	reader                                            said: Y          Y is shown, from its beginning
+//
+// Who looked at the head first would find, between a commit and the end of what it commits, neither, and take the text back that the next look
+// brings again.
+func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, cursor) {
+	h, heard := p.head, at.live
+	spoken = spoken && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch
+	items := []wire.Event{}
+	if heard.any() && !(spoken && goesOn(said, heard)) {
+		at.live = hearing{}
+		items = append(items, resetEvent(p, nil, at))
+	}
+	if !spoken {
+		return items, at
+	}
+	for _, kind := range []string{core.ReasoningPart, core.TextPart} {
+		if e, next, more := delta(said, at, kind); more && len(items) < most {
+			items, at = append(items, e), next
+		}
+	}
+	return items, at
+}
+
+// goesOn says whether what is being said is what was heard, and perhaps more.
+func goesOn(said engine.Speech, heard hearing) bool {
+	return said.Epoch == heard.epoch && said.Restart == heard.restart && begins(said.Text, heard.text) && begins(said.Reasoning, heard.reasoning)
+}
+
+// begins says whether a piece may begin there.
+func begins(text string, at int) bool {
+	return at == len(text) || at < len(text) && utf8.RuneStart(text[at])
+}
+
+// delta is what was said of a kind behind the cursor, and the cursor behind that.
+func delta(said engine.Speech, at cursor, kind string) (e wire.Event, next cursor, more bool) {
+	next = at
+	next.live.epoch, next.live.restart = said.Epoch, said.Restart
+	text, offset, event := said.Text, &next.live.text, core.EventTextDelta
+	if kind == core.ReasoningPart {
+		text, offset, event = said.Reasoning, &next.live.reasoning, core.EventReasoningDelta
+	}
+	from := *offset
+	if from == len(text) {
+		return e, at, false
+	}
+	*offset = len(text)
+	return wire.Event{Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(said.At.UnixMilli()),
+		Type: string(event), Cursor: next.of(said.Thread), Data: core.Encode(map[string]any{"part_id": core.PartID(kind, said.Step),
+			"attempt": fmt.Sprintf("%d.%d", said.Epoch, said.Restart), "offset": from, "text": text[from:]})}, next, true
+}
+
+// settles says whether the segment behind what was heard does away with it: it is the turn of that activation and brings every part
+// that was heard, whole, or it takes back whatever was said. What a run that failed or was cancelled had said, neither does.
+func settles(s core.Segment, heard hearing) bool {
+	brought := map[core.EventType]bool{}
+	for _, e := range s.Events {
+		brought[e.Type] = true
+	}
+	if brought[core.EventStepReset] {
+		return true
+	}
+	return s.W.Epoch() == heard.epoch && (heard.text == 0 || brought[core.EventTextEnded]) && (heard.reasoning == 0 || brought[core.EventReasoningEnded])
+}
+
+// resetEvent says that what was said live does not count. It is live itself: no segment holds it. next is what was committed
+// behind it; nil for nothing.
+func resetEvent(p place, next *core.Segment, at cursor) wire.Event {
+	r := p.record
+	e := wire.Event{Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.of(r.Thread),
+		Data: core.Encode(map[string]any{"reason": "repeated", "text": "What the model was saying does not count."})}
+	if next != nil && len(next.Events) > 0 {
+		first := next.Events[0]
+		e.Seq, e.Turn, e.At = first.Seq-1, first.Turn, wire.Millis(first.At)
+	}
+	return e
+}

@@ -1,0 +1,86 @@
+package frontend
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
+	both := hearing{epoch: 3, text: 5, reasoning: 2}
+	for name, tt := range map[string]struct {
+		epoch  int64
+		events []core.EventType
+		heard  hearing
+		want   bool
+	}{
+		"its turn, whole":                         {3, []core.EventType{core.EventStepStarted, core.EventReasoningEnded, core.EventTextEnded}, both, true},
+		"its turn, begun anew after it was heard": {3, []core.EventType{core.EventTextEnded}, hearing{epoch: 3, restart: 1, text: 9}, true},
+		"its turn without what it thought":        {3, []core.EventType{core.EventTextEnded}, both, false},
+		"its turn without a word":                 {3, []core.EventType{core.EventCallReady}, hearing{epoch: 3, text: 5}, false},
+		"the turn of another attempt":             {4, []core.EventType{core.EventReasoningEnded, core.EventTextEnded}, both, false},
+		"a reset":                                 {3, []core.EventType{core.EventStepReset}, both, true},
+		"a reset of a later attempt":              {5, []core.EventType{core.EventStepReset}, both, true},
+		"an end":                                  {3, []core.EventType{core.EventTurnEnded}, both, false},
+	} {
+		s := core.Segment{W: core.NewStamp(tt.epoch, 7)}
+		for _, kind := range tt.events {
+			s.Events = append(s.Events, core.Event{Type: kind})
+		}
+		if got := settles(s, tt.heard); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A cursor of ours that somebody changed, or of a process that knew more, is no reason to fail: the text begins again.
+func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
+	h := core.Head{Tenant: "t", Thread: "thr", Run: "run", Seq: 4, Ev: 9, Epoch: 3}
+	p := place{head: h, record: h.Record(), current: true}
+	said := engine.Speech{Attempt: engine.Attempt{Tenant: "t", Thread: "thr", Run: "run", Step: 2, Epoch: 3, Seq: 4, Event: 9}, Text: "Zürich"}
+	for name, tt := range map[string]struct {
+		heard hearing
+		want  string
+	}{
+		"nothing was heard":             {hearing{}, `text.delta 0 "Zürich"`},
+		"some of it":                    {hearing{epoch: 3, text: 3}, `text.delta 3 "rich"`},
+		"all of it":                     {hearing{epoch: 3, text: 7}, ""},
+		"more than was said":            {hearing{epoch: 3, text: 8}, `step.reset text.delta 0 "Zürich"`},
+		"half a character":              {hearing{epoch: 3, text: 2}, `step.reset text.delta 0 "Zürich"`},
+		"thoughts that nobody had":      {hearing{epoch: 3, text: 3, reasoning: 1}, `step.reset text.delta 0 "Zürich"`},
+		"an attempt before":             {hearing{epoch: 2, text: 3}, `step.reset text.delta 0 "Zürich"`},
+		"the model before it began new": {hearing{epoch: 3, restart: 1, text: 3}, `step.reset text.delta 0 "Zürich"`},
+	} {
+		items, at := liveEvents(p, cursor{seq: 5, live: tt.heard}, said, true, 10)
+		var got []string
+		for _, e := range items {
+			var data struct {
+				Offset int    `json:"offset"`
+				Text   string `json:"text"`
+			}
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Type)
+			if strings.HasSuffix(e.Type, ".delta") {
+				got = append(got, string(core.Encode(data.Offset)), string(core.Encode(data.Text)))
+			}
+			if e.Seq != 9 {
+				t.Errorf("%s: number %d", name, e.Seq)
+			}
+		}
+		if strings.Join(got, " ") != tt.want || at.live.text != 7 && tt.want != "" {
+			t.Errorf("%s: %q, then at %+v", name, got, at)
+		}
+	}
+	if items, _ := liveEvents(p, cursor{seq: 5}, said, true, 0); len(items) > 0 {
+		t.Errorf("a page of none holds %v", items)
+	}
+	said.Run = "another"
+	if items, at := liveEvents(p, cursor{seq: 5}, said, true, 10); len(items) > 0 || at.live.any() {
+		t.Errorf("what another run says is shown: %v", items)
+	}
+}
