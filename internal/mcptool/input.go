@@ -1,0 +1,174 @@
+package mcptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/visible"
+)
+
+// asked is what a server asked for in the middle of a call, and what it wants to have back. It lies in the state of the run while the call
+// waits.
+type asked struct {
+	Questions map[string]question `json:"questions"`
+	State     string              `json:"state,omitempty"` // the server's, unread
+}
+
+// question is one request for input: a form, or an address to go to.
+type question struct {
+	Message string          `json:"message,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"` // of a form
+	URL     string          `json:"url,omitempty"`
+}
+
+// Bounds of what a server may ask for at a time. The state of a run holds 64 KiB for all its tools.
+const (
+	mostQuestions = 8
+	mostMessage   = 2000
+	mostAsked     = 16 << 10
+)
+
+// stateKey is where the state of the run holds what a call was asked.
+func (e *execution) stateKey() string { return "mcp/" + e.request.Call.ID }
+
+// ask makes the call wait for what the server asked for.
+func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
+	a := asked{Questions: map[string]question{}, State: r.RequestState}
+	for key, request := range r.InputRequests {
+		q, err := e.question(request)
+		if err != nil {
+			return e.unaskable(err)
+		}
+		a.Questions[key] = q
+	}
+	raw, err := json.Marshal(a)
+	switch {
+	case err != nil:
+		return e.unaskable(err)
+	case len(a.Questions) > mostQuestions || len(raw) > mostAsked:
+		return e.unaskable(fmt.Errorf("it asks for more at a time than %d things and %d bytes", mostQuestions, mostAsked))
+	case e.values.In(string(raw)):
+		return e.unaskable(errors.New("it wants a secret of this program to be kept in the journal"))
+	}
+	if err := e.request.State.Set(core.RunScope, e.stateKey(), json.RawMessage(raw)); err != nil {
+		return e.unaskable(err)
+	}
+	return e.ticket(a, "")
+}
+
+// unaskable: nobody can be asked, so the call ends here. The server has heard of it, and perhaps did a part.
+func (e *execution) unaskable(err error) core.Outcome {
+	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
+}
+
+func (e *execution) question(request mcp.InputRequest) (question, error) {
+	p, ok := request.(*mcp.ElicitParams)
+	if !ok || p == nil {
+		return question{}, errors.New("only a person's input can be asked for")
+	}
+	q := question{Message: begin(strings.ToValidUTF8(p.Message, "\uFFFD"), mostMessage)}
+	if p.Mode == "url" || p.Mode == "" && p.URL != "" {
+		u, err := url.Parse(p.URL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || len(p.URL) > mostMessage {
+			return question{}, errors.New("the address that it sends a person to is none")
+		}
+		q.URL = u.String()
+		return q, nil
+	}
+	schema, err := formSchema(p.RequestedSchema)
+	q.Schema = schema
+	return q, err
+}
+
+// formSchema is the schema of a form: an object of plain values. Nothing in it refers to anything else, so that it can stand in another one.
+func formSchema(wanted any) (json.RawMessage, error) {
+	if wanted == nil {
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	raw, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, errors.New("its form cannot be read")
+	}
+	var form struct {
+		Type       string                     `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var schema jsonschema.Schema
+	if json.Unmarshal(raw, &form) != nil || json.Unmarshal(raw, &schema) != nil || form.Type != "object" {
+		return nil, errors.New("its form is no JSON Schema of an object")
+	}
+	for name, property := range schema.Properties {
+		if property == nil || !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, property.Type) || len(property.Properties) > 0 {
+			return nil, fmt.Errorf("its form has a field that is no plain value (%s)", begin(visible.Text(name), 60))
+		}
+	}
+	for _, word := range []string{`"$ref"`, `"$dynamicRef"`, `"$id"`, `"$anchor"`} {
+		if bytes.Contains(raw, []byte(word)) {
+			return nil, errors.New("its form refers to something else")
+		}
+	}
+	if _, err := schema.Resolve(nil); err != nil {
+		return nil, errors.New("its form is no JSON Schema")
+	}
+	return raw, nil
+}
+
+// ticket is the wait for an answer. Why says what was wrong with the last one.
+func (e *execution) ticket(a asked, why string) core.Outcome {
+	var said []string
+	if why != "" {
+		said = append(said, "The answer was not taken: "+why+".")
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Questions)) {
+		q := a.Questions[key]
+		text := fmt.Sprintf("The MCP server %s asks: %s", e.host(), q.Message)
+		if q.URL != "" {
+			text = fmt.Sprintf("The MCP server %s asks you to open %s (%s). Answer accept when you did what it asks for there, or decline.", e.host(), q.URL, q.Message)
+		}
+		if len(a.Questions) > 1 {
+			text = begin(visible.Text(key), 60) + ": " + text
+		}
+		said = append(said, text)
+	}
+	return core.Outcome{Kind: core.KindInput, Ticket: &core.SuspendTicket{Pending: core.PendingCall(e.request.Call), ResumeMode: core.PassDecisionToTool,
+		Suspension: core.Suspension{Action: "answer", Message: strings.Join(said, "\n"), ResponseSchema: a.schema()}}}
+}
+
+// verdicts are the answers to an address.
+var verdicts = []string{"accept", "decline", "cancel"}
+
+func (q question) schema() json.RawMessage {
+	if q.URL != "" {
+		return core.Encode(map[string]any{"type": "string", "enum": verdicts})
+	}
+	return q.Schema
+}
+
+// schema is that of an answer: of the one question, or an object with a member for each of several. One that is left out is declined.
+func (a asked) schema() json.RawMessage {
+	members := map[string]json.RawMessage{}
+	for key, q := range a.Questions {
+		if len(a.Questions) == 1 {
+			return q.schema()
+		}
+		members[key] = q.schema()
+	}
+	return core.Encode(map[string]any{"type": "object", "properties": members, "additionalProperties": false})
+}
+
+// forget takes what was kept for the call out of the state.
+func (e *execution) forget() {
+	if e.request.State.Get(core.RunScope, e.stateKey()) != nil {
+		e.request.State.Delete(core.RunScope, e.stateKey())
+	}
+}

@@ -1,0 +1,95 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+)
+
+// Listed is a tool as a server lists it: all of it is the server's word.
+type Listed struct {
+	Name        string
+	Title       string
+	Description string
+	Schema      json.RawMessage // of the arguments
+	ReadOnly    bool            // changes nothing, it says
+	Idempotent  bool            // doing it twice is doing it once, it says
+}
+
+// How much of a list is read, and for how long.
+const (
+	mostListed = 1000
+	listWithin = 30 * time.Second
+)
+
+// List asks a server for its tools, at most 1000. The error is fit to be shown, and holds no secret.
+func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
+	fields, err := readHeaders(s)
+	if err != nil {
+		return nil, err
+	}
+	values, headers, err := t.fill(ctx, fields)
+	if err != nil {
+		return nil, err
+	}
+	inside, wait := patient(ctx, t.o.Clock, listWithin)
+	defer wait.done()
+	var x exchange
+	listed, err := t.list(watched(inside, &x), link{server: s, headers: headers})
+	if err == nil {
+		return listed, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	a := seen(inside, attempt{err: err}, &x)
+	said := fmt.Sprintf("the MCP server %s %s", hostOf(s), a.unreached(listWithin))
+	if a.status == 0 && a.rpc() == nil {
+		said += ": " + begin(err.Error(), mostShown)
+	}
+	return nil, errors.New(values.Redact(said))
+}
+
+func (t *Tools) list(ctx context.Context, l link) (all []Listed, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v", errPanic, cause)
+		}
+	}()
+	s, err := t.connect(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	defer drop(s)
+	cursor := ""
+	for range mostPages {
+		page, err := s.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, tool := range page.Tools {
+			if tool != nil && len(all) < mostListed {
+				all = append(all, listedOf(tool))
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	return all, nil
+}
+
+func listedOf(t *mcp.Tool) Listed {
+	l := Listed{Name: t.Name, Title: t.Title, Description: t.Description}
+	l.Schema, _ = json.Marshal(t.InputSchema) // it came as JSON
+	if a := t.Annotations; a != nil {
+		l.ReadOnly, l.Idempotent = a.ReadOnlyHint, a.IdempotentHint
+	}
+	return l
+}

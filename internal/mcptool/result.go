@@ -1,0 +1,125 @@
+package mcptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/visible"
+)
+
+// result is the outcome of a call that the server answered.
+func (e *execution) result(r *mcp.CallToolResult) core.Outcome {
+	switch kind := resultType(r); {
+	case r.NeedsInput() && len(r.InputRequests) == 0:
+		return core.Outcome{Failed: true, Text: "The MCP server " + e.host() + " is busy and did not finish the call. Call again later."}
+	case r.NeedsInput():
+		return e.ask(r)
+	case kind != "" && kind != "complete":
+		// A task, perhaps: it was begun, and nobody here would ever hear of its end.
+		return e.unanswered(fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(visible.Text(kind), 40)))
+	}
+	e.forget()
+	c := &content{e: e, room: int(e.tool.MCP.Most())}
+	for _, part := range r.Content {
+		c.add(part)
+	}
+	text := strings.Join(c.texts, "\n")
+	if len(c.texts) == 0 && r.StructuredContent != nil {
+		raw, err := json.Marshal(r.StructuredContent)
+		if err == nil {
+			text = string(raw)
+		}
+	}
+	// What is cut off first may be a secret that is not seen any more.
+	text = core.CutResult(e.hide(text), int(e.tool.MCP.Most()))
+	if len(c.notes) > 0 {
+		text = strings.TrimPrefix(text+"\n"+strings.Join(c.notes, "\n"), "\n")
+	}
+	if text == "" && r.IsError {
+		text = "The tool failed, and the MCP server did not say why."
+	} else if text == "" && len(c.media) == 0 {
+		text = "The MCP server answered without a text."
+	}
+	return core.Outcome{Text: text, Media: c.media, Failed: r.IsError}
+}
+
+// content is what a result is made of.
+type content struct {
+	e     *execution
+	texts []string
+	media []core.Part
+	notes []string // on what was left out
+	room  int      // bytes of images and documents that may still be taken
+}
+
+// Bounds of what is kept beside the text.
+const (
+	mostMedia = 8
+	mostNotes = 8
+)
+
+// images and documents are what models can be shown.
+var (
+	images    = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	documents = []string{"application/pdf", "text/csv", "application/msword", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
+)
+
+func (c *content) add(part mcp.Content) {
+	switch p := part.(type) {
+	case *mcp.TextContent:
+		c.texts = append(c.texts, p.Text)
+	case *mcp.ImageContent:
+		c.bytes("an image", p.MIMEType, "", p.Data)
+	case *mcp.AudioContent:
+		c.leave("a sound", p.MIMEType, len(p.Data), "models are not shown sounds")
+	case *mcp.ResourceLink:
+		c.texts = append(c.texts, "[a link to "+begin(visible.Text(p.URI), mostShown)+"]")
+	case *mcp.EmbeddedResource:
+		c.resource(p.Resource)
+	default:
+		c.leave("something", "", 0, "this program does not know its kind")
+	}
+}
+
+func (c *content) resource(r *mcp.ResourceContents) {
+	switch {
+	case r == nil:
+	case len(r.Blob) > 0:
+		c.bytes("a document", r.MIMEType, r.URI, r.Blob)
+	default:
+		c.texts = append(c.texts, r.Text)
+	}
+}
+
+// bytes takes an image or a document that fits.
+func (c *content) bytes(what, media, uri string, data []byte) {
+	media = strings.ToLower(strings.TrimSpace(strings.SplitN(media, ";", 2)[0]))
+	part := core.Part{Type: core.PartImage, Media: media, Data: data}
+	if slices.Contains(documents, media) {
+		part.Type, part.Name = core.PartDocument, begin(visible.Text(path.Base(uri)), 100)
+	}
+	switch {
+	case part.Type == core.PartImage && !slices.Contains(images, media):
+		c.leave(what, media, len(data), "models are not shown this type")
+	case len(data) > c.room || len(c.media) >= mostMedia:
+		c.leave(what, media, len(data), "the result is too large")
+	case c.e.values.In(string(data)):
+		c.leave(what, media, len(data), "it holds a secret")
+	default:
+		c.room -= len(data)
+		c.media = append(c.media, part)
+	}
+}
+
+func (c *content) leave(what, media string, size int, why string) {
+	if len(c.notes) < mostNotes {
+		c.notes = append(c.notes, fmt.Sprintf("[%s was left out: %s (%s, %d bytes)]", what, why, begin(visible.Text(media), 60), size))
+	}
+}

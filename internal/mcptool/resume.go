@@ -1,0 +1,118 @@
+package mcptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// resume takes up what a call was asked, and the answer. If it does not fit the call waits on: a plain message is an answer, too, and nobody
+// has held it against the schema. An approval that a rule asked for is not the answer to anything the server said.
+func (e *execution) resume() (core.Outcome, bool) {
+	raw := e.request.State.Get(core.RunScope, e.stateKey())
+	if e.request.Resume == nil || core.IsNull(raw) {
+		return core.Outcome{}, false
+	}
+	var a asked
+	if err := json.Unmarshal(raw, &a); err != nil || len(a.Questions) == 0 {
+		return notRun("what the MCP server asked for cannot be read any more"), true
+	}
+	answers, err := a.responses(e.request.Resume.Result)
+	if err != nil {
+		return e.ticket(a, err.Error()), true
+	}
+	e.asked, e.answers = &a, answers
+	return core.Outcome{}, false
+}
+
+// responses is an answer in the words of the protocol.
+func (a asked) responses(result json.RawMessage) (mcp.InputResponseMap, error) {
+	out := mcp.InputResponseMap{}
+	if len(a.Questions) == 1 {
+		for key, q := range a.Questions {
+			response, err := q.response(result)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = response
+		}
+		return out, nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(result, &members) != nil {
+		return nil, errors.New("it must be an object with a member for each thing that is asked for")
+	}
+	for key, q := range a.Questions {
+		out[key] = &mcp.ElicitResult{Action: "decline"}
+		if member, there := members[key]; there {
+			response, err := q.response(member)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = response
+		}
+	}
+	return out, nil
+}
+
+func (q question) response(result json.RawMessage) (*mcp.ElicitResult, error) {
+	var word string
+	isWord := json.Unmarshal(result, &word) == nil && !core.IsNull(result)
+	if q.URL != "" {
+		if !isWord || !slices.Contains(verdicts, word) {
+			return nil, errors.New("say accept, decline or cancel")
+		}
+		return &mcp.ElicitResult{Action: word}, nil
+	}
+	if field, only := q.only(); isWord && only {
+		result = core.Encode(map[string]string{field: word})
+	}
+	if err := q.fits(result); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(result))
+	dec.UseNumber() // every digit goes to the server
+	var content map[string]any
+	if err := dec.Decode(&content); err != nil {
+		return nil, errNoForm
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
+}
+
+var errNoForm = errors.New("it must be an object with the fields that are asked for, as the response schema says")
+
+// only is the field of a form that has no other, if it takes text: a message is its value.
+func (q question) only() (field string, only bool) {
+	var form struct {
+		Properties map[string]struct {
+			Type string `json:"type"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(q.Schema, &form) != nil || len(form.Properties) != 1 {
+		return "", false
+	}
+	for name, property := range form.Properties {
+		return name, property.Type == "string"
+	}
+	return "", false
+}
+
+// fits holds an answer against the form.
+func (q question) fits(result json.RawMessage) error {
+	var value any
+	var schema jsonschema.Schema
+	if json.Unmarshal(result, &value) != nil || json.Unmarshal(q.Schema, &schema) != nil {
+		return errNoForm
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil || resolved.Validate(value) != nil {
+		return errNoForm
+	}
+	return nil
+}
