@@ -1,0 +1,122 @@
+package partsdesk
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dormouse-dev/dormouse"
+)
+
+// order is a line of the orders. Key is the idempotency key of its call.
+type order struct {
+	Key      string `json:"key"`
+	Tenant   string `json:"tenant"`
+	Part     string `json:"part"`
+	Quantity int    `json:"quantity"`
+}
+
+// journal is a file of values, one a line. A value that is there already is not added again.
+type journal[T comparable] struct {
+	path string
+	mu   sync.Mutex
+}
+
+// add returns when the value is on the disk.
+func (j *journal[T]) add(v T) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all, err := j.read()
+	if err != nil || slices.Contains(all, v) {
+		return err
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func (j *journal[T]) all() ([]T, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.read()
+}
+
+func (j *journal[T]) read() (all []T, err error) {
+	f, err := os.Open(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for lines := bufio.NewScanner(f); ; {
+		if !lines.Scan() {
+			return all, lines.Err()
+		}
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			return all, fmt.Errorf("%s, line %d: %w", j.path, len(all)+1, err)
+		}
+		all = append(all, v)
+	}
+}
+
+// shelf is how many of each part there were at first.
+const shelf = 50
+
+// stockEffect says behind an order what is left. It counts, and changes nothing, so that it may run twice.
+func stockEffect(orders *journal[order]) dormouse.Effect {
+	return dormouse.Effect{Name: "parts.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
+		var args purchase
+		if err := json.Unmarshal(done.Call.Arguments, &args); err != nil {
+			return "", err
+		}
+		all, err := orders.all()
+		left := shelf
+		for _, o := range all {
+			if o.Part == args.Part {
+				left -= o.Quantity
+			}
+		}
+		return fmt.Sprintf("%d left in stock", left), err
+	}}
+}
+
+// lately recalls the last orders of the tenant. The orders are kept anyway, so there is nothing to commit.
+func lately(orders *journal[order]) dormouse.Memory {
+	return dormouse.Memory{Name: "parts.lately", Recall: func(_ context.Context, c dormouse.Conversation) (string, error) {
+		all, err := orders.all()
+		if err != nil {
+			return "", err
+		}
+		var lines []string
+		for _, o := range all {
+			if o.Tenant == c.Tenant {
+				lines = append(lines, fmt.Sprintf("%d %s", o.Quantity, o.Part))
+			}
+		}
+		if len(lines) == 0 {
+			return "", nil
+		}
+		return "Ordered lately: " + strings.Join(lines[max(0, len(lines)-5):], ", "), nil
+	}}
+}

@@ -1,0 +1,18 @@
+package dormouse
+
+// Program is what a program brings to the runtime. Agent files name its parts; a part that no agent names does nothing. Every
+// process of one deployment needs the same program: which calls are valid, and which may run, must not depend on who is asked.
+type Program struct {
+	// Version is what the version command prints; empty means "devel".
+	Version string
+
+	Tools    []Tool
+	Hooks    []Hook
+	Effects  []Effect
+	Memories []Memory
+
+	// Open returns parts that keep files, which are then added to those above; nil if there are none. It is called once for each data
+	// directory, before anything is served from it, and the directory may not exist yet. Every server of a test of agents has a
+	// data directory of its own. In a function on AWS it is the directory for temporary files, which lasts as long as its process.
+	Open func(data string) (Program, error)
+}
