@@ -1,6 +1,7 @@
 package dormouse_test
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -22,6 +23,18 @@ var environmentChecks = []check{
 	{"the program reads every variable that is set, and every one that it reads is set somewhere", readWrongs, []breakage{
 		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""},
 		{"DORMOUSE_ORIGINS", "DORMOUSE_SITES"}}},
+	{"the memory that a program may fill is less than its function has", func(t template) (wrong []string) {
+		for _, f := range t.functions() {
+			var limit int
+			text, _ := f.get("Environment", "Variables", "GOMEMLIMIT").(string)
+			_, err := fmt.Sscanf(text, "%dMiB", &limit)
+			has := cmp.Or(f.get("MemorySize"), dig(t.root, "Globals", "Function", "MemorySize"))
+			if size, _ := has.(int); text != "" && (err != nil || limit > size*4/5) {
+				wrong = append(wrong, fmt.Sprintf("%s may fill %s of %v MB", f.id, text, has))
+			}
+		}
+		return wrong
+	}, []breakage{{"GOMEMLIMIT: 400MiB", "GOMEMLIMIT: 500MiB"}, {"GOMEMLIMIT: 400MiB", "GOMEMLIMIT: 1GiB"}, {"    MemorySize: 512\n", "    MemorySize: 256\n"}}},
 	{"the program can be started with what is set", startWrongs, []breakage{
 		{"DORMOUSE_INTAKE_QUEUE_ARN: !GetAtt IntakeQueue.Arn", "DORMOUSE_INTAKE_QUEUE_ARN: !Ref IntakeQueue"},
 		{"DORMOUSE_WAKE_QUEUE_URL: !Ref WakeQueue", "DORMOUSE_WAKE_QUEUE_URL: !GetAtt WakeQueue.QueueName"},
@@ -37,7 +50,7 @@ var (
 		"DecisionFunction": append([]string{"DORMOUSE_POLICY"}, callers...),
 		"StreamFunction":   append([]string{"DORMOUSE_STREAM"}, callers...),
 		"StepFunction": {"DORMOUSE_INTAKE_QUEUE_URL", "DORMOUSE_INTAKE_QUEUE_ARN", "DORMOUSE_INTAKE_DEAD_QUEUE_URL", "DORMOUSE_INTAKE_TENANT",
-			"DORMOUSE_INTAKE_AGENT", "DORMOUSE_POLICY", "DORMOUSE_PRIVATE_HOSTS"},
+			"DORMOUSE_INTAKE_AGENT", "DORMOUSE_POLICY", "DORMOUSE_PRIVATE_HOSTS", "DORMOUSE_SECRETS_PATH"},
 		"SweepFunction": {},
 	}
 	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION"}
@@ -72,7 +85,7 @@ var variableName = regexp.MustCompile(`"(DORMOUSE_[A-Z_]+[A-Z])"`)
 
 // readByFunctions are the variables that the functions' own code names.
 func readByFunctions() (names []string, err error) {
-	for _, dir := range []string{"internal/awsenv", "internal/awsapi", "internal/lambdahttp", "functions"} {
+	for _, dir := range []string{"internal/awsenv", "internal/awsstep", "internal/awsapi", "internal/lambdahttp", "functions"} {
 		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

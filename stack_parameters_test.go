@@ -20,7 +20,8 @@ var parameterChecks = []check{
 		return wrong
 	}, []breakage{{"  TableName:\n    Description: For", "  Table:\n    Description: For"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t template) (wrong []string) {
-		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": ""} {
+		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
+			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": ""} {
 			if dig(t.root, "Parameters", name, "Default") != off {
 				wrong = append(wrong, name+" must be off by default")
 			}

@@ -14,6 +14,8 @@ var rightsChecks = []check{
 		{"Action: [dynamodb:Query]", "Action: [\"dynamodb:*\"]"},
 		{"Resource: !Sub \"${Table.Arn}/index/due\"", "Resource: !Sub \"${Table.Arn}/index/*\""},
 		{"Resource: !Sub \"${Table.Arn}/index/due\"", "NotResource: !GetAtt WakeQueue.Arn"},
+		{"parameter${SecretsPath}*", "parameter/*"},
+		{"Resource: !Ref ToolFunctions", "Resource: \"*\""},
 		{"Action: sqs:SendMessage", "Action: \"*\""}}},
 	{"each function has a role of its own, which writes its own log", roleWrongs, []breakage{
 		{"Role: !GetAtt SweepRole.Arn", "Role: !GetAtt StepRole.Arn"},
@@ -24,6 +26,13 @@ var rightsChecks = []check{
 		{"index/due", "index/list"},
 		{"Resource: [!GetAtt WakeQueue.Arn, !GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "Resource: [!GetAtt WakeQueue.Arn, !GetAtt IntakeQueue.Arn]"},
 		{"sqs:ChangeMessageVisibility, ", ""}}},
+	{"what is beyond the stack may be reached where a parameter names it, and not by default", reachWrongs, []breakage{
+		{"                - InvokesFunctions\n", "                - AsksBedrock\n"},
+		{"  InvokesFunctions: !Not [!Equals [!Join [\"\", !Ref ToolFunctions], \"\"]]", "  InvokesFunctions: !Equals [!Join [\"\", !Ref ToolFunctions], \"\"]"},
+		{"                - ReadsSecrets\n", "                - HasSecretsKey\n"},
+		{"{StringEquals: {kms:ViaService: !Sub \"ssm.${AWS::Region}.amazonaws.com\"}}", "{StringEquals: {aws:RequestedRegion: !Ref AWS::Region}}"},
+		{"    AllowedPattern: \"(/([A-Za-z0-9_.-]+/)+)?\"\n", "    AllowedPattern: \"/.*\"\n"},
+		{"[^ ]+", ".*"}}},
 	{"what the store asks of DynamoDB is allowed to somebody, and nothing that it never asks", storeWrongs, []breakage{
 		{"dynamodb:BatchGetItem, ", ""},
 		{"dynamodb:BatchGetItem, ", "dynamodb:BatchGetItem, dynamodb:Scan, "}}},
@@ -39,8 +48,65 @@ var grants = map[string][]string{
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
 		"sqs:ChangeMessageVisibility IntakeQueue", "sqs:ChangeMessageVisibility WakeQueue", "sqs:DeleteMessage IntakeQueue", "sqs:DeleteMessage WakeQueue",
 		"sqs:GetQueueAttributes IntakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage IntakeQueue", "sqs:ReceiveMessage WakeQueue",
-		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage WakeQueue"},
+		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage WakeQueue",
+		"bedrock:InvokeModel BedrockModels", "bedrock:InvokeModelWithResponseStream BedrockModels", "bedrock:ApplyGuardrail BedrockGuardrails",
+		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "kms:Decrypt SecretsKeyArn"},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+}
+
+// parameters are those of the one path that holds the secrets. It ends in a slash, and is at least one name long: its pattern sees to that.
+const parameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}*"
+
+// beyond is what each right beyond the stack depends on: the condition, and the parameter that it must ask for.
+var beyond = map[string][2]string{
+	"bedrock:InvokeModel": {"AsksBedrock", "BedrockModels"}, "bedrock:InvokeModelWithResponseStream": {"AsksBedrock", "BedrockModels"},
+	"bedrock:ApplyGuardrail": {"HasGuardrails", "BedrockGuardrails"}, "lambda:InvokeFunction": {"InvokesFunctions", "ToolFunctions"},
+	"ssm:GetParameter": {"ReadsSecrets", "SecretsPath"}, "kms:Decrypt": {"HasSecretsKey", "SecretsKeyArn"},
+}
+
+func reachWrongs(t template) (wrong []string) {
+	for _, one := range statements(t.roleOf(t.resource("StepFunction"))) {
+		for _, action := range listOf(dig(one.body, "Action")) {
+			depends, ok := beyond[fmt.Sprint(action)]
+			switch condition := fmt.Sprint(dig(t.root, "Conditions", depends[0])); {
+			case !ok && one.condition == "":
+			case one.condition != depends[0]:
+				wrong = append(wrong, fmt.Sprintf("%v depends on %q, and must on %q", action, one.condition, depends[0]))
+			case !strings.HasPrefix(condition, "map[Fn::Not:") && !strings.HasPrefix(condition, "map[Fn::And:[map[Condition:ReadsSecrets] map[Fn::Not:"),
+				!strings.Contains(condition, "[map[Fn::Equals:["), !strings.Contains(condition, "Ref:"+depends[1]):
+				wrong = append(wrong, fmt.Sprintf("%s is %s, and must say that %s is not empty", depends[0], condition, depends[1]))
+			}
+			if via := fmt.Sprint(dig(one.body, "Condition", "StringEquals", "kms:ViaService")); action == "kms:Decrypt" && !strings.Contains(via, "ssm.${AWS::Region}.amazonaws.com") {
+				wrong = append(wrong, "the key may be used for more than parameters")
+			}
+		}
+	}
+	for name, pattern := range map[string]string{"SecretsPath": "(/([A-Za-z0-9_.-]+/)+)?", "BedrockModels": "(arn:[^ ]+)?", "BedrockGuardrails": "(arn:[^ ]+)?",
+		"ToolFunctions": "(arn:[^ ]+)?", "SecretsKeyArn": "(arn:[^ ]+:key/[^ *]+)?"} {
+		if have := dig(t.root, "Parameters", name, "AllowedPattern"); have != pattern {
+			wrong = append(wrong, fmt.Sprintf("%s takes %v, and must take %s alone", name, have, pattern))
+		}
+	}
+	return wrong
+}
+
+// statement is one of a role, and what it depends on.
+type statement struct {
+	condition string
+	body      any
+}
+
+func statements(role resource) (all []statement) {
+	for _, policy := range listOf(role.get("Policies")) {
+		for _, one := range listOf(dig(policy, "PolicyDocument", "Statement")) {
+			if choice := listOf(dig(one, "Fn::If")); len(choice) == 3 {
+				all = append(all, statement{fmt.Sprint(choice[0]), choice[1]})
+			} else {
+				all = append(all, statement{body: one})
+			}
+		}
+	}
+	return all
 }
 
 func wildcardWrongs(t template) (wrong []string) {
@@ -52,7 +118,7 @@ func wildcardWrongs(t template) (wrong []string) {
 				}
 				if key == "Action" || key == "Resource" || key == "Principal" {
 					walk(key, v, func(_ string, v any) {
-						if text, ok := v.(string); ok && strings.Contains(text, "*") {
+						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters {
 							wrong = append(wrong, fmt.Sprintf("%s: %s %s; name each", r.id, key, text))
 						}
 					})
@@ -87,16 +153,14 @@ func roleWrongs(t template) (wrong []string) {
 
 // rights are what a role may do that begins with one of the prefixes, sorted.
 func rights(role resource, prefixes ...string) (all []string) {
-	for _, policy := range listOf(role.get("Policies")) {
-		for _, statement := range listOf(dig(policy, "PolicyDocument", "Statement")) {
-			for _, action := range listOf(dig(statement, "Action")) {
-				name := fmt.Sprint(action)
-				if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-					continue
-				}
-				for _, on := range listOf(dig(statement, "Resource")) {
-					all = append(all, name+" "+target(on))
-				}
+	for _, one := range statements(role) {
+		for _, action := range listOf(dig(one.body, "Action")) {
+			name := fmt.Sprint(action)
+			if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+				continue
+			}
+			for _, on := range listOf(dig(one.body, "Resource")) {
+				all = append(all, name+" "+target(on))
 			}
 		}
 	}
@@ -108,6 +172,9 @@ func rights(role resource, prefixes ...string) (all []string) {
 func target(v any) string {
 	if id := attributeOf(v, "Arn"); id != "" {
 		return id
+	}
+	if name := refOf(v); name != "" {
+		return name
 	}
 	text, _ := dig(v, "Fn::Sub").(string)
 	return strings.Replace(text, "${Table.Arn}", "Table", 1)

@@ -9,7 +9,7 @@ import (
 
 // newHandler is an [awsapi.URL] where the function streams, else an [awsapi.Gateway]. It asks no server anything.
 func newHandler(s awsenv.Settings, out io.Writer) (any, error) {
-	f, err := awsenv.NewFront(s, out)
+	f, err := awsenv.NewFront(s, awsenv.Examples, out)
 	if err != nil {
 		return nil, err
 	}

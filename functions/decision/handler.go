@@ -9,7 +9,7 @@ import (
 
 // newHandler asks no server anything.
 func newHandler(s awsenv.Settings, out io.Writer) (awsapi.Gateway, error) {
-	f, err := awsenv.NewFront(s, out)
+	f, err := awsenv.NewFront(s, awsenv.Examples, out)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsstep"
 )
 
 func main() {
@@ -17,12 +18,12 @@ func main() {
 		settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
 		os.Exit(1)
 	}
-	parts, err := awsenv.NewStep(settings, os.Stdout)
+	parts, err := awsstep.Open(settings, awsenv.Examples, os.Stdout)
 	if err != nil {
 		parts.Logger.Error("the function cannot start", "error", err)
 		os.Exit(1)
 	}
 	// A SIGTERM is a hint: what is at hand is finished or found by the sweep, and nothing waits to be written.
 	stopping := lambda.WithEnableSIGTERM(func() { parts.Logger.Info("the platform stops this process") })
-	lambda.StartWithOptions(newHandler(parts, rand.Float64).handle, stopping)
+	lambda.StartWithOptions(awsstep.New(parts, rand.Float64).Handle, stopping)
 }

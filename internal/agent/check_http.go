@@ -111,23 +111,29 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 func (c *httpCheck) headers() {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Headers)) {
-		at, canonical := c.member("headers", name), textproto.CanonicalMIMEHeaderKey(name)
-		value, err := ReadTemplate(c.t.HTTP.Headers[name])
-		switch {
-		case !headerName.MatchString(name):
-			c.Refuse(at, "%q cannot be the name of a header", name)
-		case slices.Contains(ours, canonical):
-			c.Refuse(at, "the header %s is set by this program; remove it", canonical)
-		case seen[canonical]:
-			c.Refuse(at, "the header %s is there twice; keep one", canonical)
-		case err != nil:
-			c.Refuse(at, "%v", err)
-		case strings.ContainsFunc(value.fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
-			c.Refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
-		}
-		seen[canonical] = true
-		c.place(at, value, true)
+		at := c.member("headers", name)
+		c.place(at, c.header(at, name, c.t.HTTP.Headers[name], ours, seen), true)
 	}
+}
+
+// header reads a header that is none of those this program sets, and not among those seen.
+func (s *source) header(at *yaml.Node, name, text string, set []string, seen map[string]bool) Template {
+	canonical := textproto.CanonicalMIMEHeaderKey(name)
+	value, err := ReadTemplate(text)
+	switch {
+	case !headerName.MatchString(name):
+		s.Refuse(at, "%q cannot be the name of a header", name)
+	case slices.Contains(set, canonical):
+		s.Refuse(at, "the header %s is set by this program; remove it", canonical)
+	case seen[canonical]:
+		s.Refuse(at, "the header %s is there twice; keep one", canonical)
+	case err != nil:
+		s.Refuse(at, "%v", err)
+	case strings.ContainsFunc(value.fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
+		s.Refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
+	}
+	seen[canonical] = true
+	return value
 }
 
 func (c *httpCheck) body() {

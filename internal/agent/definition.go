@@ -34,6 +34,7 @@ type Definition struct {
 	Memory    string                 `json:"memory,omitempty"`    // the name it is registered under
 	Effects   []Effect               `json:"effects,omitempty"`
 	Servers   map[string]Server      `json:"servers,omitempty"` // MCP servers that tools name
+	Results   int64                  `json:"results,omitempty"` // bytes of a tool's result that are kept; 0: as many as by default
 }
 
 // The providers of a model.

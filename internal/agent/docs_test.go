@@ -25,6 +25,8 @@ func TestThePageOnAgentsShowsWhatCanBeRead(t *testing.T) {
 			_, err = agent.ParseNarrow(rawJSON(text))
 		case language == "yml" && strings.HasPrefix(text, "block:"):
 			_, err = agent.ParsePolicy("policy.yaml", []byte(text))
+		case language == "yml" && strings.HasPrefix(text, "model:"):
+			_, err = agent.Parse("part.yaml", []byte(text), noFiles)
 		case language == "yml":
 			_, err = agent.Parse("part.yaml", []byte(head+text), noFiles)
 		default:

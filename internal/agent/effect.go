@@ -48,13 +48,19 @@ type Needs struct {
 	Hooks     []string
 	Memories  []string
 	Effects   []string // Go functions of effects
+	Providers []string // of models, beside scripted and recorded ones
+	Kinds     []string // of tools that another process runs: "lambda" and "mcp"
 }
 
 // Needs lists what the definition cannot do without.
 func (d Definition) Needs() Needs {
 	n := Needs{Hooks: slices.Clone(d.Hooks)}
+	if p := d.Model.Provider; p != ProviderScripted && p != ProviderRecorded {
+		n.Providers = addName(n.Providers, p)
+	}
 	for _, t := range d.Tools {
 		n.Functions = addName(n.Functions, t.Go)
+		n.Kinds = addName(n.Kinds, t.Remote())
 	}
 	for _, e := range d.Effects {
 		n.Effects = addName(n.Effects, e.Go)

@@ -118,20 +118,6 @@ func fields(texts map[string]string) ([]Field, error) {
 	return out, nil
 }
 
-// Secrets are the names of the secrets that the tools of the definition need, each once.
-func (d Definition) Secrets() []string {
-	var names []string
-	for _, t := range d.Tools {
-		if t.HTTP == nil {
-			continue
-		}
-		for _, name := range t.HTTP.secrets() {
-			names = addName(names, name)
-		}
-	}
-	return names
-}
-
 // secrets are the names of the secrets that the request needs. A stored text that cannot be read needs none: its calls fail.
 func (h HTTP) secrets() []string {
 	target, _ := h.Target()

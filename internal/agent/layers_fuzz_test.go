@@ -11,6 +11,15 @@ import (
 
 var placed = regexp.MustCompile(`^[a-z.]+:[0-9]+: .`)
 
+// remote has a model and tools that run elsewhere.
+const remote = `model: {provider: bedrock, model: m, region: eu-central-1, temperature: .5, output: {type: object}, cache: off, stream: false}
+tools:
+  - {name: a, lambda: {function: f, qualifier: $LATEST}, parameters: {type: object}}
+  - {name: b, mcp: {server: s, tool: x/y}, parameters: {type: object}}
+servers: {s: {url: 'http://localhost:1/mcp?x=1', headers: {A: "{secret:K}"}}}
+results: 1KiB
+`
+
 // Whatever a file says, what is wrong with it names its line, and what can be read decides about calls.
 func FuzzAgentFile(f *testing.F) {
 	f.Add(complete, "refund", `{"amount":120.5}`)
@@ -18,6 +27,9 @@ func FuzzAgentFile(f *testing.F) {
 	f.Add(head+"tools: [{name: a, recorded: [{when: {x.0: 1}, result: {y: 1e400}}], parameters: {type: object, required: [x]}, deadline: {within: 1h, then: result, result: 0}}]\n", "a", `{"x":[1]}`)
 	f.Add(head+"permissions: {ask: &x [a], deny: *x}\nstop: [{content_match: '('}]\nfinish: {output: {$ref: '#'}}\n", "a", `null`)
 	f.Add("---\n--- a\n", "", ``)
+	f.Add(remote, "a", `{"x":1}`)
+	f.Add("model: {provider: openai, model: 'x', base_url: 'http://[::1]:1/%zz', headers: {a: '{b'}, temperature: 1e-400, request: {a: {b: [.inf]}}}\n", "a", `{}`)
+	f.Add("model: {provider: bedrock, model: m, output: {type: object, $ref: '#'}, guardrail: {id: a, version: .5}, max_tokens: -0}\nservers: {a: {url: 'http://x'}}\n", "a", `{}`)
 	f.Add("model: {provider: recorded, file: ../x}\nname: 0777\nbudget: {step: -1, run: 1.5}\neffects: [{name: x, tools: ['*'], command: [make], workspace: /}]\n", "a", "{")
 	f.Fuzz(func(t *testing.T, text, tool, args string) {
 		d, err := agent.Parse("file.yaml", []byte(text), noFiles)
@@ -33,7 +45,7 @@ func FuzzAgentFile(f *testing.F) {
 
 // A definition that was stored, by whatever program, is refused or decides, and is written as it was read.
 func FuzzStoredDefinition(f *testing.F) {
-	for _, text := range []string{complete, everything} {
+	for _, text := range []string{complete, everything, remote} {
 		if d, err := agent.Parse("a.yaml", []byte(text), noFiles); err == nil {
 			f.Add([]byte(d.Encode()), "refund", `{"amount":120.5}`)
 		}

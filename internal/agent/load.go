@@ -103,6 +103,8 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 	d.Permissions = s.permissions(permissions)
 	s.terms(o, &d)
 	s.extras(o, &d)
+	d.Servers = s.servers(o.Take("servers"))
+	s.serving(d, o.Member("servers"), nodes)
 	s.exclusive(d, nodes)
 	s.aimless(d, permissions)
 	return d
@@ -147,6 +149,8 @@ func (s *source) tool(n *yaml.Node) Tool {
 		Description: o.Text("description"),
 		Go:          o.Text("go"),
 		HTTP:        s.http(o.Take("http")),
+		Lambda:      s.lambda(o.Take("lambda")),
+		MCP:         s.mcp(o.Take("mcp")),
 		Client:      o.Flag("client"),
 		Recorded:    s.answers(o.List("recorded")),
 		Parameters:  s.parameters(o.Take("parameters")),
@@ -168,20 +172,23 @@ func (s *source) tool(n *yaml.Node) Tool {
 	if t.HTTP != nil {
 		s.finishHTTP(o, &t)
 	}
+	if t.Remote() != "" {
+		s.finishRemote(o, &t)
+	}
 	return t
 }
 
 // checkBody holds together who runs the tool and what may be said of it then.
 func (s *source) checkBody(n *yaml.Node, o *object, t Tool) {
 	bodies := 0
-	for _, given := range []bool{t.Go != "", o.Member("http") != nil, t.Client, o.Member("recorded") != nil} {
+	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, t.Client, o.Member("recorded") != nil} {
 		if given {
 			bodies++
 		}
 	}
 	switch {
 	case bodies != 1:
-		s.Refuse(n, "tool %q needs exactly one of go, http, client: true and recorded", t.Name)
+		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, client: true and recorded", t.Name)
 	case o.Member("recorded") != nil && len(t.Recorded) == 0:
 		s.Refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:

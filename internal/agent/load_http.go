@@ -40,7 +40,7 @@ func (s *source) http(n *yaml.Node) *HTTP {
 		Query:        s.texts(o.Take("query"), "query"),
 		Headers:      s.texts(o.Take("headers"), "headers"),
 		Body:         s.body(o.Take("body")),
-		Timeout:      s.callTime(o.Take("timeout")),
+		Timeout:      s.callTime(o.Take("timeout"), "http"),
 		MaxBytes:     s.bytes(o.Take("max_bytes"), "max_bytes"),
 		Retries:      s.retries(o.Take("retries")),
 		AllowPrivate: o.Flag("allow_private"),
@@ -86,11 +86,11 @@ func (s *source) body(n *yaml.Node) json.RawMessage {
 	return nil
 }
 
-func (s *source) callTime(n *yaml.Node) int64 {
+func (s *source) callTime(n *yaml.Node, of string) int64 {
 	if n == nil {
 		return 0
 	}
-	limit := s.within(n, "timeout of http")
+	limit := s.within(n, "timeout of "+of)
 	if limit > longestCall.Milliseconds() {
 		s.Refuse(n, "timeout may be at most %s: a step has no more time", longestCall)
 	}

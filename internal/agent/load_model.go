@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -17,7 +18,7 @@ import (
 func (s *source) model(agent *object, read func(string) ([]byte, error)) Model {
 	n := agent.Take("model")
 	if n == nil {
-		s.Refuse(agent.Node, "the agent has no model; add model with a provider, %s or %s", ProviderScripted, ProviderRecorded)
+		s.Refuse(agent.Node, "the agent has no model; add model with a provider: %s", allProviders)
 		return Model{}
 	}
 	o, ok := s.Object(n, "model")
@@ -25,21 +26,57 @@ func (s *source) model(agent *object, read func(string) ([]byte, error)) Model {
 		return Model{}
 	}
 	defer o.Close()
-	provider := o.One("provider", ProviderScripted, ProviderRecorded)
+	provider := o.One("provider", providers...)
 	turns, script, file := o.List("turns"), o.Text("script"), o.Text("file")
+	pace := s.pace(o.Take("pace"))
+	called := s.called(o, provider)
+	s.foreign(o, provider)
 	switch {
 	case o.Member("provider") == nil:
-		s.Refuse(n, "model needs a provider, %s or %s", ProviderScripted, ProviderRecorded)
-	case provider == ProviderScripted && file != "":
-		s.Refuse(o.Member("file"), "file belongs to the provider recorded; a script is named by script")
+		s.Refuse(n, "model needs a provider: %s", allProviders)
 	case provider == ProviderScripted:
-		return Model{Provider: provider, Turns: s.script(o, turns, script, read)}
-	case provider == ProviderRecorded && (turns != nil || script != ""):
-		s.Refuse(n, "turns and script belong to the provider scripted; a recording is named by file")
-	case provider == ProviderRecorded && file == "":
-		s.Refuse(n, "model needs a file: the recording, relative to this file")
+		m := s.scriptedModel(o, turns, script, file, read)
+		m.Pace = pace
+		return m
 	case provider == ProviderRecorded:
-		return Model{Provider: provider, File: file, SHA256: s.digest(o.Member("file"), file, read)}
+		return s.recordedModel(o, turns, script, file, read)
+	case provider != "":
+		s.checkCalled(o, called)
+		return called
+	}
+	return Model{}
+}
+
+func (s *source) scriptedModel(o *object, turns []*yaml.Node, script, file string, read func(string) ([]byte, error)) Model {
+	if file != "" {
+		s.Refuse(o.Member("file"), "file belongs to the provider recorded; a script is named by script")
+		return Model{}
+	}
+	return Model{Provider: ProviderScripted, Turns: s.script(o, turns, script, read)}
+}
+
+// slowest keeps a long answer of a script within a step.
+const slowest = time.Second
+
+func (s *source) pace(n *yaml.Node) int64 {
+	if n == nil {
+		return 0
+	}
+	pace := s.within(n, "pace")
+	if pace > slowest.Milliseconds() {
+		s.Refuse(n, "pace may be at most %s", slowest)
+	}
+	return pace
+}
+
+func (s *source) recordedModel(o *object, turns []*yaml.Node, script, file string, read func(string) ([]byte, error)) Model {
+	switch {
+	case turns != nil || script != "":
+		s.Refuse(o.Node, "turns and script belong to the provider scripted; a recording is named by file")
+	case file == "":
+		s.Refuse(o.Node, "model needs a file: the recording, relative to this file")
+	default:
+		return Model{Provider: ProviderRecorded, File: file, SHA256: s.digest(o.Member("file"), file, read)}
 	}
 	return Model{}
 }

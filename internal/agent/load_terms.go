@@ -24,6 +24,18 @@ func (s *source) terms(o *object, d *Definition) {
 	}
 	d.Budget = s.budget(o.Take("budget"))
 	d.Deadlines = s.deadlines(o.Take("deadlines"))
+	d.Results = s.results(o.Take("results"))
+}
+
+// leastResult is as little as says something: less would hold the note that a result was cut and nothing of it.
+const leastResult = 1 << 10
+
+func (s *source) results(n *yaml.Node) int64 {
+	size := s.bytes(n, "results")
+	if size > 0 && size < leastResult {
+		s.Refuse(n, "results must be at least 1KiB")
+	}
+	return size
 }
 
 // stopValue reads the one value of a stop rule into its place.

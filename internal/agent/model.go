@@ -9,6 +9,7 @@ type Model struct {
 	Turns    []Turn `json:"turns,omitempty"`
 	File     string `json:"file,omitempty"`
 	SHA256   string `json:"sha256,omitempty"` // in hex
+	Pace     int64  `json:"pace,omitempty"`   // of scripted: ms between words, for readers who look on; 0: all at once
 
 	// ID is what the provider calls the model: of Bedrock a model, an inference profile or an ARN.
 	ID string `json:"model,omitempty"`
@@ -47,3 +48,14 @@ type Guardrail struct {
 	Version string `json:"version"`
 	Async   bool   `json:"async,omitempty"` // while it streams, text is shown before it was looked at
 }
+
+// Label names the model for people and lists: the provider, and what that one calls it.
+func (m Model) Label() string {
+	if m.ID == "" {
+		return m.Provider
+	}
+	return m.Provider + " " + m.ID
+}
+
+// HeaderFields are the headers, by name.
+func (m Model) HeaderFields() ([]Field, error) { return fields(m.Headers) }

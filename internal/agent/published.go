@@ -138,23 +138,13 @@ func agentPart() part {
 		"hooks":     namesPart("Names of hooks the program was built with, called in this order."),
 		"memory":    filled("The name of a memory the program was built with. This program brings: notes."),
 		"effects":   listOf("What follows the result of a tool.", effectPart()),
+		"servers":   serversPart(),
+		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; 256KiB without this, from 1KiB to 1MiB."),
 	}, "model")
 }
 
 func namesPart(says string) part {
 	return listOf(says, part{"type": "string", "minLength": 1}).with(part{"uniqueItems": true})
-}
-
-func modelPart() part {
-	return closed("Who answers.", part{
-		"provider": word("scripted: turns that are written down. recorded: conversations that were kept.", ProviderScripted, ProviderRecorded),
-		"script":   textPart("Of a scripted model: a file with its turns, relative to this one."),
-		"turns":    turnsPart(),
-		"file":     textPart("Of a recorded model: conversations, one JSON object a line, in the OpenAI chat format, relative to this file."),
-	}, "provider").holds(
-		when(valued("provider", ProviderScripted), exactlyOne(given("script"), given("turns")).with(without("file"))),
-		when(valued("provider", ProviderRecorded), given("file").with(without("script", "turns"))),
-	)
 }
 
 func turnsPart() part {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"maps"
 	"os"
@@ -85,6 +86,7 @@ func right(t *testing.T) []sample {
 		switch {
 		case m[1] == "yml" && strings.HasPrefix(text, "block:"):
 			kind = agent.SchemaPolicy
+		case m[1] == "yml" && strings.HasPrefix(text, "model:"):
 		case m[1] == "yml":
 			text = head + text
 		case m[1] == "yaml" && strings.HasPrefix(text, "turns:"):
@@ -228,7 +230,7 @@ func closedParts(root *jsonschema.Schema) map[string][]*jsonschema.Schema {
 				walk(child)
 			}
 		}
-		for _, child := range append(append(append([]*jsonschema.Schema{s.Items, s.Then}, s.AnyOf...), s.OneOf...), s.AllOf...) {
+		for _, child := range append(append(append([]*jsonschema.Schema{s.Items, s.Then, s.AdditionalProperties}, s.AnyOf...), s.OneOf...), s.AllOf...) {
 			walk(child)
 		}
 	}
@@ -242,6 +244,9 @@ model: {provider: scripted, x: 1, turns: [{x: 1, given: {x: 1}, calls: [{x: 1, t
 tools:
   - {x: 1, name: t, recorded: [{x: 1, result: 1}], deadline: {x: 1, within: 1s}}
   - {name: u, http: {x: 1, url: "http://example.com/"}, parameters: {type: object}}
+  - {name: l, lambda: {x: 1, function: f}, parameters: {type: object}}
+  - {name: m, mcp: {x: 1, server: s}, parameters: {type: object}}
+servers: {s: {x: 1, url: "https://example.com/"}}
 permissions:
   x: 1
   ask: [{x: 1, tool: t, when: {x: 1, argument: a, equals: 1}}]
@@ -252,6 +257,10 @@ budget: {x: 1}
 deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [t], go: f}]
+`
+
+// asked is one whose model is asked over a network, as everywhere is.
+const asked = `model: {provider: bedrock, model: m, guardrail: {x: 1, id: g, version: 1}}
 `
 
 // never are members that the loader names and refuses at some places; there the schema has no member of that name.
@@ -265,13 +274,13 @@ var never = map[string]string{
 }
 
 func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
-	err := sample{kind: agent.SchemaAgent, text: everywhere}.load()
+	err := errors.Join(sample{kind: agent.SchemaAgent, text: everywhere}.load(), sample{kind: agent.SchemaAgent, text: asked}.load())
 	if err == nil {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`in ([a-z ]+); it takes ([a-z_, ]+)|value, or one of ([a-z_, ]+) with`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 20 {
-		t.Fatalf("%d kinds of mapping, want 20: %v", len(kinds), err)
+	if len(kinds) != 24 {
+		t.Fatalf("%d kinds of mapping, want 24: %v", len(kinds), err)
 	}
 	named := map[string]bool{}
 	for _, m := range kinds {
@@ -313,10 +322,18 @@ func members(list string) string {
 }
 
 func TestTheSchemaRefusesAnUnknownMemberAnywhere(t *testing.T) {
-	lines := strings.SplitAfter(everywhere, "\n")
+	for _, text := range []string{everywhere, asked} {
+		refusesMarks(t, text)
+	}
+}
+
+// refusesMarks leaves one mark after the other in a file that would be right without any.
+func refusesMarks(t *testing.T, all string) {
+	t.Helper()
+	lines := strings.SplitAfter(all, "\n")
 	schema := published(t, agent.SchemaAgent)
 	const mark = "x: 1"
-	places := strings.Count(everywhere, mark)
+	places := strings.Count(all, mark)
 	for i := range places {
 		text, at := "", 0
 		for _, line := range lines {

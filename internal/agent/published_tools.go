@@ -3,15 +3,17 @@ package agent
 import "github.com/dormouse-dev/dormouse/internal/core"
 
 // toolBodies are who may run a tool; exactly one is given.
-var toolBodies = []part{given("go"), given("http"), valued("client", true), given("recorded")}
+var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), valued("client", true), given("recorded")}
 
 func toolPart() part {
-	return closed("A tool. Exactly one of go, http, client: true and recorded says who runs it.", part{
+	return closed("A tool. Exactly one of go, http, lambda, mcp, client: true and recorded says who runs it.", part{
 		"name":        shaped("The tool's name: letters, digits, - and _, at most 64.", toolName.String()).with(part{"not": part{"const": core.FinishTool}}),
 		"description": textPart("What the tool does, for the model."),
 		"go":          textPart("A Go function the program was built with. Its parameters come from the function."),
 		"client":      onOff("true: whoever calls the API runs the tool and sends the result."),
 		"http":        httpPart(),
+		"lambda":      lambdaPart(),
+		"mcp":         mcpPart(),
 		"result":      resultPart(),
 		"recorded":    listOf("Answers instead of a body. The first whose when holds is the result.", answerPart()).with(part{"minItems": 1}),
 		"parameters":  parametersPart(),
@@ -24,6 +26,8 @@ func toolPart() part {
 		exactlyOne(toolBodies...),
 		when(given("go"), without("parameters")),
 		when(given("http"), given("parameters")),
+		when(given("lambda"), given("parameters")),
+		when(given("mcp"), given("parameters")),
 		when(given("result"), valued("client", true)),
 		when(valued("client", true), part{"properties": part{"delivery": false, "idempotent": part{"const": false}}}),
 		when(valued("idempotent", true), part{"properties": part{"delivery": part{"const": core.AtLeastOnce.String()}}}),
@@ -67,11 +71,8 @@ func httpPart() part {
 				"form: the same as a form. none. Or the body itself, with {name} in its texts.",
 			"anyOf": []part{{"enum": []string{"json", "form", "none"}}, {"type": []string{"object", "array"}}},
 		},
-		"timeout": durationPart("How long the call may take, retries included; 10s without this, and 90s at most."),
-		"max_bytes": part{
-			"description": "How much of the answer is read: bytes, or with KiB or MiB; 64KiB without this, and 1MiB at most.",
-			"anyOf":       []part{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+ *(KiB|MiB)$"}},
-		},
+		"timeout":       durationPart("How long the call may take, retries included; 10s without this, and 90s at most."),
+		"max_bytes":     sizePart("How much of the answer is read: bytes, or with KiB or MiB; 64KiB without this, and 1MiB at most."),
 		"retries":       counter("How often it is tried again; 2 without this. What was sent is repeated only if the call may be.", 0).with(part{"maximum": 10}),
 		"allow_private": onOff("true: the address may be a private one, if the server was started with leave for it."),
 	}, "url")

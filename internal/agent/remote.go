@@ -37,6 +37,20 @@ func (m MCP) Limit() time.Duration { return limitOf(m.Timeout) }
 // Most is as for [Lambda].
 func (m MCP) Most() int64 { return mostOf(m.MaxBytes) }
 
+// HeaderFields are the headers, by name.
+func (s Server) HeaderFields() ([]Field, error) { return fields(s.Headers) }
+
+// Remote is the kind of a tool that another process runs and that is no HTTP request, "lambda" or "mcp"; empty for others.
+func (t Tool) Remote() string {
+	switch {
+	case t.Lambda != nil:
+		return "lambda"
+	case t.MCP != nil:
+		return "mcp"
+	}
+	return ""
+}
+
 func limitOf(ms int64) time.Duration {
 	if ms == 0 {
 		return 30 * time.Second

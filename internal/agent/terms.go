@@ -40,7 +40,8 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 
 // terms compiles the stop rules. One whose stored pattern does not compile still counts: it stops the run.
 func (d Definition) terms() (core.Terms, error) {
-	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != ""}
+	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
+		Result: int(d.Results)}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()
 		if rule == nil {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	keyID  = "AKIDEXAMPLE"
-	secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+	keyID     = "AKIDEXAMPLE"
+	keySecret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 )
 
 // verifier checks signatures by the words of the specification, with nothing of the SDK.
@@ -106,10 +106,10 @@ func bare(t *testing.T, env map[string]string) {
 }
 
 func TestRequestsAreSigned(t *testing.T) {
-	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "session"})
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": keySecret, "AWS_SESSION_TOKEN": "session"})
 	var wrong []error
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		wrong = append(wrong, verifier{"eu-central-1", secret}.check(r))
+		wrong = append(wrong, verifier{"eu-central-1", keySecret}.check(r))
 		if r.Header.Get("X-Amz-Security-Token") != "session" {
 			wrong = append(wrong, errors.New("the session's token is not sent"))
 		}
@@ -180,7 +180,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestAnotherHostIsSentNoSignature(t *testing.T) {
-	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret})
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": keySecret})
 	s, err := NewSigner(t.Context(), "eu-central-1", time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestWithoutCredentialsOrARegionItIsSaidWhatToDo(t *testing.T) {
 	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.Contains(p.What, `"nobody"`) {
 		t.Errorf("%v", err)
 	}
-	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_PROFILE": ""})
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": keySecret, "AWS_PROFILE": ""})
 	_, err = NewSigner(t.Context(), "", time.Now)
 	if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_region" {
 		t.Errorf("%v", err)
@@ -238,7 +238,7 @@ func TestHalfAKeyIsNotPassedOver(t *testing.T) {
 		says string
 	}{
 		"no secret": {map[string]string{"AWS_ACCESS_KEY_ID": keyID}, "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not"},
-		"no id":     {map[string]string{"AWS_SECRET_ACCESS_KEY": secret}, "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not"},
+		"no id":     {map[string]string{"AWS_SECRET_ACCESS_KEY": keySecret}, "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bare(t, map[string]string{"AWS_PROFILE": ""})
@@ -250,7 +250,7 @@ func TestHalfAKeyIsNotPassedOver(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			_, err := NewSigner(t.Context(), "eu-central-1", time.Now)
-			if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.HasPrefix(p.What, tt.says) || strings.Contains(p.What, secret) {
+			if p, ok := errors.AsType[*Problem](err); !ok || p.Kind != "no_credentials" || !strings.HasPrefix(p.What, tt.says) || strings.Contains(p.What, keySecret) {
 				t.Errorf("%v", err)
 			}
 			profile(t, "named")
@@ -265,14 +265,14 @@ func TestHalfAKeyIsNotPassedOver(t *testing.T) {
 // profile writes the credentials of a profile.
 func profile(t *testing.T, name string) {
 	t.Helper()
-	text := "[" + name + "]\naws_access_key_id = " + keyID + "\naws_secret_access_key = " + secret + "\n"
+	text := "[" + name + "]\naws_access_key_id = " + keyID + "\naws_secret_access_key = " + keySecret + "\n"
 	if err := os.WriteFile(os.Getenv("AWS_SHARED_CREDENTIALS_FILE"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestWhatIsNoRegionIsRefused(t *testing.T) {
-	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret})
+	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": keySecret})
 	for region, is := range map[string]bool{"eu-central-1": true, "us-gov-west-1": true, "local": true, "eu central": false, "EU-CENTRAL-1": false, "eu-central-1/": false, "-": false} {
 		_, err := NewSigner(t.Context(), region, time.Now)
 		if p, ok := errors.AsType[*Problem](err); (err == nil) != is || ok && p.Kind != "no_region" {

@@ -1,7 +1,8 @@
 // Package awsenv puts the parts of a deployed stack together: the table, the queues, the agents with what this program has behind them, the
 // engine and the frontend. Each function takes what it needs of it and adds the shape of its events. There is no rule of the runtime here.
 //
-// What functions without agents have is in package stack.
+// What functions without agents have is in package stack. What one function alone reaches beyond the stack, models above all, that one brings
+// along as a [Reach]: so the others do not link it.
 package awsenv
 
 import (
@@ -45,9 +46,10 @@ type parts struct {
 	Agents *program.Agents
 }
 
-func open(s Settings, out io.Writer) (parts, error) {
+// open makes them; a nil reach is that of a function that runs nothing.
+func open(s Settings, register Register, reach *Reach, out io.Writer) (parts, error) {
 	p := parts{Parts: stack.Open(s.Settings, out)}
-	have, err := behind(s, p.Logger)
+	have, err := behind(s, register, reach, p.Logger)
 	p.Agents = program.NewAgents(p.Store, have)
 	return p, err
 }

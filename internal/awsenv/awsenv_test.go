@@ -45,7 +45,7 @@ func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewStep(s, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
+	if _, err := awsenv.NewStep(s, awsenv.Examples, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestAFunctionThatAnswersCallersMustKnowWhoLetsThemIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewFront(s, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
+	if _, err := awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -86,9 +86,9 @@ func pair(t *testing.T) (one, other awsenv.Front) {
 	must(t, err)
 	s, err := awsenv.Read(environment(map[string]string{"AWS_ENDPOINT_URL": server.URL, "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl}))
 	must(t, err)
-	one, err = awsenv.NewFront(s, new(bytes.Buffer))
+	one, err = awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer))
 	must(t, err)
-	other, err = awsenv.NewFront(s, new(bytes.Buffer))
+	other, err = awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer))
 	must(t, err)
 	return one, other
 }
@@ -120,7 +120,7 @@ func TestWhatOneFunctionStoresAnotherReads(t *testing.T) {
 		t.Errorf("read %+v, %v", read, err)
 	}
 	made, err := other.Agents.Load(t.Context(), engine.Pin{Tenant: "acme", Name: "desk", Version: version})
-	if err != nil || made.Tools["restart"] == nil || len(made.Hooks) != 1 {
+	if err != nil || len(made.Offered) != 1 || len(made.Hooks) != 1 {
 		t.Errorf("the agent is %+v, %v", made, err)
 	}
 }

@@ -15,12 +15,13 @@ type Front struct {
 	Frontend *frontend.Frontend
 }
 
-// NewFront makes it. Lines of the log and of metrics go to out. It asks no server anything.
-func NewFront(s Settings, out io.Writer) (Front, error) {
+// NewFront makes it. It describes and checks agents and runs nothing, so it has neither models nor bodies. Lines of the log and of metrics go to
+// out. It asks no server anything.
+func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 	if s.Access.Auth == "" {
 		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, as the authorizer in front of the function is")
 	}
-	p, err := open(s, out)
+	p, err := open(s, register, nil, out)
 	return Front{parts: p, Frontend: p.frontend()}, err
 }
 

@@ -37,8 +37,8 @@ type Step struct {
 }
 
 // NewStep makes it. Lines of the log and of metrics go to out. It asks no server anything.
-func NewStep(s Settings, out io.Writer) (Step, error) {
-	p, err := open(s, out)
+func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, error) {
+	p, err := open(s, register, &reach, out)
 	made := Step{parts: p, Frontend: p.frontend()}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)

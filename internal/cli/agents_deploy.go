@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/awscli"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // deployFlags say where a stack keeps its agents, and what becomes of those that are there.
@@ -174,16 +175,38 @@ func offStack(d agent.Surveyed) (problems []agent.Problem) {
 // stackNotes are what the functions of a stack must have; this environment does not tell what they have.
 func stackNotes(agents []agent.Surveyed) []note {
 	notes := []note{}
-	for _, n := range demandsOf(agents, func(string) (string, bool) { return "", false }) {
+	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
 		before, _, private := strings.Cut(n.Note, "; name it with --allow-private-hosts")
-		before, variable, secret := strings.Cut(before, " is not set; set the environment variable ")
+		before, variable, unset := strings.Cut(before, " is not set; set the environment variable ")
 		switch {
 		case private:
 			n.Note = before + "; set DORMOUSE_PRIVATE_HOSTS for the functions of the stack"
-		case secret:
-			n.Note = before + " is read from the environment of the stack's functions; see to it that " + variable + " is there"
+		case unset:
+			n.Note = before + " is read by the stack's step function; see to it that " + variable + " is there, or a parameter under SecretsPath"
 		}
 		notes = append(notes, n)
+	}
+	for _, d := range agents {
+		notes = append(notes, rightNotes(d)...)
+	}
+	return notes
+}
+
+// rightNotes are what the template's parameters must name, so that the step function may do what an agent asks for.
+func rightNotes(d agent.Surveyed) (notes []note) {
+	say := func(what, parameter string) {
+		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; the stack may do that if %s names it", d.Name, what, parameter)})
+	}
+	if d.Model.Provider == agent.ProviderBedrock {
+		say("it asks the model "+d.Model.ID+" of Bedrock", "BedrockModels")
+	}
+	if g := d.Model.Guardrail; g != nil {
+		say("it uses the guardrail "+g.ID, "BedrockGuardrails")
+	}
+	for _, t := range d.Tools {
+		if t.Lambda != nil {
+			say("tool "+t.Name+" invokes the function "+t.Lambda.Function, "ToolFunctions")
+		}
 	}
 	return notes
 }

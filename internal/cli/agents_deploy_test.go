@@ -152,6 +152,19 @@ tools:
 	contains(t, out.stdout, `"items":[]`)
 }
 
+func TestADeploymentSaysWhichRightsItsAgentsTake(t *testing.T) {
+	onAWS(t)
+	dir := agentsDir(t, map[string]string{"asks": `
+model: {provider: bedrock, model: eu.anthropic.m-1, guardrail: {id: gr7, version: "1"}}
+tools:
+  - {name: pay, lambda: {function: payments}, parameters: {type: object}}
+`})
+	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "eu.anthropic.m-1 of Bedrock; the stack may do that if BedrockModels names it", "guardrail gr7; the stack may do that if BedrockGuardrails names it",
+		"tool pay invokes the function payments; the stack may do that if ToolFunctions names it")
+}
+
 func TestWhatAStackCannotRunIsNotDeployed(t *testing.T) {
 	double, _ := onAWS(t)
 	for name, tt := range map[string]struct{ file, want string }{

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // quiet is for what is put together only to be looked at.
@@ -74,8 +75,12 @@ func lack(noun, name string, have []string) string {
 // unbuilt is why the agent cannot be put together, as a server would; nothing if it can.
 func unbuilt(d agent.Surveyed, o local.Options, policy *agent.Permissions) []agent.Problem {
 	stored := engine.Definition{Tenant: "check", Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
-	agents := program.NewAgents(shelf{stored}, program.Program{Tools: o.Tools, Hooks: o.Hooks, Policy: policy, Dir: filepath.Dir(d.File), Clock: machine.Clock{}})
-	_, err := agents.Load(context.Background(), engine.Pin{Tenant: stored.Tenant, Name: d.Name, Version: stored.Digest})
+	p, err := o.Program()
+	if err != nil {
+		return agent.Problems(d.File, err)
+	}
+	p.Policy, p.Dir = policy, filepath.Dir(d.File)
+	_, err = program.NewAgents(shelf{stored}, p).Load(context.Background(), engine.Pin{Tenant: stored.Tenant, Name: d.Name, Version: stored.Digest})
 	return agent.Problems(d.File, err)
 }
 
@@ -87,15 +92,12 @@ type note struct {
 
 // demands are the secrets and hosts that the start of a server in this environment would ask for.
 func (a *app) demands(agents []agent.Surveyed) []note {
-	return demandsOf(agents, func(name string) (string, bool) {
-		value := a.opts.Getenv(httptool.SecretVariable(name))
-		return value, value != ""
-	})
+	return demandsOf(agents, secret.Environment(a.opts.Getenv))
 }
 
 // demandsOf are those of a server that has these secrets, and allows no private hosts.
-func demandsOf(agents []agent.Surveyed, secret func(name string) (string, bool)) (notes []note) {
-	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secret: secret})
+func demandsOf(agents []agent.Surveyed, secrets secret.Source) (notes []note) {
+	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secrets: secrets})
 	for _, d := range agents {
 		for _, lack := range caller.Lacks(d.Definition) {
 			notes = append(notes, note{d.File, lack})

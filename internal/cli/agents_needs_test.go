@@ -93,16 +93,16 @@ func TestTestsReachThePrivateHostsTheyAreAllowed(t *testing.T) {
 	defer shop.Close()
 	host := strings.TrimPrefix(shop.URL, "http://")
 	calling(t, host)
-	t.Setenv("DORMOUSE_SECRET_SHOP", "s3cret")
+	env := map[string]string{"DORMOUSE_SECRET_SHOP": "s3cret"}
 
-	o := here(t, "", "agents", "test")
+	o := withEnv(t, env, "agents", "test")
 	o.wantExit(t, cli.ExitFailed)
 	contains(t, o.stderr, "the operator does not allow "+host, "--allow-private-hosts "+host)
-	o = here(t, "", "agents", "test", "--allow-private-hosts", host)
+	o = withEnv(t, env, "agents", "test", "--allow-private-hosts", host)
 	if o.exit != cli.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
-	o = here(t, "", "agents", "test", "--allow-private-hosts", "http://x")
+	o = withEnv(t, env, "agents", "test", "--allow-private-hosts", "http://x")
 	o.wantExit(t, cli.ExitUsage)
 	contains(t, o.stderr, `--allow-private-hosts: "http://x" names no host`)
 }

@@ -42,7 +42,7 @@ answers within a second, the names of its agents and the ids of its runs. SHELL 
 func (a *app) completeAll(root *cobra.Command) {
 	verbs := map[string]func(context.Context, *client.Client) []string{
 		"run": agentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
-		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""),
+		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""), "record": runWords("done"),
 	}
 	for _, cmd := range append(root.Commands(), verb(root, "runs").Commands()...) {
 		if words := verbs[cmd.Name()]; words != nil {

@@ -11,9 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/awscli"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -40,6 +44,9 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 			if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
 				return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
 			}
+			if err := canRecord(o.Record); err != nil {
+				return err
+			}
 			var err error
 			if o.Private, err = readPrivate(private); err != nil {
 				return err
@@ -56,6 +63,7 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
 	privateFlag(cmd, &private)
+	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	return cmd
 }
@@ -86,8 +94,14 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	return errors.Join(a.announce(server.Addr(), o), server.Wait())
 }
 
-// register puts together what agents may name: what this program brings, and the memory "notes" in the data directory.
+// register puts together what agents may name: what this program brings, the memory "notes" in the data directory, and what is called with the
+// AWS credentials of whoever started the program. Nothing is called or looked for yet.
 func (a *app) register(o *local.Options) error {
+	kept := secret.Keep(secret.Environment(a.opts.Getenv), nil)
+	account := awscli.NewAccount(o.Logger, kept.Values)
+	o.Secrets = kept.Source
+	o.Models = map[string]program.Provider{agent.ProviderBedrock: account.Bedrock}
+	o.Bodies = map[string]program.Bodies{program.BodyLambda: account.Lambda}
 	o.Tools, o.Hooks = tool.NewRegistry(o.Logger), hook.NewRegistry()
 	if err := o.Hooks.RegisterMemory("notes", hook.FileMemory(o.Data)); err != nil {
 		return err

@@ -23,6 +23,8 @@ type session struct {
 	ids      map[string]string
 	sources  map[string]string // of the page, by their path in the project: the file they are in
 	server   *exec.Cmd
+
+	module bool // the page makes a module of its own, in dir
 }
 
 func newSession(t *testing.T, bin string) *session {
@@ -131,7 +133,7 @@ func (s *session) kill() {
 func (s *session) write(t *testing.T, b block) {
 	t.Helper()
 	path := filepath.Join(s.dir, filepath.FromSlash(b.file))
-	if b.language == "go" {
+	if b.language == "go" && !s.module {
 		path = filepath.Join(t.TempDir(), filepath.Base(b.file))
 		s.sources[b.file] = path
 	}
@@ -144,9 +146,35 @@ func (s *session) write(t *testing.T, b block) {
 	}
 }
 
-// build runs a page's go build in the project, as if the page's sources were there.
+// get stands for the go get of a page that makes a module of its own: the project in its directory is what it would get, and what the project
+// requires is on this machine.
+func (s *session) get(t *testing.T) {
+	t.Helper()
+	project, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := regexp.MustCompile(`(?s)\nrequire \(.*`).FindString(read(t, "go.mod"))
+	own, err := os.ReadFile(filepath.Join(s.dir, "go.mod"))
+	if err == nil {
+		text := string(own) + "\nrequire github.com/dormouse-dev/dormouse v0.0.0\n\nreplace github.com/dormouse-dev/dormouse => " + project + "\n" + required
+		err = os.WriteFile(filepath.Join(s.dir, "go.mod"), []byte(text), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.dir, "go.sum"), []byte(read(t, "go.sum")), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build runs a page's go build in the project, as if the page's sources were there, or in the page's own module.
 func (s *session) build(t *testing.T, command string) {
 	t.Helper()
+	if s.module {
+		s.buildOwn(t, command)
+		return
+	}
 	project, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +199,16 @@ func (s *session) build(t *testing.T, command string) {
 	}
 }
 
+func (s *session) buildOwn(t *testing.T, command string) {
+	t.Helper()
+	args := strings.Fields(strings.Replace(command, " -o bin/", " -mod=mod -o "+s.bin+"/", 1))
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
 var startsServer = regexp.MustCompile(`^(\w+=\S+ )*\w+ dev\b`)
 
 // play goes through a page in order.
@@ -189,6 +227,9 @@ func (s *session) play(t *testing.T, page string) {
 			switch {
 			case startsServer.MatchString(command):
 				s.serve(t, command, shown)
+			case strings.HasPrefix(command, "go get github.com/dormouse-dev/dormouse@"):
+				s.module = true
+				s.get(t)
 			case strings.HasPrefix(command, "go build -o bin/"):
 				s.build(t, command)
 			default:

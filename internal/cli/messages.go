@@ -13,6 +13,7 @@ import (
 func (a *app) messagesCommand() *cobra.Command {
 	var key, onPending string
 	var wait bool
+	var files inputFiles
 	cmd := &cobra.Command{
 		Use:   "messages THREAD [TEXT]",
 		Short: "Show a conversation, or send a message to it",
@@ -22,6 +23,7 @@ become of that. Instead of the thread, any of its runs may be named.`,
 		Example: `  dormouse messages thr_3k7q2
   dormouse messages run_3k7q2_0
   dormouse messages thr_3k7q2 "And order B-02, please" --wait
+  dormouse messages thr_3k7q2 "This is the other cup" --image cup-2.jpg
   dormouse messages thr_3k7q2 "Leave it" --on-pending abandon`,
 		Args: takesText(1, 2, "the message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,11 +31,17 @@ become of that. Instead of the thread, any of its runs may be named.`,
 			if err != nil {
 				return err
 			}
+			if len(args) == 1 && files.any() {
+				return usagef("--image and --document go with a message; give its text behind %s", args[0])
+			}
 			if len(args) == 1 {
 				return a.showMessages(cmd, c, args[0])
 			}
 			input, err := a.text(args[1])
 			if err != nil {
+				return err
+			}
+			if input, err = files.with(input); err != nil {
 				return err
 			}
 			thread, err := threadOf(cmd.Context(), c, args[0])
@@ -51,6 +59,7 @@ become of that. Instead of the thread, any of its runs may be named.`,
 	flags.StringVar(&key, "key", "", "idempotency key: the same key is the same message")
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
+	files.flags(flags)
 	return cmd
 }
 
@@ -103,14 +112,18 @@ func messageRows(m wire.Message) [][]string {
 	case m.Role == "tool":
 		who = m.Tool
 	}
+	media := mediaLines(m)
 	var rows [][]string
-	if m.Text != "" || len(m.ToolCalls) == 0 {
+	if m.Text != "" || len(m.ToolCalls)+len(media) == 0 {
 		for i, line := range cleanProse(m.Text) {
 			if i > 0 {
 				who = ""
 			}
 			rows = append(rows, []string{who, line})
 		}
+	}
+	for _, line := range media {
+		rows = append(rows, []string{who, line})
 	}
 	for _, c := range m.ToolCalls {
 		rows = append(rows, []string{who, "calls " + c.Name + " " + cleanJSON(c.Arguments)})

@@ -241,6 +241,28 @@ func TestTheToolThatIsCommentedOutInANewAgentIsRight(t *testing.T) {
 	here(t, "", "agents", "check", "agents/my-desk.yaml").wantExit(t, cli.ExitOK)
 }
 
+// TestTheModelsThatAreCommentedOutInANewAgentAreRight puts each in the place of the script.
+func TestTheModelsThatAreCommentedOutInANewAgentAreRight(t *testing.T) {
+	emptyFolder(t)
+	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	text, err := os.ReadFile("agents/my-desk.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := regexp.MustCompile(`(?m)^# model:\n(?:#   .*\n)+`).FindAllString(string(text), -1)
+	script := regexp.MustCompile(`(?m)^model:\n(?:  .*\n)+`)
+	if len(models) != 2 || !script.Match(text) {
+		t.Fatalf("%d models are commented out:\n%s", len(models), text)
+	}
+	for _, model := range models {
+		model = strings.ReplaceAll(strings.ReplaceAll(model, "# model:", "model:"), "#   ", "  ")
+		put(t, "agents/my-desk.yaml", script.ReplaceAllString(string(text), model))
+		o := here(t, "", "agents", "check", "agents/my-desk.yaml")
+		o.wantExit(t, cli.ExitOK)
+		contains(t, o.stdout, "1 agent, nothing wrong")
+	}
+}
+
 func TestTheSchemasAreJSON(t *testing.T) {
 	for _, kind := range []string{"agent", "policy", "script", "test"} {
 		printed := here(t, "", "agents", "schema", kind)

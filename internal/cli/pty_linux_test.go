@@ -288,7 +288,8 @@ func TestWatchTellsInWordsOnATerminal(t *testing.T) {
 	}
 	s := newServer(t, map[string]http.HandlerFunc{
 		readRun: answer(200, run("waiting", pending("sus_1_a"))),
-		readRun + "/events": logOf(event("run.status", `{"status":"running"}`), event("text.delta", `{"delta":"I look"}`), event("text.delta", `{"delta":" it up.\u001b[2J"}`),
+		readRun + "/events": logOf(event("run.status", `{"status":"running"}`), event("text.delta", `{"part_id":"text-1","attempt":"1.0","offset":0,"text":"Let me th"}`), event("step.reset", `{"reason":"repeated"}`), event("reasoning.delta", `{"text":"Hm."}`),
+			event("text.delta", `{"text":"I look"}`), event("text.delta", `{"text":" it up.\u001b[2J"}`),
 			event("text.ended", `{"text":"I look it up.\u001b[2J"}`), event("call.ready", `{"call_id":"c1","tool_name":"issue_refund","arguments":{"order":"A-17","amount":120}}`),
 			event("call.suspended", `{"call_id":"c1","tool_name":"issue_refund","kind":"approval","suspension":{"id":"sus_1_a","message":"Above 100."}}`)),
 	})
@@ -296,9 +297,35 @@ func TestWatchTellsInWordsOnATerminal(t *testing.T) {
 	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cli.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
-	p.sees("02:28:44  begins\r\n", "02:28:44  says: I look it up.\\x1b[2J\r\n02:28:44  asks for issue_refund order=A-17 amount=120\r\n",
+	p.sees("02:28:44  begins\r\n", "02:28:44  says: Let me th\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\\x1b[2J\r\n02:28:44  asks for issue_refund order=A-17 amount=120\r\n",
 		"waits for approval of issue_refund", "since 02:28", "Above 100.", "dormouse decide "+runID+" sus_1_a --approve")
 	if all := p.everything(); strings.Contains(all, "\x1b") || strings.Count(all, "I look") != 1 {
 		t.Errorf("it says %q", all)
+	}
+}
+
+func TestRunShowsWhatTheModelSaysOnATerminalWhileItSaysSo(t *testing.T) {
+	done := run("done")
+	reason := "natural_end"
+	done.Reason, done.Output = &reason, json.RawMessage(`"I look it up."`)
+	event := func(kind, data string) wire.Event {
+		return wire.Event{Type: kind, Turn: 1, At: wire.Time{Time: time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)}, Data: json.RawMessage(data)}
+	}
+	s := newServer(t, map[string]http.HandlerFunc{
+		"POST /v1/runs": answer(202, run("created")),
+		readRun:         answer(200, done),
+		readRun + "/events": logOf(event("run.status", `{"status":"running"}`), event("text.delta", `{"text":"I loo"}`), event("step.reset", `{"reason":"repeated"}`),
+			event("text.delta", `{"text":"I look it"}`), event("text.delta", `{"text":" up."}`), event("text.ended", `{"text":"I look it up."}`)),
+	})
+	p := openTerminal(t, 100, 24)
+	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cli.ExitOK {
+		t.Fatalf("exit code %d", got)
+	}
+	p.sees("02:28:44  says: I loo\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\r\n", "done")
+	if all := p.everything(); strings.Contains(all, "begins") {
+		t.Errorf("it tells more than the text: %q", all)
+	}
+	if out := dormouse(t, s, "run", "desk", "hi", "--wait"); strings.Contains(out.stdout, "says:") {
+		t.Errorf("in a file it says %q", out.stdout)
 	}
 }

@@ -40,6 +40,10 @@ Gated calls are approved as they are shown. With --deadlines, --denials and --ed
 deadline, or the answer is no, or other arguments are approved. The recording goes on as it was recorded; the results of such calls are held
 to what was decided, and the report says in how many conversations there were any.
 
+With --through the recorded turns pass the wire of a provider in both directions: the real client asks, a double reads the request, holds it against
+the conversation, and answers with the recorded turn in the provider's frames. --faults breaks that wire as well: requests are refused, streams cut,
+frames garbled, and the run must come out the same.
+
 With --target the conversations are played against a server that runs, here or elsewhere. It must have an agent for each: --agents-to writes them,
 dormouse dev --agents DIR or dormouse agents deploy DIR --keep serves them. Both commands need the same file, --gate and --limit. A conversation that no agent file can
 say is not played; the report counts and names it. Where a user says the same twice, or a call is repeated and has another result, a
@@ -51,6 +55,7 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 		Example: `  dormouse replay conversations.jsonl
   dormouse replay conversations.jsonl --gate book_flight,send_voucher --faults 0.05 --seed 7
   dormouse replay conversations.jsonl --gate book_flight --edits 0.2 --denials 0.2 --deadlines 0.2 --modes --executor parallel
+  dormouse replay conversations.jsonl --through bedrock --faults 0.05
   dormouse replay conversations.jsonl --gate book_flight --agents-to played
   dormouse replay conversations.jsonl --gate book_flight --target http://127.0.0.1:8420 --target-faults 0.1
   dormouse replay --generate 20 --seed 3 > made.jsonl`,
@@ -84,6 +89,7 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 	flags.Float64Var(&o.Denials, "denials", 0, "how likely it is denied")
 	flags.Float64Var(&o.Deadlines, "deadlines", 0, "how likely nobody answers before its deadline; half of these are answered after it")
 	flags.BoolVar(&o.Modes, "modes", false, "vary how the decision on a gated call is used: to run it, as its result, or handed to its body")
+	flags.StringVar(&o.Through, "through", "", "ask the model through the client of a provider, bedrock or openai, which talks to a double of it in this process")
 	flags.StringVar(&to.executor, "executor", "sequential", "how the calls of a round run: sequential or parallel")
 	flags.Uint64Var(&o.Seed, "seed", 1, "of the faults, the decisions, or of what --generate makes up")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
@@ -112,6 +118,8 @@ func checkReplay(cmd *cobra.Command, args []string, o replay.Options, to replayA
 		return usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
 	case to.executor != "sequential" && to.executor != "parallel":
 		return usagef("--executor is sequential or parallel, not %q", to.executor)
+	case o.Through != "" && o.Through != replay.ThroughBedrock && o.Through != replay.ThroughOpenAI:
+		return usagef("--through is %s or %s, not %q", replay.ThroughBedrock, replay.ThroughOpenAI, o.Through)
 	case o.Limit < 0:
 		return usagef("--limit is a number from 0, not %d", o.Limit)
 	case to.generate < 0, (to.generate == 0) == (len(args) == 0):
@@ -133,13 +141,14 @@ var misplaced = map[string]map[string]string{
 		"faults":    "is about a store in this process; kill the server yourself, and use --target-faults for the way to it",
 		"deadlines": "cannot be played against a server: a deadline in an agent file is for all calls of a tool, and runs on a real clock; leave --target out",
 		"modes":     "cannot be played against a server: how a decision is used is said in an agent file for all calls of a tool; leave --target out",
+		"through":   "is about the model of a replay in this process; the agents of --agents-to are scripted",
 		"workers":   "is the server's to say",
 		"executor":  "stands in the agents; give it with --agents-to",
 		"generate":  "makes a file and plays nothing",
 	},
 	"agents-to": {
 		"target": "comes after it: write the agents, serve them, then replay against the server", "generate": "makes a file and writes no agents",
-		"faults": playsNothing, "deadlines": playsNothing, "modes": playsNothing, "workers": playsNothing, "edits": playsNothing,
+		"faults": playsNothing, "through": playsNothing, "deadlines": playsNothing, "modes": playsNothing, "workers": playsNothing, "edits": playsNothing,
 		"denials": playsNothing, "target-faults": playsNothing, "at-once": playsNothing,
 	},
 }

@@ -15,19 +15,30 @@ import (
 )
 
 func (a *app) runCommand() *cobra.Command {
-	var thread, key, metadata, onPending, permissions string
+	var thread, key, metadata, onPending, permissions, record string
 	var wait, noMemory bool
+	var files inputFiles
 	cmd := &cobra.Command{
 		Use:   "run AGENT INPUT",
 		Short: "Start a run",
 		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
-With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.`,
+With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.
+--image and --document add files to the input; what a file is, its ending says. --record waits as --wait does, and when the run is done it adds the
+conversation to a file that dormouse replay and the model provider "recorded" read.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
+  dormouse run refund-desk "Is this the cup of order A-17?" --image cup.jpg --document order.pdf
+  dormouse run refund-desk "Refund order A-17" --record refunds.jsonl
   dormouse run refund-desk "Refund order A-17" --key ticket-4711`,
 		Args: takesText(2, 2, "the input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := a.text(args[1])
 			if err != nil {
+				return err
+			}
+			if input, err = files.with(input); err != nil {
+				return err
+			}
+			if err := canRecord(record); err != nil {
 				return err
 			}
 			req := wire.StartRequest{Agent: args[0], Input: input, ThreadID: thread, OnPending: onPending}
@@ -40,7 +51,7 @@ With the same --key and the same input, a second start finds the first run. --pe
 			if noMemory {
 				req.Memory = new(bool)
 			}
-			return a.start(cmd, req, key, wait)
+			return a.start(cmd, req, key, wait, record)
 		},
 	}
 	flags := cmd.Flags()
@@ -51,10 +62,12 @@ With the same --key and the same input, a second start finds the first run. --pe
 	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
 	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
 	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
+	flags.StringVar(&record, "record", "", "wait, and add the conversation to this file when the run is done")
+	files.flags(flags)
 	return cmd
 }
 
-func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait bool) error {
+func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait bool, record string) error {
 	c, err := a.connect()
 	if err != nil {
 		return err
@@ -63,7 +76,12 @@ func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait 
 	if err != nil {
 		return namesAgents(cmd.Context(), c, req.Agent, err)
 	}
-	return a.finish(cmd, c, run, wait)
+	if record == "" {
+		return a.finish(cmd, c, run, wait)
+	}
+	err = a.finish(cmd, c, run, true)
+	a.recordFinished(cmd.Context(), c, run.ID, record)
+	return err
 }
 
 // text is an argument as JSON text; - stands for standard input.

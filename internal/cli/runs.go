@@ -14,11 +14,12 @@ func (a *app) runsCommand() *cobra.Command {
 	var list client.List
 	cmd := &cobra.Command{
 		Use:   "runs [RUN]",
-		Short: "List runs, newest first, show one, or cancel one",
+		Short: "List runs, newest first, show one, cancel or record one",
 		Example: `  dormouse runs
   dormouse runs --status waiting --limit 5
   dormouse runs run_3k7q2_0
-  dormouse runs cancel run_3k7q2_0`,
+  dormouse runs cancel run_3k7q2_0
+  dormouse runs record run_3k7q2_0 refunds.jsonl`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -35,7 +36,7 @@ func (a *app) runsCommand() *cobra.Command {
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
-	cmd.AddCommand(a.cancelCommand())
+	cmd.AddCommand(a.cancelCommand(), a.recordCommand())
 	return cmd
 }
 
@@ -130,6 +131,7 @@ func (a *app) cancelCommand() *cobra.Command {
 func (a *app) finish(cmd *cobra.Command, c *client.Client, run wire.Run, wait bool) error {
 	if wait {
 		id := run.ID
+		a.listen(cmd.Context(), c, id)
 		var err error
 		if run, err = settled(cmd.Context(), c, id); err != nil {
 			f := a.failure(err)

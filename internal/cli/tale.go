@@ -81,7 +81,7 @@ func (t *tale) tell(e wire.Event) []line {
 	case "state.delta":
 		return []line{{{faint, "remembers " + keys(f)}}}
 	case "step.reset":
-		return []line{{{yellow, "makes way for others; the model is asked again"}}}
+		return []line{{{yellow, reset(f)}}}
 	case "hook.failed":
 		return []line{{{yellow, "a hook failed: " + f.Detail}}}
 	case "memory.failed":
@@ -92,6 +92,17 @@ func (t *tale) tell(e wire.Event) []line {
 		return []line{text("asked to pause" + by(f.By) + "; it was paused already, or is done")}
 	}
 	return []line{text(strings.TrimSpace(e.Type + "  " + Describe(e)))}
+}
+
+// reset says why the model is asked again.
+func reset(f fact) string {
+	switch f.Reason {
+	case "model_unavailable":
+		return "the model gave no answer and is asked again: " + f.Text
+	case "repeated":
+		return "what the model was saying does not count"
+	}
+	return "makes way for others; the model is asked again"
 }
 
 // note remembers what later events are told by.

@@ -50,6 +50,8 @@ func TestEventsInWords(t *testing.T) {
 		"an end by a rule":          {[]string{`turn.ended {"reason":"stopped","code":"max_rounds","detail":"20 rounds"}`, `run.status {"status":"done","done_reason":"stopped"}`}, []string{"done (stopped max_rounds): 20 rounds"}},
 		"sleep":                     {[]string{`run.status {"status":"waiting"}`}, []string{"sleeps until somebody answers"}},
 		"state":                     {[]string{`state.delta {"ops":[{"key":"seen"},{"key":"n"}]}`}, []string{"remembers seen, n"}},
+		"a model that is busy":      {[]string{`step.reset {"reason":"model_unavailable","text":"too many requests"}`}, []string{"the model gave no answer and is asked again: too many requests"}},
+		"others first":              {[]string{`step.reset {"reason":"yielded","text":"half"}`}, []string{"makes way for others; the model is asked again"}},
 		"what is new":               {[]string{`moon.rose {"detail":"full"}`}, []string{"moon.rose  full"}},
 		"no object":                 {[]string{`call.ready [1]`}, []string{"call.ready "}},
 		"what is for programs only": {[]string{`step.ended {}`}, nil},

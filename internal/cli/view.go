@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// view shows events as they come: to programs one JSON value a line, to a file one plain line each, to a person on a terminal in words.
+// view shows events as they come: to programs one JSON value a line, to a file one plain line each, to a person on a terminal in words. What
+// a model is saying is shown while it says so on a terminal, and to programs; in a file each text stands once, when it is committed.
 type view struct {
 	app    *app
 	screen screen
@@ -25,11 +29,15 @@ func (v *view) show(e wire.Event) error {
 	switch {
 	case v.app.json:
 		return v.app.printJSON(e)
+	case !v.screen.terminal && isLive(e):
+		return nil
 	case !v.screen.terminal:
 		words := fmt.Sprintf("%s  %-17s  %s", e.At.UTC().Format(time.TimeOnly+".000"), e.Type, Describe(e))
 		return v.app.printf("%s\n", strings.TrimRight(words, " "))
 	case e.Type == "text.delta":
 		return v.typed(e)
+	case isLive(e) && v.live.Len() == 0:
+		return nil // nothing of what is void was shown
 	}
 	same := v.said(e)
 	lines := v.tale.tell(e)
@@ -61,13 +69,12 @@ func (v *view) draw(e wire.Event, lines []line) string {
 // typed shows a piece of text while the model still speaks. A piece may end in the middle of anything but a character.
 func (v *view) typed(e wire.Event) error {
 	var piece struct {
-		Delta string `json:"delta"`
-		Text  string `json:"text"`
+		Text string `json:"text"`
 	}
-	if json.Unmarshal(e.Data, &piece) != nil || piece.Delta+piece.Text == "" {
+	if json.Unmarshal(e.Data, &piece) != nil || piece.Text == "" {
 		return nil
 	}
-	words := piece.Delta + piece.Text
+	words := piece.Text
 	lead := ""
 	if v.live.Len() == 0 {
 		lead = line{{faint, e.At.UTC().Format(time.TimeOnly)}, {asIs, "  says: "}}.render(v.screen.colour)
@@ -80,6 +87,20 @@ func (v *view) typed(e wire.Event) error {
 		lead += line{{bold, l}}.render(v.screen.colour)
 	}
 	return v.app.print(lead)
+}
+
+// isLive says whether no journal holds the event: it was sent while the model spoke.
+func isLive(e wire.Event) bool {
+	var of struct {
+		Reason string `json:"reason"`
+	}
+	switch e.Type {
+	case "text.delta", "reasoning.delta":
+		return true
+	case "step.reset":
+		return json.Unmarshal(e.Data, &of) == nil && of.Reason == "repeated"
+	}
+	return false
 }
 
 // said tells whether the committed turn says what was shown while it came, so that it is not shown twice.
@@ -97,4 +118,25 @@ func (v *view) end() error {
 	}
 	v.live.Reset()
 	return v.app.print("\n")
+}
+
+// listen shows a person what the model says while it says so, until the run waits or is done. Who cannot be told, because no stream can be
+// had, only waits for what comes of it.
+func (a *app) listen(ctx context.Context, c *client.Client, run string) {
+	v := a.newView()
+	if a.json || !v.screen.terminal {
+		return
+	}
+	_, _ = c.Follow(ctx, run, "", false, func(e wire.Event) error {
+		switch {
+		case e.Type == "text.delta":
+			return v.typed(e)
+		case e.Type == "text.ended":
+			return v.end()
+		case e.Type == "step.reset" && v.live.Len() > 0:
+			return errors.Join(v.end(), a.print(v.draw(e, v.tale.tell(e))))
+		}
+		return nil
+	})
+	_ = v.end()
 }

@@ -16,6 +16,7 @@ type List struct {
 	Agent  string
 	Limit  int
 	Cursor string
+	Data   bool // of messages: with the bytes of images and documents
 }
 
 func (l List) query() url.Values {
@@ -24,6 +25,9 @@ func (l List) query() url.Values {
 	add(q, "agent", l.Agent)
 	add(q, "cursor", l.Cursor)
 	addNumber(q, "limit", l.Limit)
+	if l.Data {
+		q.Set("data", "true")
+	}
 	return q
 }
 
@@ -138,14 +142,23 @@ func (c *Client) ThreadRuns(ctx context.Context, id string, l List) (wire.Page[w
 
 // Messages reads the whole conversation, page after page.
 func (c *Client) Messages(ctx context.Context, thread string) ([]wire.Message, error) {
+	return c.allMessages(ctx, thread, List{})
+}
+
+// WholeMessages is Messages with the bytes of images and documents.
+func (c *Client) WholeMessages(ctx context.Context, thread string) ([]wire.Message, error) {
+	return c.allMessages(ctx, thread, List{Data: true})
+}
+
+func (c *Client) allMessages(ctx context.Context, thread string, l List) ([]wire.Message, error) {
 	var all []wire.Message
-	for cursor := ""; ; {
-		page, err := c.MessagePage(ctx, thread, List{Cursor: cursor})
+	for {
+		page, err := c.MessagePage(ctx, thread, l)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
-		if cursor = page.Next; cursor == "" {
+		if l.Cursor = page.Next; l.Cursor == "" {
 			return all, nil
 		}
 	}

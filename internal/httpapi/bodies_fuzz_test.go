@@ -20,6 +20,9 @@ var bodySeeds = []struct {
 }{
 	{0, "k1", `{"agent":"desk","input":"refund A-17","metadata":{"order":"A-17"},"permissions":{"deny":["Bash(rm *)"]},"memory":false}`},
 	{0, "", `{"agent":"desk","input":[{"type":"text","text":"a"},{"type":"text","text":""}],"on_pending":"queue"}`},
+	{0, "k5", `{"agent":"desk","input":[{"type":"image","media_type":"image/gif","data":"R0lGODlhAQABAAAAACw="},{"type":"text","text":"a"}]}`},
+	{0, "", `{"agent":"desk","input":[{"type":"document","media_type":"text/csv","name":"o","data":"YQ=="},{"type":"image","media_type":"image/svg+xml","data":"YQ=="}]}`},
+	{8, "m3", `{"input":[{"type":"document","media_type":"application/pdf","name":null,"data":"YR=="}]}`},
 	{0, "k2", `{"agent":"desk","input":"next","thread_id":"{thread of done}"}`},
 	{0, "k3", `{"agent":"desk","input":"next","thread_id":"{thread of waiting}","on_pending":"abandon"}`},
 	{0, "", `{"agent":"nobody","input":"x","input":"y"}`},

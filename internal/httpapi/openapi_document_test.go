@@ -110,7 +110,7 @@ func buildDocument() (doc openDoc, missing []string) {
 	}
 	s.of(reflect.TypeFor[wire.Problem]())
 	s.of(reflect.TypeFor[wire.Event]())
-	s.schemas["Input"], s.schemas["Permissions"], s.schemas["Rule"] = input, narrowing, rule
+	s.schemas["Input"], s.schemas["InputPart"], s.schemas["Permissions"], s.schemas["Rule"] = input, inputPart, narrowing, rule
 	addEvents(s, events(s))
 	s.schemas["StreamEvent"] = streamEvent(s)
 	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])

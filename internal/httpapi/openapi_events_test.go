@@ -28,7 +28,10 @@ func events(s *shapes) []event {
 		{core.EventRunStatus, "The run's status changed.", s.of(reflect.TypeFor[core.RunState]())},
 		{core.EventTurnStarted, "The run was taken up.", nil},
 		{core.EventStepStarted, "The model is asked.", nil},
-		{core.EventTextEnded, "The model said something.", &schema{Type: "object", Required: []string{"text"}, Properties: one("text", text)}},
+		{core.EventTextDelta, "Live: what the model is saying just now, from `offset` on, in bytes of UTF-8. It is not committed.", delta()},
+		{core.EventReasoningDelta, "Live: the same, of what the model thinks.", delta()},
+		{core.EventReasoningEnded, "What the model thought. It takes the place of what its deltas said.", object("part_id", text, "text", text)},
+		{core.EventTextEnded, "The model said something. It takes the place of what the deltas of the same `part_id` said.", said()},
 		{core.EventCallReady, "The model asked for a call.", object("call_id", text, "tool_name", text, "arguments", anyValue)},
 		{core.EventCallInvalid, "The call cannot run as the model asked for it; the model is told.", object("call_id", text, "tool_name", text, "detail", text)},
 		{core.EventCallStarted, "The call's body runs; `arguments` are there if somebody edited them.", call},
@@ -40,7 +43,7 @@ func events(s *shapes) []event {
 		{core.EventCallCancelled, "The call does not run, or not again; the model is told.", ended},
 		{core.EventStateDelta, "Tools and hooks changed the state that they share.", s.of(reflect.TypeFor[core.StateDelta]())},
 		{core.EventStateSnapshot, "That state at the end of a step.", s.of(reflect.TypeFor[core.State]())},
-		{core.EventStepReset, "The model's turn was given up and is asked for again.", object("reason", text, "text", text)},
+		{core.EventStepReset, "The model's turn was given up; what its deltas said is void. With `repeated` as its reason it is live.", reset()},
 		{core.EventStepEnded, "The step is over.", nil},
 		{core.EventHookFailed, "A hook failed; the run goes on.", detail},
 		{core.EventMemoryFailed, "The agent's memory failed; the run goes on.", detail},
@@ -49,6 +52,30 @@ func events(s *shapes) []event {
 		{core.EventTurnEnded, "The run is done, or waits.", turnEnd()},
 		{core.EventActivationEnded, "The run was put down.", object("activation", millis, "outcome", text, "step", millis)},
 	}
+}
+
+// delta is the data of a live event.
+func delta() *jsonschema.Schema {
+	text := &schema{Type: "string"}
+	attempt := &schema{Type: "string", Description: "Which try of the model says so. Pieces of two are never put together: step.reset comes between them."}
+	return object("part_id", text, "attempt", attempt, "offset", &schema{Type: "integer", Minimum: new(float64)}, "text", text)
+}
+
+// said is the data of text.ended; journals of earlier versions name no part.
+func said() *jsonschema.Schema {
+	s := object("text", &schema{Type: "string"})
+	s.Properties["part_id"] = &schema{Type: "string"}
+	s.PropertyOrder = append(s.PropertyOrder, "part_id")
+	return s
+}
+
+// reset is the data of step.reset.
+func reset() *jsonschema.Schema {
+	text := &schema{Type: "string"}
+	s := object("reason", &schema{Type: "string", Description: "`model_unavailable`, `yielded` or `repeated`; more may come."}, "text", text)
+	s.Properties["code"], s.Properties["try"], s.Properties["try_at"] = text, &schema{Type: "integer"}, millis
+	s.PropertyOrder = append(s.PropertyOrder, "code", "try", "try_at")
+	return s
 }
 
 // turnEnd is the data of turn.ended.

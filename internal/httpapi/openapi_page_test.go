@@ -214,7 +214,7 @@ func (p *pager) events() {
 func (p *pager) shapes() {
 	p.f("\n## Shapes\n\nWhat answers hold. Members may be added: pass over those you do not know.\n")
 	for _, name := range []string{"Run", "Usage", "RunError", "Pending", "Suspension", "Approval", "DecisionAnswer", "DecisionAnswers", "Winner", "Message",
-		"ToolCall", "Thread", "Event", "Agent", "Tool", "Problem", "RunPage", "ApprovalPage", "MessagePage", "AgentPage", "EventPage", "Health"} {
+		"Part", "ToolCall", "Thread", "Event", "Agent", "Tool", "Problem", "RunPage", "ApprovalPage", "MessagePage", "AgentPage", "EventPage", "Health"} {
 		p.f("\n### %s\n\n%s\n\n", name, p.doc.Components.Schemas[name].Description)
 		p.members(p.doc.Components.Schemas[name])
 	}

@@ -61,6 +61,19 @@ Whoever comes back with the cursor of the last event that was seen, as ` + "`Las
 end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `. A stream may be served at another
 address: then it is answered with 307 and a ticket, good for one minute, and clients that follow redirects notice nothing. A lost stream is asked for at the first address again.
 
+**Live text.** Behind all that is committed, a stream sends what the model is saying just now: ` + "`text.delta`" + ` and ` + "`reasoning.delta`" + ` with the ` + "`part_id`" + ` of what is being
+said, the ` + "`attempt`" + ` that says it, the ` + "`offset`" + ` of the piece in bytes of UTF-8, and its ` + "`text`" + `. Their ` + "`seq`" + ` is that of the last committed event. Who comes late gets
+what was said so far as one piece; who comes back with the ` + "`id`" + ` of one gets what follows. A reader keeps the text of each part and does three things: a delta is put behind
+the text of its part; ` + "`text.ended`" + ` and ` + "`reasoning.ended`" + `, which are committed, take the place of it; ` + "`step.reset`" + ` empties every part that has not ended, since that attempt
+of the model does not count. So what is shown is never put together from two attempts, and what stays is what the journal says. Deltas are not stored: pages of JSON hold them only
+while they are held (` + "`wait`" + `), and no reader can count on any. There are none on AWS, where the function that asks the model and the one that serves the reader share nothing but
+what is committed; in front of a gateway that buffers; for what another process on the same data says; and beyond the first 256 KiB of a turn. There the whole text comes with the commit.
+
+**Inputs and messages.** An ` + "`input`" + ` is a text, or a list of parts: ` + "`text`, `image` (PNG, JPEG, GIF, WebP) and `document`" + ` (PDF, text, CSV, HTML, Markdown, Word,
+Excel), these two with their bytes in base64: ` + "`{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"iVBO...\"}`" + `; a document may have a ` + "`name`" + `. The bound on bodies leaves about 740 KB for them. What is in a file is not looked at: a model that cannot read it says so. A message
+is shown with its ` + "`text`" + ` and, if it is made of more than text, with all its ` + "`parts`" + `; bytes are in them where ` + "`data=true`" + ` asks for that. Reasoning is a part as well; what
+its provider seals is shown to nobody.
+
 **On AWS** the authorizer of the gateway lets callers in, with a JWT or a signature of IAM, and the API believes it: which tenant and roles a JWT stands for is in the claims that
 the stack's parameters name, and who signs with IAM has the role ` + "`admin`" + `. Somebody of whom that cannot be said gets 403 ` + "`not_admitted`" + `. A link to an approval that was given to
 such a caller is good until it expires, even if the caller is let in no more: to end all links at once, take the key away that signs them.

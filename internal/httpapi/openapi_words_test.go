@@ -4,6 +4,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // member is what the document says of one member of a type: a sentence, and a schema where the Go type does not say enough.
@@ -34,9 +35,23 @@ var (
 // input is what starts and messages carry.
 var input = &schema{Description: "Text, or a list of content parts.", AnyOf: []*schema{
 	{Type: "string", Pattern: `\S`, Description: "Text that is not blank."},
-	{Type: "array", MinItems: jsonschema.Ptr(1), Items: &schema{Type: "object", Required: []string{"type", "text"}, AdditionalProperties: nothing,
-		PropertyOrder: []string{"type", "text"}, Properties: map[string]*schema{"type": {Const: jsonschema.Ptr[any]("text")}, "text": {Type: "string"}}}},
+	{Type: "array", MinItems: jsonschema.Ptr(1), Items: refTo("InputPart")},
 }}
+
+// inputPart is one piece of an input.
+var inputPart = &schema{Description: "A piece of what the user says.", OneOf: []*schema{
+	partOf(core.PartText, []string{"text"}, map[string]*schema{"text": {Type: "string"}}),
+	partOf(core.PartImage, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(frontend.ImageTypes...), "data": inBase64}),
+	partOf(core.PartDocument, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(frontend.DocumentTypes...), "data": inBase64,
+		"name": {Type: "string", MaxLength: jsonschema.Ptr(frontend.MaxName), Description: "Left out if it has none."}}),
+}}
+
+var inBase64 = &schema{Type: "string", ContentEncoding: "base64", MinLength: jsonschema.Ptr(4), Description: "Base64 in the usual alphabet, padded and in one line."}
+
+func partOf(kind string, needed []string, members map[string]*schema) *schema {
+	members["type"] = &schema{Const: jsonschema.Ptr[any](kind)}
+	return &schema{Type: "object", Required: append([]string{"type"}, needed...), AdditionalProperties: nothing, Properties: members}
+}
 
 var nothing = &schema{Not: &schema{}}
 
@@ -66,6 +81,7 @@ var abouts = map[string]string{
 	"RunError":        "Why a run ended in error.",
 	"Pending":         "A call that waits for an answer.",
 	"Suspension":      "What a decision names as its target, and what to show to the person or program that is asked.",
+	"Part":            "A piece of a message.",
 	"Approval":        "A call that waits, and the run it belongs to.",
 	"ApprovalPage":    "A page of the inbox.",
 	"DecisionAnswer":  "What became of one decision.",
@@ -193,12 +209,21 @@ var members = map[string]member{
 	"Message.run_id":     {"The run it belongs to.", runID},
 	"Message.role":       {"Who says it.", enumOf(string(core.RoleUser), string(core.RoleAssistant), string(core.RoleTool))},
 	"Message.text":       {"What is said; of a tool, its result.", nil},
+	"Message.parts":      {"All that the message is made of, in its order; left out if that is text alone.", nil},
 	"Message.tool_calls": {"The calls that the model asks for.", nil},
 	"Message.call_id":    {"Of a tool's message: the call that it answers.", nil},
 	"Message.tool":       {"Of a tool's message: the tool.", nil},
 	"Message.error":      {"Whether the result tells of a failure.", nil},
 	"Message.pending":    {"It stands where the call waited; the result comes later.", nil},
 	"Message.at":         {"When it was committed.", nil},
+
+	"Part.type": {"What it is. `reasoning` is what the model thought; what its provider seals is not shown, and the text may be missing.",
+		enumOf(core.PartText, core.PartReasoning, core.PartImage, core.PartDocument)},
+	"Part.text":       {"Of text and reasoning.", nil},
+	"Part.media_type": {"Of an image or a document.", nil},
+	"Part.name":       {"Of a document.", nil},
+	"Part.bytes":      {"How many bytes an image or a document has.", nil},
+	"Part.data":       {"These bytes in base64, where `data=true` asks for them.", &schema{Type: "string", ContentEncoding: "base64"}},
 
 	"ToolCall.id":        {"The call's id.", nil},
 	"ToolCall.name":      {"The tool.", nil},

@@ -81,6 +81,7 @@ var (
 	cursorParam = inQuery("cursor", "`next` of the page before.")
 	agentParam  = inQuery("agent", "Only those of this agent.")
 	followParam = param{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}}
+	dataParam   = param{in: "query", name: "data", about: "`true` shows images and documents with their bytes.", one: []string{"true", "false"}}
 	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
 	statusParam = param{in: "query", name: "status", about: "Only runs of this status.", one: []string{"created", "running", "waiting", "done"}}
 )
@@ -140,7 +141,7 @@ func (a *api) runRoutes() []route {
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
 		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or follow a run's events", roles: reading,
 			about: "A page of JSON where the `Accept` header asks for `application/json`; else a stream of server-sent events: what is there, then what comes, " +
-				"each event once and in order. The `id` of an event is its cursor. The stream ends behind the events with which the run is done or waits: `turn.ended`, and what was committed with it, `run.status` among it. " +
+				"each event once and in order. The `id` of an event is its cursor. Between them come live events, which say what the model is saying and are not stored. The stream ends behind the events with which the run is done or waits: `turn.ended`, and what was committed with it, `run.status` among it. " +
 				"Opened again with `Last-Event-ID` it goes on behind that event; at the end of a run that waits it holds, and at the end of one that is done it is 204, " +
 				"so that a browser's EventSource stops.",
 			params: []param{inQuery("after", "A cursor: only events behind it."),
@@ -196,7 +197,7 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
 		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "Read a conversation, oldest first", roles: reading,
-			params: []param{limitParam("200", 1000), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
+			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
 			about: "A new turn: a new run, or more for the run that is open, as `on_pending` says.",

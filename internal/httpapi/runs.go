@@ -119,7 +119,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: inTime(r, seconds(wait))})
+		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err
 	}

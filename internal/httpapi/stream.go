@@ -60,7 +60,7 @@ func wantsJSON(r *http.Request) bool {
 	return weights[mediaJSON] > weights[mediaStream]
 }
 
-// eventStream sends what is there and then what comes:
+// eventStream sends what is there and then what comes, and between the two what the model is saying just now:
 //
 //	events ... turn.ended   the run is done or waits: the stream ends once everything up to there was sent
 //	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
@@ -73,7 +73,7 @@ func (a *api) eventStream(r *http.Request, f *feed) error {
 		return err
 	}
 	defer leave()
-	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes})
+	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,8 @@ var errLocked = errors.New("httpapi: the token was taken away")
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 	page, err := f.api.front.Events(r.Context(), caller(r), f.id,
-		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Rest: f.sent && !f.follow, Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
+			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -18,6 +19,13 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	q, err := list(r)
 	if err != nil {
 		return err
+	}
+	switch r.URL.Query().Get("data") {
+	case "", "false":
+	case "true":
+		q.Data = true
+	default:
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data is true or false"}
 	}
 	page, err := a.front.Messages(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {

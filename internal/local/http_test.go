@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -79,8 +80,8 @@ func httpRig(t *testing.T, answer http.HandlerFunc) (*rig, Options, *sent) {
 	text = strings.ReplaceAll(text, "https://payments.example.com", service.URL)
 	text = strings.ReplaceAll(text, "timeout: 20s", "allow_private: true")
 	r.deploy(text)
-	t.Setenv(httptool.SecretVariable("PAYMENTS_TOKEN"), token)
-	t.Setenv(httptool.SecretVariable("SHOP_TOKEN"), "another")
+	t.Setenv(secret.Variable("PAYMENTS_TOKEN"), token)
+	t.Setenv(secret.Variable("SHOP_TOKEN"), "another")
 	o := r.options()
 	var err error
 	if o.Private, err = httptool.ReadPrivate([]string{strings.TrimPrefix(service.URL, "http://")}); err != nil {
@@ -189,7 +190,7 @@ func TestAPersonWhoKnowsThatNothingHappenedLetsItRun(t *testing.T) {
 func TestAnHTTPToolThatLacksSomethingIsNotDeployed(t *testing.T) {
 	_, o, _ := httpRig(t, nil)
 	o.Private = httptool.Private{}
-	t.Setenv(httptool.SecretVariable("PAYMENTS_TOKEN"), "")
+	t.Setenv(secret.Variable("PAYMENTS_TOKEN"), "")
 	_, err := Start(t.Context(), o)
 	for _, want := range []string{"the secret PAYMENTS_TOKEN is not set; set the environment variable DORMOUSE_SECRET_PAYMENTS_TOKEN", "tool issue_refund says allow_private"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -205,7 +206,7 @@ func TestTheDigestOfAnAgentDoesNotHangOnItsSecrets(t *testing.T) {
 	text := shown(t, "HTTP tools", refundTurns)
 	var digests []string
 	for _, value := range []string{"one", "two"} {
-		t.Setenv(httptool.SecretVariable("PAYMENTS_TOKEN"), value)
+		t.Setenv(secret.Variable("PAYMENTS_TOKEN"), value)
 		d, err := agent.Parse("a.yaml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -20,8 +20,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -37,10 +39,16 @@ type Options struct {
 	Limits     httpapi.Limits
 	Private    httptool.Private // what HTTP tools that say allow_private may reach beside public addresses
 	Policy     string           // file of permissions over all agents; "" for none
+	Record     string           // file that every run is added to when it is done; "" for none
 	Tools      *tool.Registry
 	Hooks      *hook.Registry // nil has none
 	Logger     *slog.Logger
 	Version    string
+
+	// Models and Bodies are providers of models and makers of tool bodies beside those of [Options.Program], or in their place.
+	Models  map[string]program.Provider
+	Bodies  map[string]program.Bodies
+	Secrets secret.Source // nil: environment variables, see [secret.Variable]
 }
 
 // drainTime is how long steps at hand may take when the process is asked to stop.
@@ -104,7 +112,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := o.parts()
+	parts, err := o.Program()
 	if err != nil {
 		return nil, err
 	}
@@ -188,10 +196,13 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	if err != nil {
 		return nil, err
 	}
-	eng := engine.New(engine.Options{Store: d.db, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
+	ended := recordTo(o.Record, d.db, o.Logger)
+	board := live.NewBoard(machine.Clock{})
+	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
+		Notifier: notices{o.Logger}, Live: board, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
-		Stopping: ctx.Done(), Watch: d.db.Watch, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
+		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
+	ended.front = front
 	work := &pool{workers: o.workers(), queue: d.db, engine: eng, clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: machine.Clock{}, period: times.sweep, log: o.Logger}
 	api, err := o.api(ctx, front, known)
@@ -201,7 +212,9 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		s.err = errors.Join(serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory), d.close())
+		s.err = serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run)
+		ended.finish()
+		s.err = errors.Join(s.err, d.close())
 	}()
 	return s, nil
 }
@@ -241,25 +254,6 @@ func (o Options) workers() int {
 		return 4
 	}
 	return o.Workers
-}
-
-// parts are what definitions are run with.
-func (o Options) parts() (program.Program, error) {
-	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: machine.Clock{},
-		HTTP: httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: o.Private})}
-	if p.Hooks == nil {
-		p.Hooks = hook.NewRegistry()
-	}
-	if o.Policy == "" {
-		return p, nil
-	}
-	text, err := os.ReadFile(o.Policy)
-	if err != nil {
-		return p, fmt.Errorf("reading the policy: %w", err)
-	}
-	policy, err := agent.ParsePolicy(o.Policy, text)
-	p.Policy = &policy
-	return p, err
 }
 
 // serve runs until ctx ends, or the web server fails, and everything has stopped.

@@ -70,6 +70,7 @@ type Agents struct {
 
 	mu       sync.Mutex
 	known    map[versions]engine.Agent
+	ready    map[string]behind  // by the digest of the version
 	deployed []agent.Definition // last
 	tenants  map[string]bool    // it was deployed to
 }
@@ -86,7 +87,7 @@ func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
-	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, tenants: map[string]bool{}}
+	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{}}
 }
 
 // Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them

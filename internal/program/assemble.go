@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -34,15 +35,48 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 	if a.Idle {
 		return made, nil
 	}
-	if made.Model, err = a.model(d); err != nil {
+	behind, err := a.behind(d)
+	if err != nil {
 		return engine.Agent{}, err
 	}
-	if made.Tools, err = a.bodies(d); err != nil {
-		return engine.Agent{}, err
-	}
+	made.Model, made.Tools = behind.model, behind.tools
 	if d.Memory != "" {
 		made.Memory, _ = a.Hooks.Memory(d.Memory)
 	}
+	return made, nil
+}
+
+// behind is what answers and what runs for a version.
+type behind struct {
+	model engine.Model
+	tools map[string]engine.Tool
+}
+
+// behind makes it once for each version: a model may remember what its endpoint takes, and a tool may hold a session, and neither depends on
+// what a run is allowed. Of two that are made at once, one is kept.
+func (a *Agents) behind(d agent.Definition) (made behind, err error) {
+	digest := d.Digest()
+	a.mu.Lock()
+	made, ok := a.ready[digest]
+	a.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	if made.model, err = a.model(d); err != nil {
+		return behind{}, err
+	}
+	if made.tools, err = a.bodies(d); err != nil {
+		return behind{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if first, ok := a.ready[digest]; ok {
+		return first, nil
+	}
+	if len(a.ready) >= mostKnown {
+		clear(a.ready)
+	}
+	a.ready[digest] = made
 	return made, nil
 }
 
@@ -65,37 +99,66 @@ func (a *Agents) missing(d agent.Definition) error {
 			wrong = append(wrong, lack(d.Name, "effect", name, a.Hooks.Effects()))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, a.unconnected(d, needs)...)...)
 }
 
-// lacking is what a definition needs and this program does not have. It is an [engine.ErrNotFound].
-type lacking struct{ text string }
+// unconnected says which providers and kinds of tools there are none of. A process that runs nothing needs none.
+func (a *Agents) unconnected(d agent.Definition, needs agent.Needs) (wrong []error) {
+	if a.Idle {
+		return nil
+	}
+	for _, name := range needs.Providers {
+		if have := a.Providers(); !slices.Contains(have, name) {
+			wrong = append(wrong, lack(d.Name, "provider of models", name, have))
+		}
+	}
+	for _, kind := range needs.Kinds {
+		if have := a.Kinds(); !slices.Contains(have, kind) {
+			wrong = append(wrong, lack(d.Name, "kind of tools", kind, have))
+		}
+	}
+	return wrong
+}
+
+// Providers are those of models that this program has.
+func (p Program) Providers() []string {
+	names := slices.AppendSeq([]string{agent.ProviderScripted, agent.ProviderRecorded}, maps.Keys(p.Models))
+	slices.Sort(names)
+	return names
+}
+
+// Kinds are those of tools that this program can run, by the names that agent files have for them.
+func (p Program) Kinds() []string {
+	kinds := slices.AppendSeq([]string{"client", "go", "http", "recorded"}, maps.Keys(p.Bodies))
+	slices.Sort(kinds)
+	return kinds
+}
 
 // lack says what there is instead.
-func lack(agent, sort, name string, have []string) lacking {
+func lack(agent, sort, name string, have []string) error {
 	others := "remove the name"
 	if len(have) > 0 {
 		others = "name one it has (" + strings.Join(have, ", ") + ")"
 	}
-	return lacking{fmt.Sprintf("agent %s: this program has no %s %q; %s, or build one that registers it", agent, sort, name, others)}
+	return &engine.LacksError{Text: fmt.Sprintf("agent %s: this program has no %s %q; %s, or build one that registers it", agent, sort, name, others)}
 }
-
-func (l lacking) Error() string { return l.text }
-
-func (lacking) Unwrap() error { return engine.ErrNotFound }
 
 func (a *Agents) model(d agent.Definition) (engine.Model, error) {
 	switch d.Model.Provider {
 	case agent.ProviderScripted:
-		return scripted.New(d.Name, d.Model.Turns)
+		m, err := scripted.New(d.Name, d.Model.Turns)
+		if err != nil {
+			return nil, err
+		}
+		return m.Paced(a.Clock, time.Duration(d.Model.Pace)*time.Millisecond), nil
 	case agent.ProviderRecorded:
 		return a.recorded(d)
 	}
-	provider, ok := a.Models[d.Model.Provider]
-	if !ok {
-		return nil, lack(d.Name, "provider of models", d.Model.Provider, slices.Sorted(maps.Keys(a.Models)))
+	made, err := a.Models[d.Model.Provider](d) // missing has looked for it
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", d.Name, err)
 	}
-	return provider(d)
+	return made, nil
 }
 
 func (a *Agents) recorded(d agent.Definition) (engine.Model, error) {
@@ -117,12 +180,12 @@ func (a *Agents) recorded(d agent.Definition) (engine.Model, error) {
 func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 	bodies := map[string]engine.Tool{}
 	for _, t := range d.Tools {
-		made, err := a.remote(d, t)
-		if err != nil {
-			return nil, err
-		}
 		switch f, ok := a.Tools.Lookup(t.Go); {
-		case made != nil:
+		case t.Remote() != "":
+			made, err := a.Bodies[t.Remote()](d, t) // missing has looked for the kind
+			if err != nil {
+				return nil, fmt.Errorf("agent %s: %w", d.Name, err)
+			}
 			bodies[t.Name] = made
 		case t.Go != "" && ok:
 			bodies[t.Name] = f
@@ -133,24 +196,6 @@ func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 		}
 	}
 	return bodies, nil
-}
-
-// remote is the body of a tool that another process runs; nil for others.
-func (a *Agents) remote(d agent.Definition, t agent.Tool) (engine.Tool, error) {
-	kind := ""
-	switch {
-	case t.Lambda != nil:
-		kind = BodyLambda
-	case t.MCP != nil:
-		kind = BodyMCP
-	default:
-		return nil, nil
-	}
-	make, ok := a.Bodies[kind]
-	if !ok {
-		return nil, lack(d.Name, "kind of tools", kind, slices.Sorted(maps.Keys(a.Bodies)))
-	}
-	return make(d, t)
 }
 
 // hooks are those the definition names, then its effects.

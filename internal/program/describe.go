@@ -21,7 +21,7 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 	if err != nil {
 		return wire.Agent{}, err
 	}
-	shown := wire.Agent{Name: d.Name, Version: stored.Digest, Description: d.Description, Model: d.Model.Provider,
+	shown := wire.Agent{Name: d.Name, Version: stored.Digest, Description: d.Description, Model: d.Model.Label(),
 		Instructions: d.Instructions, Tools: []wire.Tool{}}
 	for _, t := range d.Tools {
 		spec, _ := rules.Tool(t.Name)

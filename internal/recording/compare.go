@@ -10,7 +10,7 @@ import (
 type Mismatch struct {
 	Conversation string
 	Message      int    // counted from 1, the system's message not counted
-	Field        string // count, role, text, calls, call id, tool or arguments
+	Field        string // count, role, text, content, calls, call id, tool or arguments
 	Want, Got    string
 }
 
@@ -18,8 +18,8 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: message %d: %s: want %q, got %q", m.Conversation, m.Message, m.Field, m.Want, m.Got)
 }
 
-// Compare holds got, the messages of a thread, against a recording, message by message: role, text (null is empty), the
-// tools called with their arguments as canonical JSON, which call a result answers, and its text. Ids that repeat in the
+// Compare holds got, the messages of a thread, against a recording, message by message: role, text (null is empty),
+// images and documents, the tools called with their arguments as canonical JSON, which call a result answers, and its text. Ids that repeat in the
 // recording are compared in the form the runtime gives them ([UniqueIDs]). A placeholder whose result is there is left out,
 // and results of one round are taken in call order, since nobody promises in which order they are settled; a doubled result is
 // a mismatch.
@@ -55,6 +55,7 @@ func (c *comparison) check(field, want, got string) {
 func (c *comparison) compare(want, got core.Message) {
 	c.check("role", string(want.Role), string(got.Role))
 	c.check("text", want.Text(), got.Text())
+	c.check("content", mediaWords(want), mediaWords(got))
 	c.check("tool", want.Tool, got.Tool)
 	c.check("call id", want.CallID, got.CallID)
 	c.check("calls", fmt.Sprint(len(want.Calls)), fmt.Sprint(len(got.Calls)))

@@ -3,6 +3,7 @@ package recording
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -30,9 +31,18 @@ func (p player) Ask(_ context.Context, prompt engine.Prompt) (core.Turn, error) 
 		return core.Turn{}, &engine.StopError{Code: Ended,
 			Detail: fmt.Sprintf("the recording %s has no turn of the assistant at message %d", p.conversation.ID, at+1)}
 	}
-	turn := core.Turn{Text: messages[at].Text()}
-	turn.Calls = append(turn.Calls, messages[at].Calls...)
-	return turn, nil
+	return turnOf(messages[at]), nil
+}
+
+func turnOf(m core.Message) core.Turn {
+	turn := core.Turn{Text: m.Text()}
+	turn.Calls = append(turn.Calls, m.Calls...)
+	for _, p := range m.Parts {
+		if p.Type != core.PartText {
+			turn.Content = m.Parts
+		}
+	}
+	return turn
 }
 
 // Model plays the assistant of whichever conversation begins with the user message the thread begins with, the first if
@@ -40,7 +50,7 @@ func (p player) Ask(_ context.Context, prompt engine.Prompt) (core.Turn, error) 
 func Model(conversations []Conversation) engine.Model {
 	m := chooser{}
 	for _, c := range conversations {
-		begin := c.Messages[0].Text()
+		begin := opening(c.Messages[0])
 		if _, taken := m[begin]; !taken {
 			m[begin] = c
 		}
@@ -54,12 +64,19 @@ func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, erro
 	if len(prompt.Messages) == 0 {
 		return core.Turn{}, fmt.Errorf("recording: the thread is empty")
 	}
-	begin := prompt.Messages[0].Text()
-	c, ok := m[begin]
+	c, ok := m[opening(prompt.Messages[0])]
 	if !ok {
-		return core.Turn{}, fmt.Errorf("recording: no conversation begins with %q", begin)
+		return core.Turn{}, fmt.Errorf("recording: no conversation begins with %q", prompt.Messages[0].Text())
 	}
 	return player{c}.Ask(ctx, prompt)
+}
+
+// opening is what a conversation is known by: the text of its first message, and the images and documents in it.
+func opening(m core.Message) string {
+	if words := mediaWords(m); words != "" {
+		return m.Text() + "\x00" + words
+	}
+	return m.Text()
 }
 
 // Results are the recorded results by call id, in the form the runtime gives repeated ids ([UniqueIDs]).
@@ -84,6 +101,9 @@ func (c Conversation) WithResults(texts map[string]string) Conversation {
 	for i, m := range c.Messages {
 		if text, other := texts[m.CallID]; other && m.Role == core.RoleTool {
 			c.Messages[i].Parts = core.TextParts(text)
+			if strings.HasPrefix(text, m.Text()) { // the recorded result with a word behind it, and so with all else that belongs to it
+				c.Messages[i].Parts = append(core.TextParts(text), media(m)...)
+			}
 		}
 	}
 	c.written = nil
@@ -97,5 +117,5 @@ func (r results) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, e
 	if !ok || m.Tool != req.Call.Name {
 		return core.Outcome{Text: fmt.Sprintf("no result is recorded for call %s of %s", req.Call.ID, req.Call.Name), Failed: true}, nil
 	}
-	return core.Outcome{Text: m.Text()}, nil
+	return core.Outcome{Text: m.Text(), Media: media(m)}, nil
 }

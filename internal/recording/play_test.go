@@ -42,7 +42,7 @@ func play(t *testing.T, c recording.Conversation) []core.Message {
 				if err != nil || out.Failed {
 					t.Fatalf("%s: %+v, %v", c.ID, out, err)
 				}
-				thread = append(thread, core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: core.TextParts(out.Text)})
+				thread = append(thread, core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: append(core.TextParts(out.Text), out.Media...)})
 			}
 			more = len(turn.Calls) > 0
 		}

@@ -22,6 +22,10 @@ type Conversation struct {
 	System   string // empty if there is none
 	Messages []core.Message
 
+	// Run is the run at whose end it was recorded, if it is a thread of this runtime. A file may hold the thread at the ends of several of its runs,
+	// in any order; the longest counts, see [Read].
+	Run string
+
 	// written are the messages in the order they have in a file, if that differs: results may come in any order there.
 	written []core.Message
 }
@@ -31,12 +35,14 @@ const MaxLine = 64 << 20
 
 // Read reads a file of conversations; name is for messages. A file that is not wholly of this form is refused with
 // "name:LINE: message N: reason", messages counted from 1. Call ids stay as they were written, repeated ones too. A
-// conversation without an id is called line-N; of several with one id, the later ones get their line added.
+// conversation without an id is called line-N; of several with one id, the later ones get their line added. But of those that are one thread at
+// the ends of several runs, only the longest is there, and of equal ones the last: a thread is only ever added to, and so that one has the others
+// in it.
 func Read(r io.Reader, name string) ([]Conversation, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxLine)
 	var out []Conversation
-	seen := map[string]bool{}
+	seen, threads := map[string]bool{}, map[string]int{}
 	n := 0
 	for lines.Scan() {
 		n++
@@ -46,6 +52,15 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 		c, err := parseLine(lines.Bytes(), n)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if at, known := threads[c.ID]; known && c.Run != "" {
+			if len(c.Messages) >= len(out[at].Messages) {
+				out[at] = c
+			}
+			continue
+		}
+		if c.Run != "" {
+			threads[c.ID] = len(out)
 		}
 		if seen[c.ID] {
 			c.ID = fmt.Sprintf("%s (line %d)", c.ID, n)
@@ -67,12 +82,14 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 // fileLine is a conversation as it stands in a file.
 type fileLine struct {
 	ID       string        `json:"id,omitempty"`
+	Run      string        `json:"run,omitempty"`
 	Messages []fileMessage `json:"messages"`
 }
 
 type fileMessage struct {
 	Role         string          `json:"role"`
 	Content      json.RawMessage `json:"content"`
+	Reasoning    string          `json:"reasoning_content,omitempty"`
 	Name         string          `json:"name,omitempty"`
 	ToolCalls    []fileCall      `json:"tool_calls,omitempty"`
 	ToolCallID   *string         `json:"tool_call_id,omitempty"`
@@ -93,6 +110,7 @@ type fileFunction struct {
 func parseLine(line []byte, n int) (Conversation, error) {
 	var raw struct {
 		ID       json.RawMessage   `json:"id"`
+		Run      string            `json:"run"`
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
@@ -102,7 +120,7 @@ func parseLine(line []byte, n int) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	c := Conversation{ID: cmp.Or(id, fmt.Sprintf("line-%d", n)), Line: n}
+	c := Conversation{ID: cmp.Or(id, fmt.Sprintf("line-%d", n)), Line: n, Run: raw.Run}
 	p := parser{conversation: &c}
 	for i, m := range raw.Messages {
 		if err := p.add(m); err != nil {
@@ -216,6 +234,9 @@ func (p *parser) addTurn(m fileMessage, parts []core.Part) error {
 	if err != nil {
 		return err
 	}
+	if m.Reasoning != "" {
+		parts = append([]core.Part{{Type: core.PartReasoning, Text: m.Reasoning}}, parts...)
+	}
 	p.push(core.Message{Role: core.RoleAssistant, Parts: parts, Calls: calls})
 	p.calls, p.round, p.missing = calls, make([]core.Message, len(calls)), len(calls)
 	return nil
@@ -259,32 +280,6 @@ func (p *parser) end() error {
 		return errors.New("the conversation has no user message")
 	}
 	return nil
-}
-
-// readContent reads text, null or a list of text parts.
-func readContent(raw json.RawMessage) ([]core.Part, error) {
-	if core.IsNull(raw) {
-		return nil, nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return core.TextParts(text), nil
-	}
-	var list []struct {
-		Type string  `json:"type"`
-		Text *string `json:"text"`
-	}
-	if json.Unmarshal(raw, &list) != nil {
-		return nil, errors.New("content must be text, null or a list of text parts")
-	}
-	var parts []core.Part
-	for _, part := range list {
-		if part.Type != "text" || part.Text == nil {
-			return nil, fmt.Errorf("content has a part of type %q; only text can be replayed", part.Type)
-		}
-		parts = append(parts, core.Part{Type: "text", Text: *part.Text})
-	}
-	return parts, nil
 }
 
 func readCalls(in []fileCall) ([]core.ToolCall, error) {

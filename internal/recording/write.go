@@ -21,7 +21,7 @@ func Write(w io.Writer, conversations []Conversation) error {
 }
 
 func (c Conversation) file() fileLine {
-	line := fileLine{ID: c.ID, Messages: []fileMessage{}}
+	line := fileLine{ID: c.ID, Run: c.Run, Messages: []fileMessage{}}
 	if c.System != "" {
 		line.Messages = append(line.Messages, fileMessage{Role: "system", Content: core.Encode(c.System)})
 	}
@@ -36,7 +36,7 @@ func (c Conversation) file() fileLine {
 }
 
 func fileOf(m core.Message) fileMessage {
-	out := fileMessage{Role: string(m.Role), Content: contentOf(m), Name: m.Tool}
+	out := fileMessage{Role: string(m.Role), Content: contentOf(m), Reasoning: core.ReasoningOf(m.Parts), Name: m.Tool}
 	if m.Role == core.RoleTool {
 		out.ToolCallID = &m.CallID
 	}
@@ -46,16 +46,6 @@ func fileOf(m core.Message) fileMessage {
 		})
 	}
 	return out
-}
-
-func contentOf(m core.Message) json.RawMessage {
-	switch {
-	case len(m.Parts) > 1:
-		return core.Encode(m.Parts)
-	case m.Text() == "" && len(m.Calls) > 0:
-		return json.RawMessage(`null`)
-	}
-	return core.Encode(m.Text())
 }
 
 // argumentsText undoes [readArguments]: a JSON string whose content is no JSON was text that is not JSON.

@@ -59,7 +59,7 @@ func (a *actor) act(ctx context.Context) {
 
 // say starts the run of the n-th user message.
 func (a *actor) say(ctx context.Context, n int, m core.Message) (wire.Run, error) {
-	input := json.RawMessage(core.Encode([]core.Part{{Type: "text", Text: m.Text()}}))
+	input := inputOf(m)
 	key := fmt.Sprintf("%s/%d", a.name, n)
 	run, err := again(ctx, a.s, func() (wire.Run, error) {
 		if n == 1 {
@@ -208,7 +208,7 @@ func (a *actor) compare(ctx context.Context) {
 	if a.thread == "" {
 		return
 	}
-	messages, err := again(ctx, a.s, func() ([]wire.Message, error) { return a.s.client.Messages(ctx, a.thread) })
+	messages, err := again(ctx, a.s, func() ([]wire.Message, error) { return a.s.client.WholeMessages(ctx, a.thread) })
 	if err != nil {
 		a.s.report.mismatch(a.conversation, err.Error())
 		return
@@ -217,7 +217,7 @@ func (a *actor) compare(ctx context.Context) {
 	for _, m := range messages {
 		a.s.report.Calls += len(m.ToolCalls)
 		if m.Role != string(core.RoleSystem) { // the runtime's own notices are no part of the conversation
-			got = append(got, fromWire(m))
+			got = append(got, recording.MessageOf(m))
 		}
 	}
 	want := a.conversation.WithResults(a.hold(got, a.history(ctx)))
@@ -258,6 +258,8 @@ func (a *actor) note(e wire.Event, ends map[string][]core.EventType) {
 	switch t := core.EventType(e.Type); t {
 	case core.EventCallSuspended:
 		a.s.report.Suspensions++
+	case core.EventStepReset:
+		a.s.report.PutOff++
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		var call core.CallState
 		if err := json.Unmarshal(e.Data, &call); err != nil {
@@ -268,12 +270,18 @@ func (a *actor) note(e wire.Event, ends map[string][]core.EventType) {
 	}
 }
 
-func fromWire(m wire.Message) core.Message {
-	out := core.Message{Role: core.Role(m.Role), Parts: core.TextParts(m.Text), CallID: m.CallID, Tool: m.Tool, Error: m.Error, Pending: m.Pending}
-	for _, c := range m.ToolCalls {
-		out.Calls = append(out.Calls, core.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+// inputOf is a recorded message of the user as an input: its text, and its images and documents in their places.
+func inputOf(m core.Message) json.RawMessage {
+	var parts []core.Part
+	for _, p := range m.Parts {
+		if p.Type == core.PartText || p.Type == core.PartImage || p.Type == core.PartDocument {
+			parts = append(parts, p)
+		}
 	}
-	return out
+	if parts == nil {
+		parts = []core.Part{{Type: core.PartText}}
+	}
+	return core.Encode(parts)
 }
 
 // again repeats a request until the server has answered it for good, as a careful caller does: the same request, the same key.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -51,6 +52,16 @@ func newCast(o Options) *cast {
 		}
 	}
 	return c
+}
+
+// through has an agent ask another model, which is told of its tools.
+func (c *cast) through(name string, conversation recording.Conversation, m engine.Model) {
+	p := c.agents[name]
+	p.agent.Model = checked{c, m}
+	for _, tool := range toolsOf(conversation) {
+		p.agent.Offered = append(p.agent.Offered, core.ToolSpec{Name: tool, Description: "A recorded tool.", Parameters: json.RawMessage(`{"type":"object"}`)})
+	}
+	c.agents[name] = p
 }
 
 // Load implements [engine.Agents].

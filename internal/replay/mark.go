@@ -50,7 +50,7 @@ func (m *marker) user(message core.Message) core.Message {
 		for n := 2; m.said[text]; n++ {
 			text = fmt.Sprintf("%s [%d]", message.Text(), n)
 		}
-		message.Parts = core.TextParts(text)
+		message.Parts = append(core.TextParts(text), slices.DeleteFunc(slices.Clone(message.Parts), func(p core.Part) bool { return p.Type == core.PartText })...)
 	}
 	m.said[text] = true
 	return message

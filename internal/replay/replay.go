@@ -42,6 +42,10 @@ type Options struct {
 	Parallel bool // the calls of a round run side by side
 	Modes    bool // how the decision on a gated call is used varies from call to call
 
+	// Through is the provider whose real client the model is asked with, over a double of the provider: [ThroughBedrock], [ThroughOpenAI] or "". With
+	// it, Faults is also the chance that a request to the model goes wrong.
+	Through string
+
 	Conversations []recording.Conversation
 }
 
@@ -66,7 +70,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 			return Report{}, err
 		}
 	}
-	o.Conversations = o.limited()
+	if o.Conversations = o.limited(); o.Through != "" {
+		o.Conversations = asAProviderSays(o.Conversations)
+	}
 	dir, err := os.MkdirTemp("", "dormouse-replay-")
 	if err != nil {
 		return Report{}, err
@@ -122,6 +128,9 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	}
 	s := &stage{o: o, world: w, faults: faults, db: db, cast: newCast(o),
 		store: sim.Store{Inner: db, Faults: faults}, queue: sim.Queue{Inner: db, Faults: faults}}
+	if err := s.wire(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	s.engine = engine.New(engine.Options{Store: s.store, Waker: s.queue, Agents: s.cast, Clock: w, Random: w,
 		Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: unlimited, Scheduler: w})
 	abort := func(string) { panic(http.ErrAbortHandler) }
@@ -133,6 +142,22 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	}
 	s.client = client.New("http://127.0.0.1", "", &http.Client{Transport: direct{api}})
 	return s, nil
+}
+
+// wire puts the provider's wire before the recorded models, if one is asked for.
+func (s *stage) wire() error {
+	if s.o.Through == "" {
+		return nil
+	}
+	ws := newWires(s)
+	for i, c := range s.o.Conversations {
+		m, err := ws.wired(i, c)
+		if err != nil {
+			return err
+		}
+		s.cast.through(agentName(i), c, m)
+	}
+	return nil
 }
 
 // inNobodysWay: readers that waited for one another would do so outside of the simulated world, which then stands still.

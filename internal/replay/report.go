@@ -18,9 +18,11 @@ type Report struct {
 	Calls         int            `json:"calls"`
 	Suspensions   int            `json:"suspensions"`
 	Decisions     int            `json:"decisions"`
-	Operations    int64          `json:"operations"` // of the store and the queue
-	Faults        map[string]int `json:"faults"`     // by kind
-	Executions    map[int]int    `json:"executions"` // how many idempotency keys were executed how often
+	Operations    int64          `json:"operations"`               // of the store and the queue
+	Faults        map[string]int `json:"faults"`                   // by kind
+	Requests      int            `json:"model_requests,omitempty"` // that passed a provider's wire, those that failed on it included
+	PutOff        int            `json:"steps_put_off,omitempty"`  // because the model could not be asked for a while
+	Executions    map[int]int    `json:"executions"`               // how many idempotency keys were executed how often
 	Mismatches    int            `json:"mismatches"`
 	First         []string       `json:"first_mismatches,omitempty"`
 	Twice         []string       `json:"at_most_once_run_twice,omitempty"`
@@ -100,6 +102,10 @@ func (r Report) Print(to io.Writer) error {
 		fmt.Fprintf(w, "%s\t%v\n", row.name, row.value)
 	}
 	r.printTarget(w)
+	if r.Requests > 0 {
+		fmt.Fprintf(w, "requests to the model\t%d\n", r.Requests)
+		fmt.Fprintf(w, "steps put off until it answers\t%d\n", r.PutOff)
+	}
 	total := 0
 	for _, n := range r.Faults {
 		total += n

@@ -68,6 +68,9 @@ func scripts(o Options) (all []script, not []Unplayed) {
 func newScript(c recording.Conversation, o Options) (script, error) {
 	s := script{name: scriptName(c)}
 	for i, m := range c.Messages {
+		if m.Role != core.RoleUser && slices.ContainsFunc(m.Parts, func(p core.Part) bool { return p.Data != nil }) {
+			return s, fmt.Errorf("message %d: an image or a document that the %s gives; an agent file holds texts", i+1, m.Role)
+		}
 		for _, call := range m.Calls {
 			if !isObject(call.Arguments) {
 				return s, fmt.Errorf("message %d: the arguments of the call %s of %s are no JSON object; a server fails such a call and never runs it",

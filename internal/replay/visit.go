@@ -33,7 +33,7 @@ func (v *visit) play(ctx context.Context) error {
 			continue
 		}
 		n++
-		run, err := v.say(ctx, n, m.Text())
+		run, err := v.say(ctx, n, m)
 		if err == nil {
 			err = v.follow(ctx, run, openEnd(v.script.conversation, n))
 		}
@@ -44,8 +44,8 @@ func (v *visit) play(ctx context.Context) error {
 	return v.compare(ctx)
 }
 
-func (v *visit) say(ctx context.Context, n int, text string) (wire.Run, error) {
-	input := core.Encode([]core.Part{{Type: "text", Text: text}})
+func (v *visit) say(ctx context.Context, n int, m core.Message) (wire.Run, error) {
+	input := inputOf(m)
 	key := fmt.Sprintf("%s/%s/%d", v.t.Session, v.script.name, n)
 	run, err := insist(ctx, v.silence(), func() (wire.Run, error) {
 		if n == 1 {
@@ -155,7 +155,7 @@ func (v *visit) compare(ctx context.Context) error {
 	if v.thread == "" {
 		return nil
 	}
-	messages, err := insist(ctx, v.silence(), func() ([]wire.Message, error) { return v.client.Messages(ctx, v.thread) })
+	messages, err := insist(ctx, v.silence(), func() ([]wire.Message, error) { return v.client.WholeMessages(ctx, v.thread) })
 	if err == nil {
 		err = v.readEvents(ctx)
 	}
@@ -166,7 +166,7 @@ func (v *visit) compare(ctx context.Context) error {
 	for _, m := range messages {
 		v.note(func(r *Report) { r.Calls += len(m.ToolCalls) })
 		if m.Role != string(core.RoleSystem) { // the runtime's own notices are no part of the conversation
-			got = append(got, fromWire(m))
+			got = append(got, recording.MessageOf(m))
 		}
 	}
 	want := v.script.conversation.WithResults(v.hold(got))

@@ -183,12 +183,23 @@ type Message struct {
 	RunID     string     `json:"run_id"`
 	Role      string     `json:"role"`
 	Text      string     `json:"text"`
+	Parts     []Part     `json:"parts,omitempty"` // all of them, if there is more than text
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	CallID    string     `json:"call_id,omitempty"`
 	Tool      string     `json:"tool,omitempty"`
 	Error     bool       `json:"error,omitempty"`
 	Pending   bool       `json:"pending,omitempty"`
 	At        Time       `json:"at"`
+}
+
+// Part is one piece of a message. Data is there only where it was asked for.
+type Part struct {
+	Type      string `json:"type"` // text, reasoning, image or document
+	Text      string `json:"text,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Bytes     int    `json:"bytes,omitempty"`
+	Data      []byte `json:"data,omitempty"`
 }
 
 // ToolCall is a call in an assistant message.

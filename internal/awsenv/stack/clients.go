@@ -23,8 +23,8 @@ const (
 	requestTime = 10 * time.Second
 )
 
-// config is made by hand: the SDK's own loader looks at files and the network, which costs a function's start more than everything else.
-func (s Settings) config() aws.Config {
+// Config is what clients are made of. It is made by hand: the SDK's own loader looks at files and the network, which costs a function's start more than everything else.
+func (s Settings) Config() aws.Config {
 	c := aws.Config{Region: s.Region, Credentials: aws.CredentialsProviderFunc(s.credentials),
 		HTTPClient: awshttp.NewBuildableClient().WithTimeout(requestTime), Retryer: retryer}
 	if s.Endpoints.All != "" {
@@ -47,13 +47,13 @@ func (s Settings) credentials(context.Context) (aws.Credentials, error) {
 
 // DynamoDB is the client of the table. How often it sends a request again is the store's own choice.
 func (s Settings) DynamoDB() *dynamodb.Client {
-	return dynamodb.NewFromConfig(s.config(), dynamo.Retries(),
+	return dynamodb.NewFromConfig(s.Config(), dynamo.Retries(),
 		func(o *dynamodb.Options) { o.BaseEndpoint = endpoint(s.Endpoints.DynamoDB, o.BaseEndpoint) })
 }
 
 // SQS is the client of the queues.
 func (s Settings) SQS() *sqs.Client {
-	return sqs.NewFromConfig(s.config(), func(o *sqs.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SQS, o.BaseEndpoint) })
+	return sqs.NewFromConfig(s.Config(), func(o *sqs.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SQS, o.BaseEndpoint) })
 }
 
 func endpoint(own string, otherwise *string) *string {

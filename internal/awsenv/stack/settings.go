@@ -32,6 +32,9 @@ type Settings struct {
 	TraceDaemon string // address of the tracing daemon; empty where tracing is off
 	LogLevel    slog.Level
 
+	// SecretsPath is where the Parameter Store has the secrets that the environment does not, with a slash at its end; empty: nowhere.
+	SecretsPath string
+
 	PrivateHosts []string // what HTTP tools that say allow_private may reach beside public addresses
 }
 
@@ -63,7 +66,7 @@ const (
 type Credentials struct{ KeyID, Secret, Session string }
 
 // Endpoints replace the services' own, where they are set.
-type Endpoints struct{ All, DynamoDB, SQS string }
+type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM string }
 
 // Read reads the settings. The error names every variable that is missing or wrong, with what to write.
 func Read(getenv func(string) string) (Settings, error) {
@@ -80,7 +83,9 @@ func Read(getenv func(string) string) (Settings, error) {
 			Secret:  r.need("AWS_SECRET_ACCESS_KEY", "the secret of that access key; on Lambda the platform sets it"),
 			Session: getenv("AWS_SESSION_TOKEN"),
 		},
-		Endpoints:    Endpoints{r.url("AWS_ENDPOINT_URL"), r.url("AWS_ENDPOINT_URL_DYNAMODB"), r.url("AWS_ENDPOINT_URL_SQS")},
+		Endpoints: Endpoints{All: r.url("AWS_ENDPOINT_URL"), DynamoDB: r.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: r.url("AWS_ENDPOINT_URL_SQS"),
+			Bedrock: r.url("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"), Lambda: r.url("AWS_ENDPOINT_URL_LAMBDA"), SSM: r.url("AWS_ENDPOINT_URL_SSM")},
+		SecretsPath:  r.path("DORMOUSE_SECRETS_PATH"),
 		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
 		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
@@ -128,6 +133,19 @@ func (r *reader) url(name string) string {
 	}
 	if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		r.say("%s is %q, which is no URL; write it as https://HOST/PATH", name, v)
+	}
+	return v
+}
+
+// path is that of parameters. All of an account's are under "/", which nobody means.
+func (r *reader) path(name string) string {
+	v := r.getenv(name)
+	if v == "" {
+		return ""
+	}
+	v = strings.TrimSuffix(v, "/") + "/"
+	if !strings.HasPrefix(v, "/") || v == "/" || strings.Contains(v, "//") {
+		r.say("%s is %q, which is no path of parameters; write it as /NAME/NAME/", name, r.getenv(name))
 	}
 	return v
 }

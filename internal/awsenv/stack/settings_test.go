@@ -48,7 +48,8 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"DORMOUSE_STREAM": "1", "DORMOUSE_ORIGINS": "https://a.example, https://b.example,", "DORMOUSE_STACK": "prod", "DORMOUSE_VERSION": "1.2.3",
 		"AWS_LAMBDA_FUNCTION_NAME": "prod-step", "AWS_SESSION_TOKEN": "session", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
-		"AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
+		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,9 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	if diff := cmp.Diff(access, s.Access); diff != "" {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
-	if s.Endpoints != (stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3"}) || s.Credentials.Session != "session" ||
+	endpoints := stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3", Bedrock: "http://127.0.0.1:4",
+		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6"}
+	if s.Endpoints != endpoints || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
 		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" {
 		t.Errorf("settings %+v", s)
 	}
@@ -86,6 +89,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is no ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},
 		{"tokens whose claims nobody knows", map[string]string{"DORMOUSE_AUTH": "JWT"}, []string{"DORMOUSE_TENANT_CLAIM is missing", "DORMOUSE_ROLES_CLAIM is missing"}},
+		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which is no path of parameters`}},
+		{"a path that is none", map[string]string{"DORMOUSE_SECRETS_PATH": "dormouse/prod/"}, []string{`DORMOUSE_SECRETS_PATH is "dormouse/prod/"`}},
 		{"callers of no tenant", map[string]string{"DORMOUSE_AUTH": "IAM"}, []string{"DORMOUSE_TENANT is missing"}},
 		{"another authorizer", map[string]string{"DORMOUSE_AUTH": "none", "DORMOUSE_STREAM": "yes"}, []string{`DORMOUSE_AUTH is "none"; write JWT or IAM`, `DORMOUSE_STREAM is "yes"`}},
 	} {

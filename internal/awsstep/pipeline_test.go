@@ -1,4 +1,4 @@
-package main
+package awsstep
 
 import (
 	"encoding/json"
@@ -145,7 +145,7 @@ func FuzzIntakeMessage(f *testing.F) {
 	f.Add(`{"Records":[{"eventSource":"aws:s3","s3":{"bucket":{"name":"b"},"object":{"key":"%zz\u0000\ud800","sequencer":"1"}}},{}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r := newRig(t)
-		i := invocation{handler: r.h, log: r.h.log, counts: emf.Counts{}}
+		i := invocation{Handler: r.h, log: r.h.log, counts: emf.Counts{}}
 		for _, o := range i.read([]byte(text)) {
 			if (o.refused == nil) == (o.message == nil) {
 				t.Fatalf("%q: an order that is neither refused nor a message", text)

@@ -1,4 +1,4 @@
-package main
+package awsstep
 
 import (
 	"context"
@@ -46,12 +46,12 @@ func TestARunThatKillsItsProcessEndsAndSaysSo(t *testing.T) {
 	d.withRedrive()
 	agents := &poisoned{Agents: d.parts.Agents}
 	by := time.Duration(0)
-	h := newHandler(d.parts, func() float64 { return 0 })
+	h := New(d.parts, func() float64 { return 0 })
 	h.engine = func(log *slog.Logger) stepper {
 		return engine.New(engine.Options{Store: d.parts.Store, Waker: d.parts.Wake, Agents: agents, Clock: later{by: by}, Random: d.parts.Random, Logger: log,
 			Margin: 10 * time.Second, Skew: 5 * time.Second, Grain: time.Minute})
 	}
-	d.handler = lambda.NewHandler(h.handle)
+	d.handler = lambda.NewHandler(h.Handle)
 	d.start()
 	minutes := 0
 	for ; minutes < 120 && d.runs()[0].Status != "done"; minutes++ {

@@ -1,4 +1,4 @@
-package main
+package awsstep
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ const (
 // rig is a handler with everything behind it played.
 type rig struct {
 	*testing.T
-	h   *handler
+	h   *Handler
 	out bytes.Buffer // metrics
 	log bytes.Buffer
 
@@ -63,7 +63,7 @@ type moved struct {
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, report: engine.Report{Outcome: engine.Released, Thread: "thr_demo", Run: "run_demo_0", Step: 2, Epoch: 3, Attempt: 1}}
-	r.h = &handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r, units: r,
+	r.h = &Handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r, units: r,
 		intake:  stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"},
 		metrics: emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }),
 		log:     stack.Settings{Function: "step"}.Logger(&r.log), chance: func() float64 { return 1 }}
@@ -113,7 +113,7 @@ func (r *rig) file(name string) []string {
 func (r *rig) invoke(ctx context.Context, raw []byte) (again []string) {
 	r.Helper()
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "req-1"})
-	text, err := lambda.NewHandler(r.h.handle).Invoke(ctx, raw)
+	text, err := lambda.NewHandler(r.h.Handle).Invoke(ctx, raw)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -1,4 +1,7 @@
-package main
+// Package awsstep is the function that works: it takes the wake-ups of the stack's runs and does one step for each, and it takes the messages of
+// the intake queue and starts what they ask for. What models, functions and servers it reaches for that is put together here too, since no other
+// function reaches any. It holds no rule of the runtime, and reads no environment.
+package awsstep
 
 import (
 	"context"
@@ -17,8 +20,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/intake"
 )
 
-// handler turns messages into steps and runs. Safe for concurrent use.
-type handler struct {
+// Handler turns messages into steps and runs. Safe for concurrent use.
+type Handler struct {
 	engine  func(*slog.Logger) stepper
 	wake    giver
 	queue   mover // nil: there is no intake queue
@@ -27,7 +30,7 @@ type handler struct {
 	metrics *emf.Metrics
 	units   meter
 	log     *slog.Logger
-	chance  func() float64 // from 0 to 1, for pauses that are not all alike
+	chance  func() float64
 }
 
 type stepper interface {
@@ -47,8 +50,9 @@ type mover interface {
 	Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error)
 }
 
-func newHandler(s awsenv.Step, chance func() float64) *handler {
-	h := &handler{engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake,
+// New is a handler of what s is made of. Chance is from 0 to 1, for pauses that are not all alike.
+func New(s awsenv.Step, chance func() float64) *Handler {
+	h := &Handler{engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake,
 		metrics: s.Metrics, units: s.Units, log: s.Logger, chance: chance}
 	if s.Intake != nil {
 		h.queue = s.Intake
@@ -62,15 +66,15 @@ const maxFailures = 4
 
 // invocation is one call of the function.
 type invocation struct {
-	*handler
+	*Handler
 	log    *slog.Logger
 	counts emf.Counts
 }
 
-// handle answers with the messages that are to come again. All others are removed from their queue by the platform; so nothing here is an
+// Handle answers with the messages that are to come again. All others are removed from their queue by the platform; so nothing here is an
 // error of the whole.
-func (h *handler) handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
-	i := invocation{handler: h, log: stack.Requested(ctx, h.log), counts: emf.Counts{}}
+func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	i := invocation{Handler: h, log: stack.Requested(ctx, h.log), counts: emf.Counts{}}
 	failed := []events.SQSBatchItemFailure{}
 	for _, m := range e.Records {
 		if !i.message(ctx, m) {

@@ -1,7 +1,8 @@
-package main
+package awsstep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -44,7 +45,10 @@ type deployed struct {
 	ahead   time.Duration                        // of the services' clock, which is the machine's otherwise
 }
 
-func newDeployed(t *testing.T) *deployed {
+func newDeployed(t *testing.T) *deployed { return newDeployedWith(t, nil) }
+
+// newDeployedWith has more in its environment.
+func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir()) // where the example writes down what it paid
 	d := &deployed{T: t, queues: map[string]string{}, time: 2 * time.Minute, caller: frontend.Caller{Tenant: "acme", By: "test"}}
@@ -61,11 +65,11 @@ func newDeployed(t *testing.T) *deployed {
 	d.daemon, err = net.ListenPacket("udp", "127.0.0.1:0")
 	d.must(err)
 	t.Cleanup(func() { d.daemon.Close() })
-	settings, err := awsenv.Read(d.environment(server.URL))
+	settings, err := awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
 	d.must(err)
-	d.parts, err = awsenv.NewStep(settings, &d.out)
+	d.parts, err = Open(settings, awsenv.Examples, &d.out)
 	d.must(err)
-	d.handler = lambda.NewHandler(newHandler(d.parts, func() float64 { return 0 }).handle)
+	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.deploy()
 	return d
 }

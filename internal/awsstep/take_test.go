@@ -1,4 +1,4 @@
-package main
+package awsstep
 
 import (
 	"encoding/json"

@@ -1,0 +1,67 @@
+package cli_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+)
+
+// connected are two agents with models and tools that are elsewhere.
+func connected(t *testing.T) {
+	t.Helper()
+	emptyFolder(t)
+	put(t, "agents/claims.yaml", `model: {provider: bedrock, model: m-1}
+tools:
+  - {name: price, lambda: {function: price}, parameters: {type: object}}
+  - {name: find, mcp: {server: wiki}, parameters: {type: object}}
+servers: {wiki: {url: "http://localhost:9000/mcp", headers: {Authorization: "Bearer {secret:WIKI}"}, allow_private: true}}
+`)
+	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: 'https://models.example.com/v1', api_key: MODELS}\n")
+}
+
+// TestCheckNotesWhatModelsAndServersNeed: nobody is asked, and no credentials are looked for.
+func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
+	connected(t)
+	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_WIKI": "s3cret"}, "agents", "check")
+	o.wantExit(t, cli.ExitOK)
+	contains(t, o.stdout, "2 agents, nothing wrong\n",
+		"agents/claims.yaml: note: agent claims: server wiki says allow_private, and the operator does not allow localhost:9000; name it with --allow-private-hosts localhost:9000\n",
+		"agents/desk.yaml: note: agent desk: the secret MODELS is not set; set the environment variable DORMOUSE_SECRET_MODELS\n")
+	if strings.Contains(o.stdout, "WIKI") {
+		t.Errorf("a secret that is set is noted: %s", o.stdout)
+	}
+	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: 'https://models.example.com/v1', api_key: sk-hunter2}\n")
+	o = withEnv(t, nil, "agents", "check")
+	o.wantExit(t, cli.ExitFailed)
+	contains(t, o.stdout, "agents/desk.yaml:1: api_key is the name of a secret and not the key itself; use A-Z")
+	if strings.Contains(o.stdout+o.stderr, "hunter2") {
+		t.Errorf("the key is repeated: %s%s", o.stdout, o.stderr)
+	}
+}
+
+// TestTestsOfAgentsAskTheEndpointTheyName: the program has the provider, and the secret comes from the environment of whoever started it.
+func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
+	endpoint := httptest.NewServer(modeldouble.OpenAIQuirks{Key: "s3cret-of-models"}.Handler(func(modeldouble.Asked) modeldouble.Said {
+		return modeldouble.Said{Turn: core.Turn{Text: "Good day."}, Piece: 3}
+	}))
+	defer endpoint.Close()
+	emptyFolder(t)
+	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: '"+endpoint.URL+"/v1', api_key: MODELS}\n")
+	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, output: Good day.}}]}]\n")
+	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "s3cret-of-models"}, "agents", "test")
+	if o.exit != cli.ExitOK {
+		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
+	}
+	o = withEnv(t, nil, "agents", "test")
+	o.wantExit(t, cli.ExitFailed)
+	contains(t, o.stderr, "the secret MODELS is not set")
+	o = withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "another-one-here"}, "agents", "test")
+	o.wantExit(t, cli.ExitFailed)
+	if strings.Contains(o.stdout+o.stderr, "another-one-here") {
+		t.Errorf("the secret is shown: %s%s", o.stdout, o.stderr)
+	}
+}

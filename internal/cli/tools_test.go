@@ -1,0 +1,176 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+// mcpServer serves tools on the loopback to those who know the token.
+func mcpServer(t *testing.T, token string, tools ...*mcp.Tool) string {
+	t.Helper()
+	s := mcp.NewServer(&mcp.Implementation{Name: "double", Version: "1"}, nil)
+	for _, tool := range tools {
+		s.AddTool(tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	}
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
+			http.Error(w, "you said "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(service.Close)
+	return service.URL
+}
+
+var listedTools = []*mcp.Tool{
+	{Name: "orders.find", Description: "Finds orders.\nBy status.\u202e", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"status":{"type":"string","description":"One \u200bof them"},"most":{"type":"integer","maximum":9007199254740991}}}`)},
+	{Name: "refund", Title: "Refund an order", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	{Name: "tag", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}, InputSchema: json.RawMessage(`{"type":"object"}`)},
+	{Name: "loop", InputSchema: json.RawMessage(`{"type":"object","$ref":"#"}`)},
+}
+
+const restOfAgent = "model: {provider: scripted, turns: [{say: x}]}\n"
+
+func TestToolsOfAnMCPServerBecomePartOfAnAgentFile(t *testing.T) {
+	url := mcpServer(t, "the-token", listedTools...)
+	out := dormouseWith(t, nil, "", map[string]string{"DORMOUSE_SECRET_CRM_TOKEN": "the-token"},
+		"tools", "mcp", url, "--name", "crm", "--header", "Authorization: Bearer {secret:CRM_TOKEN}")
+	out.wantExit(t, cli.ExitOK)
+	if strings.Contains(out.stdout+out.stderr, "the-token") {
+		t.Errorf("the secret is in\n%s%s", out.stdout, out.stderr)
+	}
+	want := `# From the MCP server ` + url + `. All texts, read_only and idempotent are its own words.
+# Take out what the agent is not to call.
+servers:
+  crm:
+    url: ` + url + `
+    headers:
+      Authorization: Bearer {secret:CRM_TOKEN}
+    allow_private: true
+tools:
+  - name: orders_find
+    description: |-
+      Finds orders.
+      By status.\u202e
+    mcp:
+      server: crm
+      tool: orders.find
+    parameters:
+      properties:
+        most:
+          maximum: 9007199254740991
+          type: integer
+        status:
+          description: One \u200bof them
+          type: string
+      type: object
+    read_only: true
+  - name: refund
+    description: Refund an order
+    mcp:
+      server: crm
+    parameters:
+      type: object
+  - name: tag
+    mcp:
+      server: crm
+    parameters:
+      type: object
+    idempotent: true
+# Left out: loop: parameters: $ref "#" leads back to itself
+`
+	if diff := cmp.Diff(want, out.stdout); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	contains(t, out.stderr, `left out: loop: parameters: $ref "#" leads back to itself`, "3 tool(s) written, 1 left out")
+	d, err := agent.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
+	if err != nil || len(d.Tools) != 3 || !d.Tools[0].ReadOnly || d.Tools[0].MCP.Tool != "orders.find" {
+		t.Errorf("%+v, error %v", d.Tools, err)
+	}
+}
+
+func TestSomeToolsOfAnMCPServerAsJSON(t *testing.T) {
+	url := mcpServer(t, "", listedTools...)
+	out := dormouseWith(t, nil, "", nil, "tools", "mcp", url, "--only", "refund", "--json")
+	out.wantExit(t, cli.ExitOK)
+	var got struct {
+		Servers map[string]agent.Server
+		Tools   []struct {
+			Name string
+			MCP  agent.MCP
+		}
+		LeftOut []any `json:"left_out"`
+	}
+	if err := json.Unmarshal([]byte(out.stdout), &got); err != nil || len(got.Tools) != 1 || got.Tools[0].MCP.Server != "server" || got.LeftOut == nil {
+		t.Errorf("%s, error %v", out.stdout, err)
+	}
+}
+
+func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
+	url := mcpServer(t, "the-token", listedTools...)
+	for name, tt := range map[string]struct {
+		args []string
+		env  map[string]string
+		exit int
+		says string
+	}{
+		"no address":          {[]string{"mcp.example.com"}, nil, cli.ExitUsage, "is no address of a server"},
+		"no header":           {[]string{url, "--header", "Authorization"}, nil, cli.ExitUsage, "'Name: value'"},
+		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cli.ExitUsage, "write {secret:TOKEN} in its place"},
+		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cli.ExitFailed, "the secret CRM is not set"},
+		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cli.ExitFailed, "does not let this program in: it answered 401 Unauthorized"},
+		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cli.ExitUsage, `has no tool "refnd"; it lists`},
+		"no name":             {[]string{url, "--name", "C R M"}, nil, cli.ExitUsage, "cannot be the name of a server"},
+		"nobody answers":      {[]string{"http://127.0.0.1:1"}, nil, cli.ExitFailed, "it refused the connection"},
+		"the verb is another": {[]string{}, nil, cli.ExitUsage, "wrong number of arguments"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := dormouseWith(t, nil, "", tt.env, append([]string{"tools", "mcp"}, tt.args...)...)
+			out.wantExit(t, tt.exit)
+			contains(t, out.stderr, tt.says)
+			if strings.Contains(out.stdout+out.stderr, "the-token") || strings.Contains(out.stderr, "wrong-token") || out.stdout != "" {
+				t.Errorf("said %s%s", out.stdout, out.stderr)
+			}
+		})
+	}
+}
+
+func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
+	const document = "../toolimport/testdata/orders.yaml"
+	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stderr, "left out: bulk (POST /bulk): its body is not an object", "6 tool(s) written, 5 left out")
+	d, err := agent.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
+	if err != nil || len(d.Tools) != 6 {
+		t.Errorf("%d tools, error %v", len(d.Tools), err)
+	}
+	out = dormouseWith(t, nil, "", nil, "tools", "openapi", document, "--only", "bulk,upload")
+	out.wantExit(t, cli.ExitFailed)
+	contains(t, out.stderr, "no tool could be written", "upload (POST /orders/{id}/files): its body is none of JSON and form")
+	broken := filepath.Join(t.TempDir(), "x.yaml")
+	if err := os.WriteFile(broken, []byte("swagger: '2.0'"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, says := range map[string]string{broken: "convert it to OpenAPI 3 first", "not-there.yaml": "no such file"} {
+		out = dormouseWith(t, nil, "", nil, "tools", "openapi", file)
+		out.wantExit(t, cli.ExitUsage)
+		contains(t, out.stderr, says)
+	}
+}

@@ -1,0 +1,59 @@
+package local
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/mcptool"
+	"github.com/dormouse-dev/dormouse/internal/openai"
+	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+)
+
+// Program is what definitions are run with: what the options bring, and what needs nothing but a network, which are endpoints of
+// chat completions, HTTP requests and MCP servers. It asks no server anything.
+func (o Options) Program() (program.Program, error) {
+	if o.Secrets == nil {
+		o.Secrets = secret.Environment(os.Getenv)
+	}
+	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: o.Private, Secrets: o.Secrets})
+	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: machine.Clock{}, HTTP: caller,
+		Models: map[string]program.Provider{agent.ProviderOpenAI: o.chat},
+		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}}
+	maps.Copy(p.Models, o.Models)
+	maps.Copy(p.Bodies, o.Bodies)
+	if p.Hooks == nil {
+		p.Hooks = hook.NewRegistry()
+	}
+	if o.Policy == "" {
+		return p, nil
+	}
+	text, err := os.ReadFile(o.Policy)
+	if err != nil {
+		return p, fmt.Errorf("reading the policy: %w", err)
+	}
+	policy, err := agent.ParsePolicy(o.Policy, text)
+	p.Policy = &policy
+	return p, err
+}
+
+// chat is the provider of models behind endpoints of chat completions.
+func (o Options) chat(d agent.Definition) (engine.Model, error) {
+	m, err := openai.New(openai.Options{Model: d.Model, Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger})
+	if err != nil {
+		return nil, err // and no model: a nil one in an interface is none that is nil
+	}
+	return m, nil
+}
+
+func (o Options) servers(client func(agent.Server) *http.Client) program.Bodies {
+	tools := mcptool.New(mcptool.Options{HTTP: client, Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger, Version: o.Version})
+	return tools.Body
+}
