@@ -22,7 +22,7 @@ var floors = map[string]int{
 	"internal/strictjson": 1, "internal/intake": 2,
 	"internal/e2e/servers": 3, "internal/e2e/stack": 3, "internal/e2e/lambda": 3, "internal/e2e/gateway": 3, "internal/e2e/platform": 4, "internal/e2e/suites": 5, "internal/e2e": 6, // the proof
 	"internal/e2e/lambda/testdata/echo": 6,
-	"internal/dynamo":                   3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "internal/awsstep": 4, "functions/step": 5, "functions/sweep": 5,
+	"internal/dynamo":                   3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "internal/awsstep": 4, "internal/awsexamples": 4, "functions/step": 5, "functions/sweep": 5,
 	"internal/bedrock": 3, "internal/openai": 3, "internal/live": 3, "internal/lambdatool": 3, "internal/mcptool": 3, "internal/toolimport": 3, "internal/ssmsecret": 3, "internal/secret": 1, "internal/modeldouble": 3, "internal/modeltest": 4,
 	".": 4, "internal/binding": 4, "lambdastep": 5, "lambdaapi": 5, "command": 6, // what other programs import, and what puts it into the registries
 	"examples/custom-binary/partsdesk": 5, "examples/custom-binary": 7, "examples/custom-binary/lambda/step": 6, "examples/custom-binary/lambda/api": 6, "examples/custom-binary/lambda/decision": 6,
@@ -30,14 +30,15 @@ var floors = map[string]int{
 }
 
 var sideways = map[string][]string{
-	"internal/client":   {"internal/wire"},
-	"internal/binding":  {"."},
-	"internal/local":    {"internal/program"},
-	"internal/awsapi":   {"internal/awsenv/stack"},
-	"internal/awsenv":   {"internal/awsenv/stack", "internal/program", "examples/refund-desk", "examples/night-shift"}, // as cmd/dormouse has them
-	"internal/awsstep":  {"internal/awsenv", "internal/awsenv/stack", "internal/program"},
-	"internal/frontend": {"internal/engine"}, // the words of the ports
-	"internal/intake":   {"internal/engine", "internal/frontend"},
+	"internal/client":      {"internal/wire"},
+	"internal/binding":     {"."},
+	"internal/local":       {"internal/program"},
+	"internal/awsapi":      {"internal/awsenv/stack"},
+	"internal/awsenv":      {"internal/awsenv/stack", "internal/program"},
+	"internal/awsexamples": {"examples/refund-desk", "examples/night-shift"}, // as cmd/dormouse has them
+	"internal/awsstep":     {"internal/awsenv", "internal/awsenv/stack", "internal/program"},
+	"internal/frontend":    {"internal/engine"}, // the words of the ports
+	"internal/intake":      {"internal/engine", "internal/frontend"},
 
 	"internal/e2e/gateway": {"internal/e2e/stack"},
 }

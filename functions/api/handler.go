@@ -5,11 +5,12 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 )
 
 // newHandler is an [awsapi.URL] where the function streams, else an [awsapi.Gateway]. It asks no server anything.
 func newHandler(s awsenv.Settings, out io.Writer) (any, error) {
-	f, err := awsenv.NewFront(s, awsenv.Examples, out)
+	f, err := awsenv.NewFront(s, awsexamples.Register, out)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,12 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 )
 
 // newHandler asks no server anything.
 func newHandler(s awsenv.Settings, out io.Writer) (awsapi.Gateway, error) {
-	f, err := awsenv.NewFront(s, awsenv.Examples, out)
+	f, err := awsenv.NewFront(s, awsexamples.Register, out)
 	if err != nil {
 		return nil, err
 	}

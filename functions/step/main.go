@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 	"github.com/dormouse-dev/dormouse/internal/awsstep"
 )
 
@@ -18,7 +19,7 @@ func main() {
 		settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
 		os.Exit(1)
 	}
-	parts, err := awsstep.Open(settings, awsenv.Examples, os.Stdout)
+	parts, err := awsstep.Open(settings, awsexamples.Register, os.Stdout)
 	if err != nil {
 		parts.Logger.Error("the function cannot start", "error", err)
 		os.Exit(1)

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -45,7 +46,7 @@ func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewStep(s, awsenv.Examples, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
+	if _, err := awsenv.NewStep(s, awsexamples.Register, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -55,7 +56,7 @@ func TestAFunctionThatAnswersCallersMustKnowWhoLetsThemIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
+	if _, err := awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -86,9 +87,9 @@ func pair(t *testing.T) (one, other awsenv.Front) {
 	must(t, err)
 	s, err := awsenv.Read(environment(map[string]string{"AWS_ENDPOINT_URL": server.URL, "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl}))
 	must(t, err)
-	one, err = awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer))
+	one, err = awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer))
 	must(t, err)
-	other, err = awsenv.NewFront(s, awsenv.Examples, new(bytes.Buffer))
+	other, err = awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer))
 	must(t, err)
 	return one, other
 }

@@ -1,13 +1,10 @@
 package awsenv
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 
-	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -19,15 +16,6 @@ import (
 // Register adds what a program brings along: its tools and hooks. It is the same in every function of a stack, since which version of an agent
 // fits must not depend on who asks.
 type Register func(*tool.Registry, *hook.Registry) error
-
-// Examples registers the tools and hooks of the examples, so that they run as they are.
-func Examples(tools *tool.Registry, hooks *hook.Registry) error {
-	return errors.Join(
-		refunddesk.Register(tools, os.TempDir()), // the ledger of the example is a file; a function has no other place for one
-		nightshift.Register(tools),
-		nightshift.RegisterHooks(hooks),
-	)
-}
 
 // Reach is what the function that works has beyond the stack. The others have none, and link nothing of it.
 type Reach struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -67,7 +68,7 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	t.Cleanup(func() { d.daemon.Close() })
 	settings, err := awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
 	d.must(err)
-	d.parts, err = Open(settings, awsenv.Examples, &d.out)
+	d.parts, err = Open(settings, awsexamples.Register, &d.out)
 	d.must(err)
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.deploy()
