@@ -60,6 +60,7 @@ func (c *httpCheck) url() {
 	}
 	for _, f := range target.Query {
 		c.place(c.member("url"), f.Value, true)
+		c.written(c.member("url"), "the query of url", f.Value, keyQuery.MatchString(f.Name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Query)) {
 		at := c.member("query", name)
@@ -67,6 +68,7 @@ func (c *httpCheck) url() {
 			c.Refuse(at, "%v", err)
 		} else {
 			c.place(at, value, true)
+			c.written(at, name+" in query", value, keyQuery.MatchString(name))
 		}
 	}
 	if target.Scheme == "http" && !c.t.HTTP.AllowPrivate && len(c.t.HTTP.secrets()) > 0 {
@@ -131,6 +133,8 @@ func (s *source) header(at *yaml.Node, name, text string, set []string, seen map
 		s.Refuse(at, "%v", err)
 	case strings.ContainsFunc(value.fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
 		s.Refuse(at, "the header %s can only hold one line of plain ASCII text", canonical)
+	default:
+		s.written(at, "the header "+canonical, value, keyHeader.MatchString(name))
 	}
 	seen[canonical] = true
 	return value

@@ -127,7 +127,7 @@ func TestMistakesInAnHTTPToolAreNamed(t *testing.T) {
 		{"a header twice", post("headers: {X-A: a, x-a: b}"), "the header X-A is there twice"},
 		{"a header with a line break", post(`headers: {A: "a\r\nB: c"}`), "one line of plain ASCII"},
 		{"a header without a name", post("headers: {'a b': c}"), `"a b" cannot be the name of a header`},
-		{"a bad name of a secret", post("headers: {A: '{secret:token}'}"), `"token" cannot be the name of a secret`},
+		{"a bad name of a secret", post("headers: {A: '{secret:token}'}"), "what follows {secret: is the name of a secret and not the secret itself"},
 		{"a secret in the clear", tool("method: POST, url: 'http://a/{x}', headers: {A: '{secret:K}'}"), "a secret would go over the network in the clear"},
 		{"a secret in the body", post("body: {a: '{secret:K}'}"), "a secret can only stand in headers and in the query"},
 		{"a placeholder as name in the body", post("body: {a: {'{o}': 1}, o: '{o}'}"), `a.yaml:4: "{o}" in body is the name of a member`},

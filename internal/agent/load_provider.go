@@ -146,6 +146,8 @@ func (s *source) request(n *yaml.Node) json.RawMessage {
 	raw := s.value(n)
 	if strings.Contains(string(raw), "{secret:") {
 		s.Refuse(n, "a secret can only stand in headers, and be named by api_key; request is sent as it stands")
+	} else if keyForm.Match(raw) {
+		s.Refuse(n, "request holds a secret as it is, and an agent file is stored and shown; name it with api_key, or as {secret:NAME} in headers")
 	}
 	return raw
 }
@@ -209,9 +211,14 @@ func (s *source) checkOpenAI(o *object, m Model) {
 	case m.ID == "" || len(m.ID) > longestID || strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		s.Refuse(n, "%q is no name of a model; write it without blanks, at most 2048", shorten(m.ID, 100))
 	}
-	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" && !secretName.MatchString(m.APIKey) { // it may be a key: it is not repeated
-		s.Refuse(n, "api_key is the name of a secret and not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
-			"and set the environment variable DORMOUSE_SECRET_ with the name behind it")
+	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {
+		switch short, long := strings.CutPrefix(m.APIKey, "DORMOUSE_SECRET_"); {
+		case !secretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey): // it may be a key: it is not repeated
+			s.Refuse(n, "api_key is the name of a secret and not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
+				"and set the environment variable DORMOUSE_SECRET_ with the name behind it")
+		case long:
+			s.Refuse(n, "api_key names the environment variable; write %s: this program puts DORMOUSE_SECRET_ before it", short)
+		}
 	}
 	headers := o.Member("headers")
 	set := slices.Concat(ours, []string{"Accept", "Content-Type"})

@@ -151,7 +151,7 @@ func TestMistakesInAModelThatIsAskedAreNamed(t *testing.T) {
 		{"a header of ours", openai("headers: {Content-Type: text/plain}"), "the header Content-Type is set by this program"},
 		{"a header with an argument", openai("headers: {X-A: '{order}'}"), "{order} stands for an argument, and there is none here"},
 		{"a header with two lines", openai(`headers: {X-A: "a\nb"}`), "one line of plain ASCII"},
-		{"a secret with a bad name", openai("headers: {X-A: '{secret:key}'}"), `"key" cannot be the name of a secret`},
+		{"a secret with a bad name", openai("headers: {X-A: '{secret:key}'}"), "a.yaml:5: what follows {secret: is the name of a secret and not the secret itself"},
 		{"results that say nothing", head + "results: 100\n", "a.yaml:2: results must be at least 1KiB"},
 		{"results that are too long", head + "results: 2MiB\n", "results may be at most 1MiB"},
 	}

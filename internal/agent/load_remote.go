@@ -125,6 +125,8 @@ func (s *source) server(n *yaml.Node) Server {
 		s.Refuse(at, "%v", err)
 	case t.Scheme == "http" && !t.loopback() && !server.AllowPrivate && len(secretsIn(server.Headers)) > 0:
 		s.Refuse(at, "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
+	default:
+		s.writtenIn(at, "url", server.URL)
 	}
 	return server
 }

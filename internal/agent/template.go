@@ -34,7 +34,7 @@ func ReadTemplate(text string) (Template, error) {
 		}
 		end := strings.IndexByte(text[i:], '}')
 		if text[i] == '}' || end < 0 {
-			return nil, mistake("%q has a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant", text)
+			return nil, mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant") // what follows it may be a key
 		}
 		piece, err := readPiece(text[i+1 : i+end])
 		if err != nil {
@@ -49,7 +49,7 @@ func readPiece(inside string) (Piece, error) {
 	name, secret := strings.CutPrefix(inside, "secret:")
 	switch {
 	case secret && !secretName.MatchString(name):
-		return Piece{}, mistake("%q cannot be the name of a secret; use A-Z, 0-9 and _, beginning with a letter", name)
+		return Piece{}, mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter") // it may be a key
 	case secret:
 		return Piece{Secret: name}, nil
 	case !argumentName.MatchString(name):

@@ -27,7 +27,7 @@ func fit(text, empty, marks string) string {
 		}
 		return '_'
 	}, text)
-	if clean == text && text != "" && len(text) <= longestName {
+	if clean == text && text != "" && len(text) <= longestName && !marked(text) {
 		return text
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -35,6 +35,13 @@ func fit(text, empty, marks string) string {
 		clean = empty
 	}
 	return clean[:min(len(clean), longestName-markLength)] + "_" + hex.EncodeToString(sum[:])[:markLength-1]
+}
+
+// marked says whether text ends as what [fit] makes does. Such a text is made fit itself: else a tool could be named as another is on the wire,
+// and be described where that one is called.
+func marked(text string) bool {
+	mark := text[max(0, len(text)-markLength):]
+	return len(mark) == markLength && mark[0] == '_' && strings.Trim(mark[1:], "0123456789abcdef") == ""
 }
 
 // names leads from the names on the wire back to the tools' own.

@@ -84,7 +84,7 @@ func (m *Model) answer(ctx context.Context, r *request) (*answer, heard, error) 
 		return nil, heard{}, err
 	}
 	l := &listener{open: map[int32]*block{}, say: r.prompt.Say}
-	err = l.listen(ctx, out.GetStream())
+	err = l.listen(ctx, out.GetStream(), m.o.Clock)
 	if l.unknown > 0 {
 		m.o.Logger.Info("bedrock: parts of the answer are of kinds that this version does not know", "run", r.prompt.Run, "parts", l.unknown)
 	}
@@ -100,7 +100,11 @@ func apart(o *bedrockruntime.Options) {
 	o.Protocol = restjson1.New(schemas.AmazonBedrockFrontendService)
 }
 
-func unrepeated(o *bedrockruntime.Options) { o.Retryer = aws.NopRetryer{} }
+// unrepeated also bounds what is read: the SDK reads errors and whole answers to their end, into memory.
+func unrepeated(o *bedrockruntime.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.HTTPClient = bounded{o.HTTPClient}
+}
 
 // pause doubles with every try, and is between half of that and all of it, so that many that failed together do not come again together.
 func (m *Model) pause(try int) time.Duration {

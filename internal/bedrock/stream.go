@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
@@ -24,23 +25,37 @@ type listener struct {
 //
 //	messageStart ── contentBlockDelta "Refund" ── EOF, or half a frame ── Err() == nil
 //
-// so that an answer is whole if there was a messageStop, and only then. What goes wrong behind it costs no more than the usage.
-func (l *listener) listen(ctx context.Context, stream stream) error {
+// so that an answer is whole if there was a messageStop, and only then. What goes wrong behind it costs no more than the usage, for which
+// nobody waits longer than [untilUsage].
+func (l *listener) listen(ctx context.Context, stream stream, clock engine.Clock) error {
 	defer stream.Close()
+	enough := make(chan struct{})
 	for {
 		select {
+		case <-enough:
+			return nil
 		case <-ctx.Done():
+			if l.stop != "" {
+				return nil
+			}
 			return context.Cause(ctx)
 		case event, more := <-stream.Events():
 			if !more {
 				return l.over(stream.Err())
 			}
+			open := l.stop == ""
 			if err := l.hear(event); err != nil {
 				return err
+			}
+			if open && l.stop != "" {
+				defer clock.AfterFunc(untilUsage, func() { close(enough) })() // once
 			}
 		}
 	}
 }
+
+// untilUsage is how long Bedrock may take behind the end of an answer to say what it used, and that there is no more.
+const untilUsage = 10 * time.Second
 
 // stream is what is used of the SDK's.
 type stream interface {

@@ -82,7 +82,7 @@ func (b *Binding) parts(data string) (dormouse.Program, error) {
 			return dormouse.Program{}, fmt.Errorf("the program's parts for the data directory %s: %w", data, err)
 		}
 		if more.Open != nil {
-			return dormouse.Program{}, errors.New("dormouse: what Open returns has an Open itself; return all parts at once")
+			return dormouse.Program{}, errors.New("what Open returns has an Open itself; return all parts at once")
 		}
 		all = joined(all, more)
 	}

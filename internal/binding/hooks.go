@@ -22,7 +22,7 @@ func registerHook(r *hook.Registry, h dormouse.Hook) error {
 		adapted = phasesAndEnd{phases{h}}
 	case h.RunStart == nil && h.StepStart == nil && h.BeforeInference == nil && h.AfterInference == nil && h.ToolGate == nil &&
 		h.BeforeToolExecute == nil && h.AfterToolExecute == nil && h.StepEnd == nil && h.StopRule == nil:
-		return fmt.Errorf("dormouse: the hook %q has no function for any phase; set one, or leave the hook out", h.Name)
+		return fmt.Errorf("the hook %q has no function for any phase; set one, or leave the hook out", h.Name)
 	}
 	return r.Register(adapted)
 }

@@ -17,11 +17,11 @@ import (
 func function(t dormouse.Tool) (tool.Function, error) {
 	switch {
 	case t.Name == "":
-		return tool.Function{}, errors.New("dormouse: a tool has no name; give it one that agent files can say")
+		return tool.Function{}, errors.New("a tool has no name; give it one that agent files can say")
 	case t.Run == nil:
-		return tool.Function{}, fmt.Errorf("dormouse: the tool %q has no Run; make it with Func, or set it", t.Name)
+		return tool.Function{}, fmt.Errorf("the tool %q has no Run; make it with Func, or set it", t.Name)
 	case !isObject(t.Parameters):
-		return tool.Function{}, fmt.Errorf("dormouse: the Parameters of the tool %q are no JSON Schema of an object; "+
+		return tool.Function{}, fmt.Errorf("the Parameters of the tool %q are no JSON Schema of an object; "+
 			"make it with Func, or write {\"type\":\"object\"}", t.Name)
 	}
 	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -46,7 +46,7 @@ func isObject(schema json.RawMessage) bool {
 
 func promise(spec *core.ToolSpec, promises []dormouse.Promise) error {
 	if slices.Contains(promises, dormouse.AtMostOnce) && slices.Contains(promises, dormouse.Idempotent) {
-		return fmt.Errorf("dormouse: the tool %q promises both AtMostOnce and Idempotent; leave one out", spec.Name)
+		return fmt.Errorf("the tool %q promises both AtMostOnce and Idempotent; leave one out", spec.Name)
 	}
 	for _, p := range promises {
 		switch p {
@@ -57,7 +57,7 @@ func promise(spec *core.ToolSpec, promises []dormouse.Promise) error {
 		case dormouse.ReadOnly:
 			spec.ReadOnly = true
 		default:
-			return fmt.Errorf("dormouse: the tool %q promises %q, which is no promise; write AtMostOnce, Idempotent or ReadOnly", spec.Name, p)
+			return fmt.Errorf("the tool %q promises %q, which is no promise; write AtMostOnce, Idempotent or ReadOnly", spec.Name, p)
 		}
 	}
 	return nil

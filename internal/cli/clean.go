@@ -26,9 +26,10 @@ func cleanLines(text string) string {
 // cleanProse is the lines of what a model or a tool said. It differs from clean in what writers of prose do without meaning anything by it: tabs,
 // and the selector behind an emoji.
 func cleanProse(text string) []string {
-	text = strings.NewReplacer("\r\n", "\n", "\t", "    ", "\ufe0f", "").Replace(text)
-	return strings.Split(cleanLines(strings.TrimRight(text, "\n")), "\n")
+	return strings.Split(cleanLines(strings.TrimRight(prose.Replace(text), "\n")), "\n")
 }
+
+var prose = strings.NewReplacer("\r\n", "\n", "\t", "    ", "\ufe0f", "")
 
 // cleanJSON is a value on one line that is still the same value: blanks inside of strings stay, and characters that do not show
 // are written the way JSON escapes them. What is not JSON is cleaned as text.

@@ -118,7 +118,7 @@ func checkReplay(cmd *cobra.Command, args []string, o replay.Options, to replayA
 		return usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
 	case to.executor != "sequential" && to.executor != "parallel":
 		return usagef("--executor is sequential or parallel, not %q", to.executor)
-	case o.Through != "" && o.Through != replay.ThroughBedrock && o.Through != replay.ThroughOpenAI:
+	case cmd.Flags().Changed("through") && o.Through != replay.ThroughBedrock && o.Through != replay.ThroughOpenAI:
 		return usagef("--through is %s or %s, not %q", replay.ThroughBedrock, replay.ThroughOpenAI, o.Through)
 	case o.Limit < 0:
 		return usagef("--limit is a number from 0, not %d", o.Limit)

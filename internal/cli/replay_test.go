@@ -59,6 +59,7 @@ func TestReplayRefuses(t *testing.T) {
 		{"faults on the way to nowhere", []string{recorded(t, talk), "--target-faults", "0.1"}, "--target-faults is for --target"},
 		{"nobody at once", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--at-once", "0"}, "--at-once is a number from 1"},
 		{"an address that is none", []string{recorded(t, talk), "--target", "localhost"}, "is not the address of a server"},
+		{"the wire of nobody", []string{recorded(t, talk), "--through", ""}, "--through is bedrock or openai"},
 		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
 	}
 	for _, tt := range tests {

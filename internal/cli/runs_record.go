@@ -31,7 +31,7 @@ thread at the ends of several of its runs: readers take the longest.`,
 			if err != nil {
 				return err
 			}
-			if len(args) == 1 {
+			if len(args) == 1 || args[1] == "-" {
 				return recording.Write(a.stdout, []recording.Conversation{conversation})
 			}
 			if err := recording.Append(args[1], conversation); err != nil {
@@ -74,6 +74,9 @@ func recorded(ctx context.Context, c *client.Client, id string) (none recording.
 func canRecord(file string) error {
 	if file == "" {
 		return nil
+	}
+	if file == "-" {
+		return usagef("--record: name a file; runs record prints a run's conversation")
 	}
 	if err := recording.CanAppend(file); err != nil {
 		return usagef("--record: the file cannot be written: %v", err)

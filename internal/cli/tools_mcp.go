@@ -107,6 +107,11 @@ func nameOfHost(host string) string {
 
 // listMCP asks the server. Whoever types an address may reach it: what an agent may reach is decided where it runs.
 func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, error) {
+	for _, name := range (agent.Definition{Servers: map[string]agent.Server{"server": s}}).Secrets() {
+		if a.opts.Getenv(secret.Variable(name)) == "" {
+			return nil, usagef("the secret %s is not set; set the environment variable %s", name, secret.Variable(name))
+		}
+	}
 	tools := mcptool.New(mcptool.Options{HTTP: func(agent.Server) *http.Client { return &http.Client{} },
 		Secrets: secret.Environment(a.opts.Getenv), Clock: machine.Clock{}, Random: machine.Random{}, Version: a.opts.Version})
 	listed, err := tools.List(ctx, s)

@@ -134,7 +134,7 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 		"no address":          {[]string{"mcp.example.com"}, nil, cli.ExitUsage, "is no address of a server"},
 		"no header":           {[]string{url, "--header", "Authorization"}, nil, cli.ExitUsage, "'Name: value'"},
 		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cli.ExitUsage, "write {secret:TOKEN} in its place"},
-		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cli.ExitFailed, "the secret CRM is not set"},
+		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cli.ExitUsage, "set the environment variable DORMOUSE_SECRET_CRM"},
 		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cli.ExitFailed, "does not let this program in: it answered 401 Unauthorized"},
 		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cli.ExitUsage, `has no tool "refnd"; it lists`},
 		"no name":             {[]string{url, "--name", "C R M"}, nil, cli.ExitUsage, "cannot be the name of a server"},

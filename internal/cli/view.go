@@ -19,6 +19,7 @@ type view struct {
 	screen screen
 	tale   *tale
 	live   strings.Builder // model text that stands on the terminal already, with the cursor behind it
+	column int             // of the cursor then
 }
 
 func (a *app) newView() *view {
@@ -74,19 +75,47 @@ func (v *view) typed(e wire.Event) error {
 	if json.Unmarshal(e.Data, &piece) != nil || piece.Text == "" {
 		return nil
 	}
-	words := piece.Text
-	lead := ""
+	var b strings.Builder
 	if v.live.Len() == 0 {
-		lead = line{{faint, e.At.UTC().Format(time.TimeOnly)}, {asIs, "  says: "}}.render(v.screen.colour)
+		b.WriteString(line{{faint, e.At.UTC().Format(time.TimeOnly)}, {asIs, "  says: "}}.render(v.screen.colour))
+		v.column = saying
 	}
-	v.live.WriteString(words)
-	for i, l := range strings.Split(words, "\n") {
+	v.live.WriteString(piece.Text)
+	for i, l := range strings.Split(prose.Replace(piece.Text), "\n") {
 		if i > 0 {
-			lead += "\n" + strings.Repeat(" ", margin+len("says: "))
+			b.WriteString(v.nextLine())
 		}
-		lead += line{{bold, l}}.render(v.screen.colour)
+		v.fit(&b, clean(l))
 	}
-	return v.app.print(lead)
+	return v.app.print(b.String())
+}
+
+// saying is how far what a model says stands from the left.
+const saying = margin + len("says: ")
+
+// fit writes clean text behind what stands there, and breaks it where the screen ends: a terminal would go on at its left edge, where no line of
+// the model's may begin.
+func (v *view) fit(b *strings.Builder, words string) {
+	width := max(v.screen.width, 2)
+	for words != "" {
+		head, rest := words, ""
+		if v.screen.width > 0 {
+			head, rest = split(words, width-v.column)
+		}
+		b.WriteString(line{{bold, head}}.render(v.screen.colour))
+		v.column += wide(head)
+		if words = rest; rest != "" {
+			b.WriteString(v.nextLine())
+		}
+	}
+}
+
+// nextLine begins a line below what the model says.
+func (v *view) nextLine() string {
+	if v.column = saying; v.screen.width > 0 && v.screen.width < 2*saying {
+		v.column = 0
+	}
+	return "\n" + strings.Repeat(" ", v.column)
 }
 
 // isLive says whether no journal holds the event: it was sent while the model spoke.
@@ -131,8 +160,12 @@ func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 		switch {
 		case e.Type == "text.delta":
 			return v.typed(e)
-		case e.Type == "text.ended":
-			return v.end()
+		case e.Type == "text.ended" && v.live.Len() > 0:
+			same := v.said(e)
+			if err := v.end(); err != nil || same {
+				return err
+			}
+			return a.print(v.draw(e, v.tale.tell(e))) // a hook changed what was said
 		case e.Type == "step.reset" && v.live.Len() > 0:
 			return errors.Join(v.end(), a.print(v.draw(e, v.tale.tell(e))))
 		}

@@ -13,6 +13,10 @@ const (
 	lastLook  = time.Second
 )
 
+// spokenLook is how soon behind one look the next may come because of what is said: each reads the head, and how fast a model speaks shall not
+// say how often that is.
+const spokenLook = 100 * time.Millisecond
+
 // until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the run's thread
 // changes, where that is told, when something is said in it, if live is set, and after a pause that grows.
 func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
@@ -32,12 +36,17 @@ func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Du
 	}
 	end := f.clock.Now().Add(min(wait, f.limits.Wait))
 	for pause := first; ; pause = min(pause*3/2, lastLook) {
+		looked := f.clock.Now()
 		enough, err := look()
 		left := end.Sub(f.clock.Now())
 		if err != nil || enough || left <= 0 {
 			return err
 		}
-		if f.pauseUnless(held, min(pause, left), changed, said) != nil {
+		spoken, err := f.pauseUnless(held, min(pause, left), changed, said)
+		if soon := min(looked.Add(spokenLook).Sub(f.clock.Now()), end.Sub(f.clock.Now())); err == nil && spoken && soon > 0 {
+			_, err = f.pauseUnless(held, soon, changed, nil)
+		}
+		if err != nil {
 			return ctx.Err() // nil: the server stops, and what look found last is the answer
 		}
 	}
@@ -61,23 +70,23 @@ func (f *Frontend) speech(c Caller, run string, wanted bool) (said <-chan struct
 	return f.live.Watch(c.Tenant, thread)
 }
 
-// pauseUnless is pause, cut short by a change or by what is said.
-func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed, said <-chan struct{}) error {
+// pauseUnless is pause, cut short by a change or by what is said; spoken if it was the latter.
+func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed, said <-chan struct{}) (spoken bool, err error) {
 	if changed == nil && said == nil {
-		return f.pause(ctx, d)
+		return false, f.pause(ctx, d)
 	}
 	over := make(chan struct{})
 	stop := f.clock.AfterFunc(d, func() { close(over) })
 	defer stop()
 	select {
 	case <-over:
-		return nil
+		return false, nil
 	case <-changed:
-		return nil
+		return false, nil
 	case <-said:
-		return nil
+		return true, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 }
 

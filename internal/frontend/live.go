@@ -38,7 +38,7 @@ func (f *Frontend) spoken(c Caller, run string, wanted bool) (engine.Speech, boo
 // brings again.
 func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, cursor) {
 	h, heard := p.head, at.live
-	spoken = spoken && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch
+	spoken = spoken && p.current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch // a run that is over says no more; the next one does
 	items := []wire.Event{}
 	if heard.any() && !(spoken && goesOn(said, heard)) {
 		at.live = hearing{}

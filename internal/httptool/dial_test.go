@@ -130,7 +130,7 @@ func TestASecretInTheClearGoesOnlyWhereTheOperatorAllows(t *testing.T) {
 		{"both, public first", openSecret, []string{"shop.internal"}, []string{publicAddress, "10.0.0.7"}, "10.0.0.7:80"},
 		{"a private address", openSecret, []string{"10.0.0.0/8"}, []string{"10.0.0.7"}, "10.0.0.7:80"},
 		{"a public address that the operator named", openSecret, []string{publicAddress}, []string{publicAddress}, publicAddress + ":80"},
-		{"no secret", strings.Replace(openSecret, "{secret:TOKEN}", "none", 1), []string{"10.0.0.0/8"}, []string{publicAddress}, publicAddress + ":80"},
+		{"no secret", strings.Replace(openSecret, `Authorization: "Bearer {secret:TOKEN}"`, "X-None: none", 1), []string{"10.0.0.0/8"}, []string{publicAddress}, publicAddress + ":80"},
 		{"not in the clear", strings.Replace(openSecret, "http://", "https://", 1), []string{"10.0.0.0/8"}, []string{publicAddress}, publicAddress + ":443"},
 	}
 	for _, tt := range tests {

@@ -84,10 +84,13 @@ func (r *recorder) run(ctx context.Context) {
 
 // finish records what is left, when nothing ends any more.
 func (r *recorder) finish() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), drainTime, errDrained)
 	defer cancel()
 	r.write(ctx)
 }
+
+// errDrained: there is no time left to record anything.
+var errDrained = errors.New("the server stops, and the file could not be had before")
 
 func (r *recorder) write(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -116,13 +119,29 @@ func (r *recorder) record(ctx context.Context, e endedRun) error {
 		}
 		return err
 	}
-	if err := recording.Append(r.file, c); err != nil {
+	if err := r.add(ctx, c); err != nil {
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDrained) {
+			return err // finish tries once more
+		}
 		r.refused.Do(func() {
 			r.log.Error("the recording cannot be written; runs go on and are not in it, dormouse runs record RUN FILE adds them later",
 				"file", r.file, "run", e.run, "error", err)
 		})
 	}
 	return nil
+}
+
+// add does not wait behind the end of ctx: another process may hold the file, and a pipe may be full, for as long as they like. What is written
+// after that is there twice, or is the beginning of a line.
+func (r *recorder) add(ctx context.Context, c recording.Conversation) error {
+	added := make(chan error, 1)
+	go func() { added <- recording.Append(r.file, c) }()
+	select {
+	case err := <-added:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording.Conversation, err error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -39,6 +40,7 @@ type attempt struct {
 	status int // of HTTP, if it was no success; 0 if there was none
 	long   bool
 	after  time.Duration
+	hidden secret.Values
 }
 
 // IdempotencyKey is the member of _meta in which a server finds the key of a call: the same whenever one execution is tried again.
@@ -109,14 +111,14 @@ func (e *execution) send(ctx context.Context) attempt {
 		var x exchange
 		var err error
 		if s, err = e.tools.connect(watched(ctx, &x), e.link); err != nil {
-			return seen(ctx, attempt{err: err}, &x)
+			return seen(ctx, attempt{err: err, hidden: e.values}, &x)
 		}
 	}
 	s.call.Store(e.wait)
 	var x exchange
 	result, err := e.guarded(watched(ctx, &x), s, &x)
 	s.call.Store(nil)
-	a := seen(ctx, attempt{result: result, err: err, sent: x.sent.Load()}, &x)
+	a := seen(ctx, attempt{result: result, err: err, sent: x.sent.Load(), hidden: e.values}, &x)
 	if a.result != nil || a.rpc() != nil && a.status == 0 {
 		e.tools.pool.put(s)
 	} else {
@@ -150,7 +152,7 @@ func (e *execution) call(ctx context.Context, s *session, x *exchange) (*mcp.Cal
 	if err := e.learn(ctx, s); err != nil {
 		return nil, err
 	}
-	x.sent.Store(false) // until here it was a question
+	x.only() // until here it was a question
 	params := &mcp.CallToolParams{Name: e.name(), Arguments: arguments(e.request.Call), Meta: mcp.Meta{IdempotencyKey: e.request.Key}}
 	params.SetProgressToken(core.Digest([]byte(e.request.Key))[:16])
 	if e.asked != nil {
@@ -199,8 +201,11 @@ func (a attempt) answered() bool {
 	return a.result != nil || a.rpc() != nil || a.status != 0 && !a.gateway()
 }
 
-// gone says whether the server does not know the session any more. Nothing was called.
-func (a attempt) gone() bool { return errors.Is(a.err, mcp.ErrSessionMissing) }
+// gone says whether the server does not know the session any more, and nothing was called. The session may also end under a call that the
+// server has taken: then nobody knows.
+func (a attempt) gone() bool {
+	return errors.Is(a.err, mcp.ErrSessionMissing) && (!a.sent || a.status == http.StatusNotFound)
+}
 
 // sheds says whether the server asks for nothing but time.
 func (a attempt) sheds() bool {

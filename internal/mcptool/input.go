@@ -14,7 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
 // asked is what a server asked for in the middle of a call, and what it wants to have back. It lies in the state of the run while the call
@@ -41,6 +40,8 @@ const (
 // stateKey is where the state of the run holds what a call was asked.
 func (e *execution) stateKey() string { return "mcp/" + e.request.Call.ID }
 
+var errSecretAsked = errors.New("it wants a secret of this program to be kept in the journal")
+
 // ask makes the call wait for what the server asked for.
 func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	a := asked{Questions: map[string]question{}, State: r.RequestState}
@@ -58,7 +59,7 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	case len(a.Questions) > mostQuestions || len(raw) > mostAsked:
 		return e.unaskable(fmt.Errorf("it asks for more at a time than %d things and %d bytes", mostQuestions, mostAsked))
 	case e.values.In(string(raw)):
-		return e.unaskable(errors.New("it wants a secret of this program to be kept in the journal"))
+		return e.unaskable(errSecretAsked)
 	}
 	if err := e.request.State.Set(core.RunScope, e.stateKey(), json.RawMessage(raw)); err != nil {
 		return e.unaskable(err)
@@ -68,7 +69,11 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 
 // unaskable: nobody can be asked, so the call ends here. The server has heard of it, and perhaps did a part.
 func (e *execution) unaskable(err error) core.Outcome {
-	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
+	out := core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
+	if !e.tool.ReadOnly {
+		out.Text += " The call may or may not have taken effect."
+	}
+	return out
 }
 
 func (e *execution) question(request mcp.InputRequest) (question, error) {
@@ -76,7 +81,14 @@ func (e *execution) question(request mcp.InputRequest) (question, error) {
 	if !ok || p == nil {
 		return question{}, errors.New("only a person's input can be asked for")
 	}
-	q := question{Message: begin(strings.ToValidUTF8(p.Message, "\uFFFD"), mostMessage)}
+	if e.values.In(p.Message) || e.values.In(p.URL) { // before anything is cut
+		return question{}, errSecretAsked
+	}
+	q := question{Message: p.Message}
+	if len(q.Message) > mostMessage {
+		q.Message = q.Message[:mostMessage] + "..."
+	}
+	q.Message = strings.ToValidUTF8(q.Message, "\uFFFD")
 	if p.Mode == "url" || p.Mode == "" && p.URL != "" {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || len(p.URL) > mostMessage {
@@ -85,13 +97,13 @@ func (e *execution) question(request mcp.InputRequest) (question, error) {
 		q.URL = u.String()
 		return q, nil
 	}
-	schema, err := formSchema(p.RequestedSchema)
+	schema, err := e.formSchema(p.RequestedSchema)
 	q.Schema = schema
 	return q, err
 }
 
 // formSchema is the schema of a form: an object of plain values. Nothing in it refers to anything else, so that it can stand in another one.
-func formSchema(wanted any) (json.RawMessage, error) {
+func (e *execution) formSchema(wanted any) (json.RawMessage, error) {
 	if wanted == nil {
 		return json.RawMessage(`{"type":"object"}`), nil
 	}
@@ -109,7 +121,7 @@ func formSchema(wanted any) (json.RawMessage, error) {
 	}
 	for name, property := range schema.Properties {
 		if property == nil || !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, property.Type) || len(property.Properties) > 0 {
-			return nil, fmt.Errorf("its form has a field that is no plain value (%s)", begin(visible.Text(name), 60))
+			return nil, fmt.Errorf("its form has a field that is no plain value (%s)", begin(e.values, name, 60))
 		}
 	}
 	for _, word := range []string{`"$ref"`, `"$dynamicRef"`, `"$id"`, `"$anchor"`} {
@@ -136,7 +148,7 @@ func (e *execution) ticket(a asked, why string) core.Outcome {
 			text = fmt.Sprintf("The MCP server %s asks you to open %s (%s). Answer accept when you did what it asks for there, or decline.", e.host(), q.URL, q.Message)
 		}
 		if len(a.Questions) > 1 {
-			text = begin(visible.Text(key), 60) + ": " + text
+			text = begin(e.values, key, 60) + ": " + text
 		}
 		said = append(said, text)
 	}

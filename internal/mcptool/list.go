@@ -48,10 +48,10 @@ func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	a := seen(inside, attempt{err: err}, &x)
+	a := seen(inside, attempt{err: err, hidden: values}, &x)
 	said := fmt.Sprintf("the MCP server %s %s", hostOf(s), a.unreached(listWithin))
 	if a.status == 0 && a.rpc() == nil {
-		said += ": " + begin(err.Error(), mostShown)
+		said += ": " + begin(values, err.Error(), mostShown)
 	}
 	return nil, errors.New(values.Redact(said))
 }

@@ -93,7 +93,7 @@ func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, e
 	if err != nil {
 		return notRun("%v", err), nil
 	}
-	e := &execution{body: b, request: req, values: values, link: link{server: b.server, headers: headers}, repeatable: !req.AtMostOnce}
+	e := &execution{body: b, request: req, values: values, link: link{tenant: req.Tenant, server: b.server, headers: headers}, repeatable: !req.AtMostOnce}
 	out, err := e.run(ctx)
 	if err != nil {
 		return core.Outcome{}, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
@@ -69,7 +70,7 @@ func (a attempt) says() string {
 	case rpc == nil:
 		return "answered " + statusName(a.status)
 	case rpc.Code == -32602 && rpc.Message != "":
-		return fmt.Sprintf("refused the call, as %s: %s", refusals[rpc.Code], begin(visible.Text(rpc.Message), mostShown))
+		return fmt.Sprintf("refused the call, as %s: %s", refusals[rpc.Code], begin(a.hidden, rpc.Message, mostShown))
 	case refusals[rpc.Code] != "":
 		return fmt.Sprintf("refused the call, as %s (error %d)", refusals[rpc.Code], rpc.Code)
 	}
@@ -136,7 +137,7 @@ func (a attempt) unreached(limit time.Duration) string {
 // log tells the operator what callers are not told.
 func (e *execution) log(a attempt) {
 	e.tools.o.Logger.Warn("an MCP server did not answer a call", "server", e.tool.MCP.Server, "tool", e.tool.Name, "run", e.request.Run,
-		"call", e.request.Call.ID, "sent", a.sent, "status", a.status, "cause", begin(e.hide(visible.Text(a.err.Error())), 2*mostShown))
+		"call", e.request.Call.ID, "sent", a.sent, "status", a.status, "cause", begin(e.values, a.err.Error(), 2*mostShown))
 }
 
 // host is the server as people know it: the rest of its address may say more than they should see.
@@ -151,10 +152,10 @@ func hostOf(s agent.Server) string {
 	return "without an address"
 }
 
-// begin is the beginning of a text, cut between two characters.
-func begin(text string, most int) string {
-	if len(text) <= most {
+// begin is the beginning of a text on one line, cut between two characters. Secrets are hidden first: one that is cut in two is not seen any more.
+func begin(hidden secret.Values, text string, most int) string {
+	if text = visible.Text(hidden.Redact(text)); len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return hidden.CutEnd(strings.ToValidUTF8(text[:most], "")) + "..."
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
 // result is the outcome of a call that the server answered.
@@ -22,7 +21,7 @@ func (e *execution) result(r *mcp.CallToolResult) core.Outcome {
 		return e.ask(r)
 	case kind != "" && kind != "complete":
 		// A task, perhaps: it was begun, and nobody here would ever hear of its end.
-		return e.unanswered(fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(visible.Text(kind), 40)))
+		return e.unanswered(fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(e.values, kind, 40)))
 	}
 	e.forget()
 	c := &content{e: e, room: int(e.tool.MCP.Most())}
@@ -80,7 +79,7 @@ func (c *content) add(part mcp.Content) {
 	case *mcp.AudioContent:
 		c.leave("a sound", p.MIMEType, len(p.Data), "models are not shown sounds")
 	case *mcp.ResourceLink:
-		c.texts = append(c.texts, "[a link to "+begin(visible.Text(p.URI), mostShown)+"]")
+		c.texts = append(c.texts, "[a link to "+begin(c.e.values, p.URI, mostShown)+"]")
 	case *mcp.EmbeddedResource:
 		c.resource(p.Resource)
 	default:
@@ -103,7 +102,7 @@ func (c *content) bytes(what, media, uri string, data []byte) {
 	media = strings.ToLower(strings.TrimSpace(strings.SplitN(media, ";", 2)[0]))
 	part := core.Part{Type: core.PartImage, Media: media, Data: data}
 	if slices.Contains(documents, media) {
-		part.Type, part.Name = core.PartDocument, begin(visible.Text(path.Base(uri)), 100)
+		part.Type, part.Name = core.PartDocument, begin(c.e.values, path.Base(uri), 100)
 	}
 	switch {
 	case part.Type == core.PartImage && !slices.Contains(images, media):
@@ -120,6 +119,6 @@ func (c *content) bytes(what, media, uri string, data []byte) {
 
 func (c *content) leave(what, media string, size int, why string) {
 	if len(c.notes) < mostNotes {
-		c.notes = append(c.notes, fmt.Sprintf("[%s was left out: %s (%s, %d bytes)]", what, why, begin(visible.Text(media), 60), size))
+		c.notes = append(c.notes, fmt.Sprintf("[%s was left out: %s (%s, %d bytes)]", what, why, begin(c.e.values, media, 60), size))
 	}
 }

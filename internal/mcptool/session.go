@@ -13,9 +13,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// link is a server, and the headers of the definition as they are sent. Two calls may use one session after the other only if all of it is the same:
-// a server may have bound the session to whoever began it.
+// link is a server, and the headers of the definition as they are sent. Two calls may use one session after the other only if all of it is the same,
+// and for the same tenant: a server may have bound the session to whoever began it, and may remember in it what was said.
 type link struct {
+	tenant  string
 	server  agent.Server
 	headers http.Header
 }
@@ -23,9 +24,10 @@ type link struct {
 // key names what a link is without holding what is in it.
 func (l link) key() string {
 	return core.Digest(core.Encode(struct {
+		Tenant  string
 		Server  agent.Server
 		Headers http.Header
-	}{l.server, l.headers}))
+	}{l.tenant, l.server, l.headers}))
 }
 
 // session is a connected client. It carries one call at a time: the SDK ends a session, and every call in it, over one answer that it cannot

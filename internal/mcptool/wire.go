@@ -26,6 +26,16 @@ type exchange struct {
 	status atomic.Int64 // of the last answer that is no success
 	long   atomic.Bool  // the answer was longer than is read
 	after  atomic.Int64 // seconds for which the server wants to be left alone
+
+	alone atomic.Bool // only the next request counts: it is the call
+	begun atomic.Bool // and it has come
+}
+
+// only forgets what was seen, and sees nothing but the next request. What is sent beside a call, as the answer to a question of the server or
+// word that nobody waits any more, says nothing of the call.
+func (x *exchange) only() {
+	x.sent.Store(false)
+	x.alone.Store(true)
 }
 
 type exchangeKey struct{}
@@ -56,7 +66,7 @@ func (t *Tools) client(l link) *http.Client {
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
+	if !ok || x.alone.Load() && x.begun.Swap(true) {
 		x = &exchange{}
 	}
 	// A connection that is there, its TLS included, is about to carry the request; nobody knows how far that got if it breaks.

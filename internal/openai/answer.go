@@ -23,8 +23,10 @@ type answer struct {
 	calls     []*partCall
 	at        map[int]*partCall // by the index that the endpoint gave, the newest
 	finish    string
+	late      bool // a piece of a call came behind the reason for the end
 	usage     json.RawMessage
 	kept      int
+	looked    int    // bytes that [answer.stands] went through
 	done      func() // called when the reason for the end is there
 }
 
@@ -75,7 +77,7 @@ func (a *answer) take(data []byte) error {
 
 // tooMuch looks at the texts only once so much came that they could be.
 func (a *answer) tooMuch() bool {
-	if len(a.calls) > a.most.calls {
+	if len(a.calls) > a.most.calls || a.looked > a.most.wire {
 		return true
 	}
 	if a.kept <= a.most.kept {
@@ -99,6 +101,9 @@ func (a *answer) add(s said) {
 		a.say.tell(core.TextPart, a.text.add(s.Refusal))
 	}
 	for _, bit := range s.Calls {
+		if len(a.calls) > a.most.calls {
+			return // [answer.tooMuch] says so; one event may hold very many, and each is looked up among all
+		}
 		a.call(bit)
 	}
 	if s.Function != nil {
@@ -116,6 +121,7 @@ func (a *answer) think(member string, text words) {
 
 // call adds what came of a call to the one it belongs to.
 func (a *answer) call(bit callBit) {
+	a.late = a.late || a.finish != ""
 	c := a.callOf(bit)
 	if c == nil {
 		c = &partCall{}
@@ -151,17 +157,31 @@ func (a *answer) callOf(bit callBit) (c *partCall) {
 	if c == nil && id == "" && len(bit.Function.Name) == 0 && len(a.calls) > 0 {
 		return a.calls[len(a.calls)-1]
 	}
-	if c != nil && len(bit.Function.Name) > 0 && json.Valid(c.value()) {
+	if c != nil && len(bit.Function.Name) > 0 && a.stands(c) {
 		return nil
 	}
 	return c
 }
 
-// longestName bounds names and ids. No endpoint has longer ones; what is cut here names no tool, and is refused as such.
+// stands says whether the arguments of a call are a whole object. What is looked through for that is counted: it may be asked with every piece.
+func (a *answer) stands(c *partCall) bool {
+	v := c.value()
+	if !bytes.HasSuffix(bytes.TrimRight(v, " \t\r\n"), []byte("}")) {
+		return false
+	}
+	a.looked += len(v)
+	return json.Valid(v)
+}
+
+// longestName bounds names and ids. No endpoint has longer ones. In place of a longer one stands what names no tool, and is refused as such:
+// its beginning could end in half a secret, which nobody would find any more.
 const longestName = 256
 
 func shortened(text []byte) string {
-	return string(bytes.ToValidUTF8(text[:min(len(text), longestName)], []byte("\ufffd")))
+	if len(text) > longestName {
+		return "too_long_" + core.Digest(text)[:16]
+	}
+	return string(bytes.ToValidUTF8(text, []byte("\ufffd")))
 }
 
 func (c *partCall) take(arguments json.RawMessage) {
@@ -239,8 +259,8 @@ func ended(finish string) (*core.Reason, error) {
 		return stopped("content_filtered", "the model's endpoint withheld the answer, or a part of it")
 	case word == "error":
 		return nil, &engine.TryLater{Detail: "the model's endpoint failed while it answered"}
-	case stopWord.MatchString(word):
-		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", word))
+	case stopWord.MatchString(finish): // as it is: a secret in small letters would not be seen to be one
+		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", finish))
 	}
 	return stopped("unknown_stop_reason", "the model's endpoint stopped for a reason that is not known here")
 }

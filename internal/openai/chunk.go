@@ -60,11 +60,13 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 		*w = bytes.Clone(raw)
 	case raw[0] == '[':
 		var pieces []struct {
-			Text words `json:"text"`
+			Text json.RawMessage `json:"text"`
 		}
 		if json.Unmarshal(raw, &pieces) == nil {
-			for _, p := range pieces {
-				*w = append(*w, p.Text...)
+			for _, p := range pieces { // each a text: lists in lists would be read once more for each
+				if len(p.Text) > 0 && p.Text[0] == '"' {
+					*w = append(*w, unquote(p.Text)...)
+				}
 			}
 		}
 	}
@@ -138,13 +140,20 @@ func (j *joined) keep(bits []byte) string {
 
 // pair puts the two halves of surrogate pairs together.
 func pair(b []byte) []byte {
+	out := b[:0:0]
+	at := 0 // what is before is in out
 	for i := 0; i+5 < len(b); i++ {
 		if b[i] == 0xed && b[i+1]&0xf0 == 0xa0 && b[i+3] == 0xed && b[i+4]&0xf0 == 0xb0 {
 			high, low := rune(b[i+1]&0x0f)<<6|rune(b[i+2]&0x3f), rune(b[i+4]&0x0f)<<6|rune(b[i+5]&0x3f)
-			b = append(utf8.AppendRune(bytes.Clone(b[:i]), 0x10000+high<<10+low), b[i+6:]...)
+			out = utf8.AppendRune(append(out, b[at:i]...), 0x10000+high<<10+low)
+			at = i + 6
+			i += 5
 		}
 	}
-	return b
+	if at == 0 {
+		return b
+	}
+	return append(out, b[at:]...)
 }
 
 // unfinished is how many bytes at the end may be the beginning of a character, or the first half of a pair.

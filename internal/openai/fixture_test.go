@@ -65,7 +65,7 @@ func newStageOf(t *testing.T, m agent.Model, h http.Handler) *stage {
 	m.BaseURL = cmp.Or(m.BaseURL, "http://model.test/v1")
 	var err error
 	s.model, err = openai.New(openai.Options{Model: m, HTTP: &http.Client{Transport: modeldouble.Transport(counted)}, Clock: s.clock,
-		Secrets: source(map[string]string{"MODEL_KEY": key}), Random: enginetest.NewRandom(t, 7), Logger: slog.New(slog.NewTextHandler(s, nil))})
+		Secrets: source(map[string]string{"MODEL_KEY": key, "UPPER": "KEY_PLANTED_77"}), Random: enginetest.NewRandom(t, 7), Logger: slog.New(slog.NewTextHandler(s, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

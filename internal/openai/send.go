@@ -55,7 +55,7 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 	}
 	a := newAnswer(&c.say, c.most)
 	a.done = func() { idle.last(untilUsage) }
-	if err := c.read(resp, body, a); a.finish == "" || errors.As(err, new(*inBandError)) || errors.Is(err, errTooLong) {
+	if err := c.read(resp, body, a); !a.whole(err) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -68,8 +68,15 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 	return turn, err
 }
 
-// read takes the answer as it comes: some endpoints do not stream though they were asked to. What breaks behind the reason for the end breaks
-// nothing of the turn, but for what it used.
+// whole says whether reading brought all of an answer. What breaks behind the reason for the end breaks nothing of the turn, but for what it
+// used. Calls there are whole only if the endpoint then said that it is done:
+//
+//	finish_reason "stop" ── a call's name ── cut, and its arguments would be taken for {}
+func (a *answer) whole(err error) bool {
+	return a.finish != "" && (err == nil || !a.late && !errors.As(err, new(*inBandError)) && !errors.Is(err, errTooLong))
+}
+
+// read takes the answer as it comes: some endpoints do not stream though they were asked to.
 func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {

@@ -30,7 +30,7 @@ type event struct {
 }
 
 // events reads a stream of server-sent events. Some endpoints forget the empty line between two events, or the one behind the last: an event
-// whose data is a whole JSON value has ended all the same, since no part of an object is an object.
+// whose line of data is a whole JSON value has ended all the same, since no part of an object is an object.
 type events struct {
 	in   *bufio.Reader
 	most bounds
@@ -38,6 +38,7 @@ type events struct {
 	name string
 	data []byte
 	any  bool // a line of data is there
+	many bool // more than one is
 	held []byte
 }
 
@@ -63,7 +64,7 @@ func (e *events) next() (event, error) {
 			e.name = ""
 		case field == "event":
 			e.name = string(value[:min(len(value), 64)])
-		case field == "data" && e.any && json.Valid(e.data):
+		case field == "data" && e.any && !e.many && json.Valid(e.data): // not with every further line: they may be millions
 			whole := e.take()
 			e.add(value)
 			return whole, nil
@@ -77,7 +78,7 @@ func (e *events) next() (event, error) {
 }
 
 func (e *events) add(value []byte) {
-	if e.any {
+	if e.many = e.any; e.any {
 		e.data = append(e.data, '\n')
 	}
 	e.data, e.any = append(e.data, value...), true
@@ -85,7 +86,7 @@ func (e *events) add(value []byte) {
 
 func (e *events) take() event {
 	out := event{e.name, e.data}
-	e.name, e.data, e.any = "", nil, false
+	e.name, e.data, e.any, e.many = "", nil, false, false
 	return out
 }
 

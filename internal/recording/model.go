@@ -66,7 +66,8 @@ func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, erro
 	}
 	c, ok := m[opening(prompt.Messages[0])]
 	if !ok {
-		return core.Turn{}, fmt.Errorf("recording: no conversation begins with %q", prompt.Messages[0].Text())
+		return core.Turn{}, &engine.ModelError{Detail: "no conversation of the recording begins with what this thread does; begin with a message that was " +
+			"recorded, or record one that begins so"}
 	}
 	return player{c}.Ask(ctx, prompt)
 }

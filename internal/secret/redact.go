@@ -13,7 +13,7 @@ func (v Values) Redact(text string) string {
 	if len(v) == 0 {
 		return text
 	}
-	all := v.writings()
+	all := indexed(v.writings())
 	var out strings.Builder
 	for at := 0; at < len(text); {
 		name, end := seen(all, text, at)
@@ -45,9 +45,9 @@ func (v Values) word(text string) string {
 }
 
 // seen is the longest value that stands at a place, and where it ends; at the place itself if there is none.
-func seen(all []writing, text string, at int) (name string, end int) {
+func seen(all *index, text string, at int) (name string, end int) {
 	end = at
-	for _, w := range all {
+	for _, w := range all.near(text[at:]) {
 		if length, _ := spelled(text[at:], w.text); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, w.name)) > 0 {
 			name, end = w.name, at+length
 		}
@@ -56,7 +56,7 @@ func seen(all []writing, text string, at int) (name string, end int) {
 }
 
 // through is the end of all values that overlap with the one from at to end.
-func through(all []writing, text string, at, end int) int {
+func through(all *index, text string, at, end int) int {
 	for at++; at < end; at++ {
 		_, further := seen(all, text, at)
 		end = max(end, further)
@@ -66,7 +66,7 @@ func through(all []writing, text string, at, end int) int {
 
 // In says whether a value stands anywhere in text.
 func (v Values) In(text string) bool {
-	all := v.writings()
+	all := indexed(v.writings())
 	for at := range len(text) {
 		if _, end := seen(all, text, at); end > at {
 			return true
@@ -77,13 +77,13 @@ func (v Values) In(text string) bool {
 
 // CutEnd drops the end of a text that was cut off if a secret may begin there.
 func (v Values) CutEnd(text string) string {
-	all, longest := v.writings(), 0
-	for _, w := range all {
+	all, longest := indexed(v.writings()), 0
+	for _, w := range all.all {
 		longest = max(longest, len(w.text))
 	}
 	from := max(0, len(text)-longest*longestSpelling)
 	for at := from; at < len(text); at++ {
-		for _, w := range all {
+		for _, w := range all.near(text[at:]) {
 			if _, open := spelled(text[at:], w.text); open {
 				return text[:before(all, text, from, at)]
 			}
@@ -94,7 +94,7 @@ func (v Values) CutEnd(text string) string {
 
 // before is where the values begin that a cut at a place would cut in two; that place, if there are none. The end of one value may be how
 // another begins.
-func before(all []writing, text string, from, cut int) int {
+func before(all *index, text string, from, cut int) int {
 	for at := cut - 1; at >= from; at-- {
 		if _, end := seen(all, text, at); end > cut {
 			cut = at
@@ -148,22 +148,24 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	if c >= 128 { // no header can hold it, so nothing that was sent
 		return lengths, false
 	}
-	var starts []int
+	var starts [mostBackslashes]int // on the stack: nearly every place of a hostile text comes here
+	var count int
 	var forms []string
 	switch text[0] {
 	case '%':
-		starts, open = levels(text, "25", mostLevels)
+		count, open = levels(&starts, text, "25", mostLevels)
 		forms = escapedForms[c]
 	case '\\':
-		starts, open = levels(text, `\`, mostBackslashes)
+		count, open = levels(&starts, text, `\`, mostBackslashes)
 		forms = backslashedForms[c]
 	case '&':
-		starts, open = levels(text, "amp;", mostLevels)
+		count, open = levels(&starts, text, "amp;", mostLevels)
 		forms = entityForms[c]
 	}
-	for _, start := range starts {
+	for _, start := range starts[:count] {
 		for _, form := range forms {
 			switch rest := text[start:]; {
+			case rest != "" && rest[0]|0x20 != form[0]|0x20: // as nearly everywhere
 			case len(rest) >= len(form) && strings.EqualFold(rest[:len(form)], form):
 				lengths = append(lengths, start+len(form))
 			case len(rest) < len(form) && strings.EqualFold(rest, form[:len(rest)]):
@@ -174,14 +176,15 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	return lengths, open
 }
 
-// levels are the places behind the first character of text and behind each repetition of more that follows it. Open says that text ends
-// within one.
-func levels(text, more string, most int) (starts []int, open bool) {
+// levels are the places behind the first character of text and behind each repetition of more that follows it, and how many they are. Open
+// says that text ends within one.
+func levels(starts *[mostBackslashes]int, text, more string, most int) (count int, open bool) {
 	at := 1
-	for starts = []int{at}; len(starts) < most && strings.HasPrefix(text[at:], more); starts = append(starts, at) {
+	for starts[0], count = at, 1; count < most && strings.HasPrefix(text[at:], more); count++ {
 		at += len(more)
+		starts[count] = at
 	}
-	return starts, len(text[at:]) < len(more) && strings.HasPrefix(more, text[at:])
+	return count, len(text[at:]) < len(more) && strings.HasPrefix(more, text[at:])
 }
 
 // What stands for each character, made once.

@@ -3,6 +3,7 @@ package secret
 import (
 	"encoding/base64"
 	"slices"
+	"strings"
 )
 
 // writing is a way in which a value is written: as it is, or within what somebody encoded as base64.
@@ -38,4 +39,40 @@ func certain(encoding *base64.Encoding, value string, before int) string {
 		return ""
 	}
 	return text[first:whole]
+}
+
+// index finds writings by their first character, as nearly every place of a text begins none of them.
+type index struct {
+	all    []writing
+	by     [256][]writing
+	firsts []byte
+}
+
+func indexed(all []writing) *index {
+	x := &index{all: all}
+	for _, w := range all {
+		if w.text == "" {
+			continue // it would stand everywhere
+		}
+		first := w.text[0]
+		if x.by[first] == nil {
+			x.firsts = append(x.firsts, first)
+		}
+		x.by[first] = append(x.by[first], w)
+	}
+	return x
+}
+
+// near are the writings that text may begin with, by its first character or by what that is an escape of. Text is not empty.
+func (x *index) near(text string) []writing {
+	if !strings.Contains(`\%&+`, text[:1]) {
+		return x.by[text[0]]
+	}
+	var some []writing
+	for _, first := range x.firsts {
+		if lengths, open := spellings(text, first); open || len(lengths) > 0 {
+			some = append(some, x.by[first]...)
+		}
+	}
+	return some
 }

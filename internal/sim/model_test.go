@@ -32,7 +32,7 @@ func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 		return core.Turn{}, errors.New("the model is out of order")
 	}
 	if c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.tryAgain) {
-		return core.Turn{}, engine.ErrTryAgain
+		return core.Turn{}, &engine.TryLater{Detail: "later", Busy: c.s.w.Chance(0.5), After: 7_000_000_000}
 	}
 	turns, since := 0, 0
 	for _, m := range p.Messages {
@@ -66,6 +66,14 @@ func (c model) turn(n, since int) (core.Turn, error) {
 			name = "look"
 		}
 		turn.Calls = append(turn.Calls, core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)})
+	}
+	if rng.IntN(25) == 0 {
+		turn.End = &core.Reason{Kind: core.Stopped, Code: "max_tokens"}
+		for i := range turn.Calls {
+			if turn.Calls[i].Name != core.FinishTool {
+				turn.Calls[i].Arguments = json.RawMessage(fmt.Sprintf(`{"n":"cut.%d"}`, n))
+			}
+		}
 	}
 	return turn, nil
 }

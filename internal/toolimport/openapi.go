@@ -36,6 +36,9 @@ func OpenAPI(text []byte, o OpenAPIOptions) (*Fragment, error) {
 			continue
 		}
 		delete(wanted, op.name())
+		if len(f.LeftOut) > mostLeft {
+			continue
+		}
 		t, err := op.tool(o.Server)
 		if err != nil {
 			f.Leave(op.label(), err.Error())
@@ -90,6 +93,9 @@ func (op operation) label() string { return op.name() + " (" + op.method + " " +
 func (op operation) tool(server string) (Tool, error) {
 	if op.method == "OPTIONS" || op.method == "TRACE" {
 		return Tool{}, fmt.Errorf("an agent cannot send %s", op.method)
+	}
+	if !strings.HasPrefix(op.path, "/") {
+		return Tool{}, errors.New("its path does not begin with a slash, and would be read as a part of the server's name")
 	}
 	base, err := op.server(server)
 	if err != nil {

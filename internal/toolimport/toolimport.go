@@ -51,11 +51,16 @@ const (
 	mostTools       = 500
 	mostDescription = 4000
 	mostParameters  = 64 << 10
+	mostLeft        = 1000 // that are named
 )
 
 // Add puts a tool into the fragment, under a name of its own that an agent file can hold; or it is left out, and the fragment says why.
 func (f *Fragment) Add(t Tool) {
 	wanted := t.Name
+	if len(f.Tools) >= mostTools { // before a name is looked for among so many
+		f.Leave(wanted, fmt.Sprintf("there are more than %d tools; name those you want with --only", mostTools))
+		return
+	}
 	t.Name = f.free(wanted)
 	if t.MCP != nil && t.Name != wanted {
 		t.MCP.Tool = wanted
@@ -68,8 +73,14 @@ func (f *Fragment) Add(t Tool) {
 	f.Tools = append(f.Tools, t)
 }
 
-// Leave names what is not in the fragment.
+// Leave names what is not in the fragment, as long as somebody may still read it.
 func (f *Fragment) Leave(name, reason string) {
+	switch {
+	case len(f.LeftOut) > mostLeft:
+		return
+	case len(f.LeftOut) == mostLeft:
+		name, reason = "and more", fmt.Sprintf("more than %d are left out, and no others are looked at; name those you want with --only", mostLeft)
+	}
 	f.LeftOut = append(f.LeftOut, LeftOut{visible.Text(begin(name, 200)), visible.Text(begin(reason, 500))})
 }
 
@@ -109,9 +120,6 @@ func shown(text string) string {
 
 // check says why a tool cannot stand in an agent file, by reading the file it would stand in.
 func (f *Fragment) check(t Tool) error {
-	if len(f.Tools) >= mostTools {
-		return fmt.Errorf("there are more than %d tools; name those you want with --only", mostTools)
-	}
 	if len(t.Parameters) > mostParameters {
 		return fmt.Errorf("its parameters are longer than %d bytes", mostParameters)
 	}
