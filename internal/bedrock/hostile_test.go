@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
@@ -70,13 +71,13 @@ func TestNoToolIsNamedAsAnotherIsOnTheWire(t *testing.T) {
 type flood struct {
 	status int
 	media  string
-	sent   int
+	sent   atomic.Int64
 }
 
 func (f *flood) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", f.media)
 	w.WriteHeader(f.status)
-	for piece := bytes.Repeat([]byte(" "), 1<<20); f.sent < 1<<30; f.sent += len(piece) {
+	for piece := bytes.Repeat([]byte(" "), 1<<20); f.sent.Load() < 1<<30; f.sent.Add(int64(len(piece))) {
 		if _, err := w.Write(piece); err != nil && !errors.Is(err, io.ErrShortWrite) {
 			return
 		}
@@ -86,8 +87,8 @@ func (f *flood) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func TestNoAnswerIsReadWithoutAnEnd(t *testing.T) {
 	for _, f := range []*flood{{status: http.StatusBadRequest, media: "application/json"}, {status: http.StatusOK, media: "application/json"}} {
 		_, err := modelBehind(t, agent.Model{Whole: true}, newClock(), f).Ask(t.Context(), prompt(user("Refund it.")))
-		if err == nil || f.sent > 512<<20 {
-			t.Errorf("status %d: %d bytes were read, %v", f.status, f.sent, err)
+		if sent := f.sent.Load(); err == nil || sent > 512<<20 {
+			t.Errorf("status %d: %d bytes were read, %v", f.status, sent, err)
 		}
 	}
 }
