@@ -23,10 +23,10 @@ func TestThroughTheWireOfAProvider(t *testing.T) {
 		for seed := range uint64(3) {
 			rate := 0.15 * float64(seed)
 			t.Run(fmt.Sprintf("%s, seed %d, faults %v", provider, seed, rate), func(t *testing.T) {
-				report, err := Run(t.Context(), Options{Conversations: append(recording.Generate(seed+40, 8-2*int(seed), recording.GenerateOptions{}), pictures(t)),
+				report, err := Run(t.Context(), Options{Conversations: append(recording.Generate(seed+40, 8-4*int(seed/2), recording.GenerateOptions{}), pictures(t)),
 					Gate: []string{"refund"}, Faults: rate, Seed: seed, Through: provider, Parallel: seed == 1})
 				check(t, report, err)
-				if report.Requests < 40 {
+				if report.Requests < 20 {
 					t.Errorf("only %d requests passed the wire", report.Requests)
 				}
 				putOff += report.PutOff
