@@ -73,6 +73,10 @@ type Turn struct {
 	Text                      string
 	Calls                     []ToolCall
 	InputTokens, OutputTokens int64
+
+	// CutOff is why the provider cut the answer off or withheld it, such as "max_tokens"; empty for a whole one. None of its calls runs, and the
+	// run ends so.
+	CutOff string
 }
 
 // Result is what came of a call.

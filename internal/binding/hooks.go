@@ -181,6 +181,9 @@ func runOf(req engine.HookRequest) dormouse.Run {
 // turnOf copies the calls: what a hook does to them nobody else sees.
 func turnOf(t core.Turn) dormouse.Turn {
 	turn := dormouse.Turn{Text: t.Text, InputTokens: t.InputTokens, OutputTokens: t.OutputTokens}
+	if t.End != nil {
+		turn.CutOff = t.End.Code
+	}
 	turn.Calls = callsOf(t.Calls)
 	return turn
 }

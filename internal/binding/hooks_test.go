@@ -210,11 +210,12 @@ func TestAnErrorOfAHookComesAlone(t *testing.T) {
 func TestAStopRuleSeesTheProgressOfTheRun(t *testing.T) {
 	made := registered(t, dormouse.Hook{StopRule: func(p dormouse.Progress) *dormouse.Reason {
 		want := dormouse.Progress{Steps: 2, Tokens: 30, Awake: 4 * time.Second, FailedRounds: 1,
-			Turn: dormouse.Turn{Text: "t", Calls: []dormouse.ToolCall{{ID: "c1"}}, InputTokens: 5, OutputTokens: 6}}
+			Turn: dormouse.Turn{Text: "t", Calls: []dormouse.ToolCall{{ID: "c1"}}, InputTokens: 5, OutputTokens: 6, CutOff: "max_tokens"}}
 		return &dormouse.Reason{Code: "c", Detail: cmp.Diff(want, p)}
 	}})
 	code, detail, stop := made.(core.StopRule).Stop(core.Progress{Steps: 2, Tokens: 30, Awake: 4000, Errors: 1,
-		Turn: core.Turn{Text: "t", Calls: []core.ToolCall{{ID: "c1"}}, InputTokens: 5, OutputTokens: 6}})
+		Turn: core.Turn{Text: "t", Calls: []core.ToolCall{{ID: "c1"}}, InputTokens: 5, OutputTokens: 6,
+			End: &core.Reason{Kind: core.Stopped, Code: "max_tokens"}}})
 	if code != "c" || detail != "" || !stop {
 		t.Errorf("%s %v (-want +got):\n%s", code, stop, detail)
 	}
