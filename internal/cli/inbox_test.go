@@ -363,7 +363,7 @@ y approve  n deny  e edit the arguments  o events  q back
 
 func TestInboxScreensFit(t *testing.T) {
 	long := waits(1, "client")
-	long.Suspension.Message = strings.Repeat("日本 long ", 200)
+	long.Suspension.Message = strings.Repeat("日本 long ", 60)
 	long.Suspension.ResponseSchema = json.RawMessage(`{"type":"object"}`)
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 6}, {200, 60}} {
 		for _, keys := range []string{"", "j", "j" + keyEnter, "jr" + strings.Repeat("x", 300), "jn", "j" + keyEnter + "G"} {

@@ -53,6 +53,8 @@ type player struct {
 	agent  string
 	run    wire.Run
 	since  int // messages of the thread before the last thing that was said
+
+	unanswered string // why the model did not answer when it was asked last; empty if it did
 }
 
 // Play plays a test of the agent against a server. After each step it waits until the run waits or is done, at most patience.
@@ -73,7 +75,7 @@ func Play(ctx context.Context, c *client.Client, s Script, t Test, patience time
 		}
 		r.Steps = append(r.Steps, Played{step.Line, did(step), found})
 		if err != nil || len(differences) > 0 {
-			r.Failure = &Failure{Line: step.Line, Problem: reason(err, patience), Differences: differences}
+			r.Failure = &Failure{Line: step.Line, Problem: p.reason(err, patience), Differences: differences}
 			return r, nil
 		}
 	}
@@ -82,13 +84,15 @@ func Play(ctx context.Context, c *client.Client, s Script, t Test, patience time
 }
 
 // reason is why a step could not be done, in words; empty without an error.
-func reason(err error, patience time.Duration) string {
+func (p *player) reason(err error, patience time.Duration) string {
 	refused, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
 		return ""
 	case ok:
 		return "the server refused it (" + refused.Code + "): " + refused.Detail
+	case errors.Is(err, context.DeadlineExceeded) && p.unanswered != "":
+		return fmt.Sprintf("the run neither waits nor is done after %s: the model does not answer (%s)", patience, p.unanswered)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("the run neither waits nor is done after %s; look at its tools and its deadlines, or give it more time", patience)
 	}
@@ -180,6 +184,20 @@ func (p *player) settle(ctx context.Context, id string, answered []string) error
 			return err
 		}
 		cursor = page.Next
+		p.hear(page.Items)
+	}
+}
+
+// hear notes whether the model answers.
+func (p *player) hear(events []wire.Event) {
+	for _, e := range events {
+		var reset struct{ Reason, Text string }
+		switch {
+		case e.Type == "step.started":
+			p.unanswered = ""
+		case e.Type == "step.reset" && json.Unmarshal(e.Data, &reset) == nil && reset.Reason == "model_unavailable":
+			p.unanswered = reset.Text
+		}
 	}
 }
 

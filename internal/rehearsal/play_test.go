@@ -60,6 +60,32 @@ func TestARunThatDoesNotSettleIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestAModelThatDoesNotAnswerIsSaidToBeWhy(t *testing.T) {
+	reset := wire.Event{Type: "step.reset", Data: json.RawMessage(`{"reason":"model_unavailable","text":"the endpoint refused the connection","try":1}`)}
+	for _, tt := range []struct {
+		name   string
+		events []wire.Event
+		want   string
+	}{
+		{"it fails", []wire.Event{reset}, "the model does not answer (the endpoint refused the connection)"},
+		{"it answered later", []wire.Event{reset, {Type: "step.started"}}, "look at its tools"},
+	} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			var body any = wire.Run{ID: "run_1", Status: "running"}
+			if strings.HasSuffix(r.URL.Path, "/events") {
+				body = wire.EventPage{Items: tt.events}
+			}
+			_ = json.NewEncoder(w).Encode(body)
+		}))
+		r := play(t, client.New(web.URL, "", web.Client()), short, 200*time.Millisecond)
+		web.Close()
+		if r.Failure == nil || !strings.Contains(r.Failure.Problem, tt.want) {
+			t.Errorf("%s: %+v", tt.name, r.Failure)
+		}
+	}
+}
+
 func TestAnAnswerIsWaitedForUntilItWasApplied(t *testing.T) {
 	var decided, read atomic.Int64
 	c := stage(t, func(r *http.Request) (int, any) {
