@@ -106,14 +106,9 @@ func unrepeated(o *bedrockruntime.Options) {
 	o.HTTPClient = bounded{o.HTTPClient}
 }
 
-// pause doubles with every try, and is between half of that and all of it, so that many that failed together do not come again together.
+// pause doubles with every try.
 func (m *Model) pause(try int) time.Duration {
-	whole := firstPause << min(try-1, 4)
-	n := 0
-	for _, letter := range m.o.Random.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	return whole/2 + whole/2*time.Duration(n%1024)/1024
+	return engine.Jitter(m.o.Random, firstPause<<min(try-1, 4))
 }
 
 // lessened is what the model is known to refuse after this failure, if that is more than before and something the request has.

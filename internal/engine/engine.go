@@ -199,3 +199,12 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// Jitter is between half of whole and all of it, so that many that failed together do not come again together.
+func Jitter(r Random, whole time.Duration) time.Duration {
+	n := 0
+	for _, letter := range r.Text(2) {
+		n = n*32 + int(letter)%32
+	}
+	return whole/2 + whole/2*time.Duration(n%1024)/1024
+}

@@ -78,15 +78,9 @@ func (e *execution) again(a attempt, try int) (pause time.Duration, again bool) 
 	return pause, e.caller.o.Clock.Now().Add(pause).Before(e.ends)
 }
 
-// backoff doubles from a quarter of a second to five, and takes between half of that and all of it, so that many that failed together
-// do not come again together.
+// backoff doubles from a quarter of a second to five.
 func (e *execution) backoff(try int) time.Duration {
-	whole := min(250*time.Millisecond<<min(try, 10), 5*time.Second)
-	n := 0
-	for _, letter := range e.caller.o.Random.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	return whole/2 + whole/2*time.Duration(n%1024)/1024
+	return engine.Jitter(e.caller.o.Random, min(250*time.Millisecond<<min(try, 10), 5*time.Second))
 }
 
 // mostRedirects is how many redirects are followed.

@@ -79,15 +79,9 @@ func (e *execution) again(a attempt) bool {
 	return e.repeatable
 }
 
-// backoff doubles from a quarter of a second, and takes between half of that and all of it, so that many that failed together do not come
-// again together.
+// backoff doubles from a quarter of a second.
 func (e *execution) backoff(try int) time.Duration {
-	whole := 250 * time.Millisecond << try
-	n := 0
-	for _, letter := range e.caller.o.Random.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	return whole/2 + whole/2*time.Duration(n%1024)/1024
+	return engine.Jitter(e.caller.o.Random, 250*time.Millisecond<<try)
 }
 
 // invoke sends one request and no more: a repeat of the client's own would be a second execution that nobody decided on. [http.Transport] too

@@ -93,15 +93,9 @@ func (e *execution) again(a attempt, try int) (pause time.Duration, again bool) 
 	return pause, e.tools.o.Clock.Now().Add(pause).Before(e.wait.ends)
 }
 
-// backoff doubles from a quarter of a second, and takes between half of that and all of it, so that many that failed together do not come
-// again together.
+// backoff doubles from a quarter of a second.
 func (e *execution) backoff(try int) time.Duration {
-	whole := 250 * time.Millisecond << try
-	n := 0
-	for _, letter := range e.tools.o.Random.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	return whole/2 + whole/2*time.Duration(n%1024)/1024
+	return engine.Jitter(e.tools.o.Random, 250*time.Millisecond<<try)
 }
 
 // send sends once, in a session that nobody else uses.

@@ -51,14 +51,9 @@ func (t *trouble) shown() error {
 }
 
 // pause is how long to wait before the next try: what the endpoint asked for, and no less than half a second, doubled each time, of which a part is
-// left to chance, so that many that failed together do not come again together.
+// left to chance.
 func (c *call) pause(try int, t *trouble) time.Duration {
-	whole := 500 * time.Millisecond << (try - 1)
-	n := 0
-	for _, letter := range c.o.Random.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	pause := whole/2 + whole/2*time.Duration(n%1024)/1024
+	pause := engine.Jitter(c.o.Random, 500*time.Millisecond<<(try-1))
 	if t.later != nil {
 		pause = max(pause, t.later.After)
 	}

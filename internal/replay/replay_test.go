@@ -27,7 +27,7 @@ func TestRecordedConversations(t *testing.T) {
 }
 
 func TestGeneratedConversations(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(6) {
 		for _, rate := range []float64{0, 0.05} {
 			t.Run(fmt.Sprintf("seed %d, faults %v", seed, rate), func(t *testing.T) {
 				made := recording.Generate(seed, 8, recording.GenerateOptions{})

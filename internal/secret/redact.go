@@ -13,7 +13,10 @@ func (v Values) Redact(text string) string {
 	if len(v) == 0 {
 		return text
 	}
-	all := indexed(v.writings())
+	return v.redact(v.index(), text)
+}
+
+func (v Values) redact(all *index, text string) string {
 	var out strings.Builder
 	for at := 0; at < len(text); {
 		name, end := seen(all, text, at)
@@ -66,7 +69,7 @@ func through(all *index, text string, at, end int) int {
 
 // In says whether a value stands anywhere in text.
 func (v Values) In(text string) bool {
-	all := indexed(v.writings())
+	all := v.index()
 	for at := range len(text) {
 		if _, end := seen(all, text, at); end > at {
 			return true
@@ -76,12 +79,10 @@ func (v Values) In(text string) bool {
 }
 
 // CutEnd drops the end of a text that was cut off if a secret may begin there.
-func (v Values) CutEnd(text string) string {
-	all, longest := indexed(v.writings()), 0
-	for _, w := range all.all {
-		longest = max(longest, len(w.text))
-	}
-	from := max(0, len(text)-longest*longestSpelling)
+func (v Values) CutEnd(text string) string { return cutEnd(v.index(), text) }
+
+func cutEnd(all *index, text string) string {
+	from := max(0, len(text)-all.longest*longestSpelling)
 	for at := from; at < len(text); at++ {
 		for _, w := range all.near(text[at:]) {
 			if _, open := spelled(text[at:], w.text); open {

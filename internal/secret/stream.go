@@ -4,11 +4,12 @@ package secret
 // concurrent use.
 type Stream struct {
 	values Values
+	all    *index
 	held   string
 }
 
 // Stream redacts one text.
-func (v Values) Stream() *Stream { return &Stream{values: v} }
+func (v Values) Stream() *Stream { return &Stream{values: v, all: v.index()} }
 
 // Next takes the next piece and returns what can be shown by now: all but an end in which a value may have begun.
 func (s *Stream) Next(piece string) string {
@@ -16,14 +17,14 @@ func (s *Stream) Next(piece string) string {
 		return piece
 	}
 	text := s.held + piece
-	sure := s.values.CutEnd(text)
+	sure := cutEnd(s.all, text)
 	s.held = text[len(sure):]
-	return s.values.Redact(sure)
+	return s.values.redact(s.all, sure)
 }
 
 // Rest returns what was held back: there is no more.
 func (s *Stream) Rest() string {
-	rest := s.values.Redact(s.held)
+	rest := s.values.redact(s.all, s.held)
 	s.held = ""
 	return rest
 }

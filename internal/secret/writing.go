@@ -43,17 +43,18 @@ func certain(encoding *base64.Encoding, value string, before int) string {
 
 // index finds writings by their first character, as nearly every place of a text begins none of them.
 type index struct {
-	all    []writing
-	by     [256][]writing
-	firsts []byte
+	by      [256][]writing
+	firsts  []byte
+	longest int // of all writings, in bytes
 }
 
-func indexed(all []writing) *index {
-	x := &index{all: all}
-	for _, w := range all {
+func (v Values) index() *index {
+	x := &index{}
+	for _, w := range v.writings() {
 		if w.text == "" {
 			continue // it would stand everywhere
 		}
+		x.longest = max(x.longest, len(w.text))
 		first := w.text[0]
 		if x.by[first] == nil {
 			x.firsts = append(x.firsts, first)
