@@ -13,7 +13,7 @@ import (
 // floors says where each package lives. A package imports lower floors only; the rooms of one floor do not know one another,
 // but for the doors in sideways.
 var floors = map[string]int{
-	"internal/core": 1, "internal/wire": 1, "internal/client": 1, "internal/machine": 1, "internal/access": 1, "internal/visible": 1, "internal/strictyaml": 1,
+	"internal/core": 1, "internal/wire": 1, "internal/client": 1, "internal/machine": 1, "internal/access": 1, "internal/visible": 1, "internal/strictyaml": 1, "internal/netguard": 1,
 	"internal/engine": 2, "internal/frontend": 2, "internal/agent": 2,
 	"internal/sqlite": 3, "internal/scripted": 3, "internal/recording": 3, "internal/tool": 3, "internal/hook": 3, "internal/httpapi": 3, "internal/httptool": 3, "internal/sim": 3,
 	"internal/local": 4, "internal/program": 4, "internal/replay": 4, "internal/torture": 4,
@@ -39,6 +39,7 @@ var sideways = map[string][]string{
 	"internal/awsstep":     {"internal/awsenv", "internal/awsenv/stack", "internal/program"},
 	"internal/frontend":    {"internal/engine"}, // the words of the ports
 	"internal/intake":      {"internal/engine", "internal/frontend"},
+	"internal/strictjson":  {"internal/core"}, // the bound on nesting
 
 	"internal/e2e/gateway": {"internal/e2e/stack"},
 }

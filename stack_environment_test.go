@@ -44,10 +44,10 @@ var environmentChecks = []check{
 
 // variables are those of each function, beside those of all.
 var (
-	callers   = []string{"DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_ORIGINS"}
+	callers   = []string{"DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_IAM_ROLES", "DORMOUSE_ORIGINS"}
 	variables = map[string][]string{
 		"ApiFunction":      append([]string{"DORMOUSE_STREAM_URL", "DORMOUSE_POLICY"}, callers...),
-		"DecisionFunction": append([]string{"DORMOUSE_POLICY"}, callers...),
+		"DecisionFunction": append([]string{"DORMOUSE_POLICY", "DORMOUSE_PRODUCT_NAME", "DORMOUSE_TENANT_NAMES"}, callers...),
 		"StreamFunction":   append([]string{"DORMOUSE_STREAM"}, callers...),
 		"StepFunction": {"DORMOUSE_INTAKE_QUEUE_URL", "DORMOUSE_INTAKE_QUEUE_ARN", "DORMOUSE_INTAKE_DEAD_QUEUE_URL", "DORMOUSE_INTAKE_TENANT",
 			"DORMOUSE_INTAKE_AGENT", "DORMOUSE_POLICY", "DORMOUSE_PRIVATE_HOSTS", "DORMOUSE_SECRETS_PATH"},

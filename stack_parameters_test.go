@@ -21,13 +21,14 @@ var parameterChecks = []check{
 	}, []breakage{{"  TableName:\n    Description: For", "  Table:\n    Description: For"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
-			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": ""} {
+			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": ""} {
 			if dig(t.root, "Parameters", name, "Default") != off {
 				wrong = append(wrong, name+" must be off by default")
 			}
 		}
 		return wrong
-	}, []breakage{{"    Default: \"Off\"\n", "    Default: \"On\"\n"}}},
+	}, []breakage{{"    Default: \"Off\"\n", "    Default: \"On\"\n"},
+		{"  IAMRoles:\n    Type: String\n    Default: \"\"\n", "  IAMRoles:\n    Type: String\n    Default: \"arn:aws:iam::123456789012:root=admin\"\n"}}},
 }
 
 func parameterWrongs(t template) (wrong []string) {

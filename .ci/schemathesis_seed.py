@@ -49,12 +49,18 @@ def seed(dormouse):
     return runs
 
 
-def get(url, path):
-    headers = {"Accept": "application/json"}
+def get(url, path, body=None):
+    headers = {"Accept": "application/json", "Content-Type": "application/json"}
     if os.environ.get("DORMOUSE_TOKEN"):
         headers["Authorization"] = "Bearer " + os.environ["DORMOUSE_TOKEN"]
-    with urllib.request.urlopen(urllib.request.Request(url + path, headers=headers)) as answer:
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url + path, data, headers)) as answer:
         return json.load(answer)
+
+
+def make_links(url):
+    waiting = [a for a in get(url, "/v1/approvals")["items"] if a["kind"] == "approval"]
+    return [get(url, f"/v1/runs/{a['run_id']}/links", {"target": a["suspension"]["id"], "for": "anna@example.com"}) for a in waiting]
 
 
 def or_known(words, schema):
@@ -65,7 +71,7 @@ def only(words, schema):
     return {**schema, "enum": words}
 
 
-def prepare(document, runs, cursors, links, secure):
+def prepare(document, runs, cursors, links, records, secure):
     ids = [r["id"] for r in runs]
     threads = [r["thread_id"] for r in runs]
     targets = [p["suspension"]["id"] for r in runs for p in r["pending"]]
@@ -75,7 +81,9 @@ def prepare(document, runs, cursors, links, secure):
                 call["security"] = [{"bearer": []}]
             call["parameters"] = [p for p in call.get("parameters", []) if p["name"] != "follow"]  # it holds a stream open for long
             for p in call["parameters"]:
-                if p["in"] == "path":
+                if p["in"] == "path" and p["name"] == "link":
+                    p["schema"] = only(records, p["schema"])
+                elif p["in"] == "path":
                     words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
@@ -91,6 +99,8 @@ def prepare(document, runs, cursors, links, secure):
     start["thread_id"] = only(threads + ["", None, "thr_nobody"], start["thread_id"])
     decision = shapes["Decision"]["properties"]
     decision["target"] = only(targets + ["sus_1_nobody"], decision["target"])
+    link = shapes["LinkRequest"]["properties"]
+    link["target"] = only(targets + ["sus_1_nobody"], link["target"])
 
 
 def main():
@@ -100,9 +110,10 @@ def main():
     dormouse, url, file, mode = sys.argv[1:]
     runs = seed(dormouse)
     cursors = [e["cursor"] for e in get(url, f"/v1/runs/{runs[0]['id']}/events")["items"]]
-    links = [a["link"].rsplit("/", 1)[1] for a in get(url, "/v1/approvals")["items"] if "link" in a]
+    links = [m["link"].rsplit("/", 1)[1] for m in make_links(url)]
+    records = [m["id"] for m in make_links(url)] + ["lnk_nobody"]  # others: revoked ones answer nothing
     document = get(url, "/openapi.json")
-    prepare(document, runs, cursors, links or ["no-link"], mode == "with-tokens")
+    prepare(document, runs, cursors, links or ["no-link"], records, mode == "with-tokens")
     with open(file, "w", encoding="utf-8") as f:
         json.dump(document, f)
 

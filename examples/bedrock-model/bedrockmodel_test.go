@@ -49,7 +49,7 @@ func (c *claims) answer(a modeldouble.Asked) modeldouble.Said {
 	case results == 0:
 		return call("look_up_claim", `{"claim":"C-7"}`)
 	case results == 1:
-		return call("pay_claim", `{"claim":"C-7","amount":150.00}`)
+		return call("pay_claim", `{"amount":150.00,"claim":"C-7"}`)
 	case len(c.asked) == 3:
 		return modeldouble.Said{Turn: core.Turn{Text: "I paid 150."}}
 	}
@@ -125,7 +125,7 @@ func TestAClaimIsPaidOnceAPersonAgreesAndTheAnswerHasItsForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := settled(t, c, started.ID)
-	if run.Status != "waiting" || len(run.Pending) != 1 || run.Pending[0].Tool != "pay_claim" || string(run.Pending[0].Arguments) != `{"claim":"C-7","amount":150.00}` {
+	if run.Status != "waiting" || len(run.Pending) != 1 || run.Pending[0].Tool != "pay_claim" || string(run.Pending[0].Arguments) != `{"amount":150.00,"claim":"C-7"}` {
 		t.Fatalf("the run is %s, %+v", run.Status, run.Pending)
 	}
 	if _, err := c.Decide(t.Context(), run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Action: "resume"}); err != nil {

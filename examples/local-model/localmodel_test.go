@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -69,9 +70,13 @@ func serve(t *testing.T, f *ferry) *client.Client {
 	if err := os.WriteFile(filepath.Join(agents, "local-model.yaml"), []byte(strings.Replace(string(text), here, endpoint.URL+"/v1", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	allowed, err := netguard.ReadPrivate([]string{strings.TrimPrefix(endpoint.URL, "http://")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: agents, Tools: tool.NewRegistry(nil),
+	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: agents, Private: allowed, Tools: tool.NewRegistry(nil),
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		stop()

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
@@ -44,10 +46,10 @@ func (h *handler) handle(ctx context.Context) error {
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
 	err := engine.Sweep(inTime, h.store, sent, h.clock, period)
-	if err != nil && inTime.Err() != nil && ctx.Err() == nil {
+	if inTime.Err() != nil {
 		log.Warn("the sweep had too little time; the next one goes on", "sent", sent.n)
-		err = nil
 	}
+	err = judge(log, counts, err)
 	counts.Add(emf.Overdue, float64(sent.n))
 	read, write := h.units.Take()
 	counts.Add(emf.ReadUnits, read)
@@ -59,6 +61,26 @@ func (h *handler) handle(ctx context.Context) error {
 		log.Error("the sweep failed; the next one goes on", "sent", sent.n, "error", err)
 	}
 	return err
+}
+
+// judge logs and counts what failed, and returns the error of a sweep that woke nothing at all. A failed invocation is what an alarm
+// looks at: it must not ring for one hot key, and it must when the table or the queue is gone. Requests that the end of the
+// time cut off have not failed.
+func judge(log *slog.Logger, counts emf.Counts, err error) error {
+	counts.Add(emf.SweepFailures, 0)
+	failed, ok := errors.AsType[*engine.SweepError](err)
+	if !ok {
+		return nil
+	}
+	failed.Failures = slices.DeleteFunc(failed.Failures, func(err error) bool {
+		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	})
+	failed.Log(log)
+	counts.Add(emf.SweepFailures, float64(len(failed.Failures)))
+	if failed.Woken > 0 || len(failed.Failures) == 0 {
+		return nil
+	}
+	return failed
 }
 
 // measure is done first: the sweep moves what it finds.

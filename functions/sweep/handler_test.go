@@ -97,7 +97,7 @@ func TestNothingDueIsMeasuredAsZero(t *testing.T) {
 	if err := r.sweep(t.Context()); err != nil {
 		t.Error(err)
 	}
-	r.wrote(t, `"Overdue":0`, `"OldestDueSeconds":0`)
+	r.wrote(t, `"Overdue":0`, `"SweepFailures":0`, `"OldestDueSeconds":0`)
 }
 
 func TestASweepEndsBeforeItsInvocation(t *testing.T) {
@@ -120,6 +120,22 @@ func TestAStoreThatDoesNotAnswerFailsTheInvocation(t *testing.T) {
 	r.wrote(t, `"Overdue":0`)
 	if strings.Contains(r.out.String(), "OldestDueSeconds") {
 		t.Errorf("an age that was not read is told: %s", r.out.String())
+	}
+}
+
+func TestASweepFailsOnlyIfItWakesNothing(t *testing.T) {
+	hot := engine.Failures{&engine.EntryError{Wakeup: engine.Wakeup{Tenant: "acme", Thread: "thr_hot"}, Err: engine.ErrUnavailable}}
+	for due, fails := range map[int]bool{1: false, 0: true} {
+		r := newRig()
+		r.add(due)
+		r.broken = hot
+		if err := r.sweep(t.Context()); (err != nil) != fails || len(r.sent) != due {
+			t.Errorf("%d due: %d sent, %v", due, len(r.sent), err)
+		}
+		r.wrote(t, `"SweepFailures":1`, fmt.Sprintf(`"Overdue":%d`, due))
+		if log := r.log.String(); !strings.Contains(log, "thr_hot") || !strings.Contains(log, "acme") {
+			t.Errorf("%d due: the log does not name the thread: %s", due, log)
+		}
 	}
 }
 

@@ -24,11 +24,12 @@ const (
 	Start  Role = "start"  // start runs, send messages, interrupt, cancel, retry
 	Read   Role = "read"   // read everything of the tenant
 	Decide Role = "decide" // see what waits, answer it, interrupt, resume, cancel
+	Links  Role = "link"   // see what waits, make, list and revoke approval links: each hands on the right to answer one call
 	Admin  Role = "admin"
 )
 
 // Roles are all of them, in the order they are shown.
-func Roles() []Role { return []Role{Start, Read, Decide, Admin} }
+func Roles() []Role { return []Role{Start, Read, Decide, Links, Admin} }
 
 // Principal is who sends a request.
 type Principal struct {
@@ -99,11 +100,11 @@ func (p Principal) Check() error {
 		wrong = append(wrong, err)
 	}
 	if len(p.Roles) == 0 {
-		wrong = append(wrong, fmt.Errorf("a role is missing; give one or more of %s", roleNames()))
+		wrong = append(wrong, fmt.Errorf("a role is missing; give one or more of %s", RoleNames()))
 	}
 	for _, r := range p.Roles {
 		if !slices.Contains(Roles(), r) {
-			wrong = append(wrong, fmt.Errorf("%q is no role; the roles are %s", r, roleNames()))
+			wrong = append(wrong, fmt.Errorf("%q is no role; the roles are %s", r, RoleNames()))
 		}
 	}
 	return errors.Join(wrong...)
@@ -117,7 +118,15 @@ func CheckTenant(name string) error {
 	return nil
 }
 
-func roleNames() string { return joinRoles(Roles()) }
+// ParseTenantName reads TENANT=NAME: what pages call a tenant.
+func ParseTenantName(text string) (tenant, name string, err error) {
+	tenant, name, ok := strings.Cut(text, "=")
+	tenant, name = strings.TrimSpace(tenant), strings.TrimSpace(name)
+	if !ok || name == "" {
+		return "", "", fmt.Errorf("%q names no tenant; write it as TENANT=NAME", text)
+	}
+	return tenant, name, CheckTenant(tenant)
+}
 
 func joinRoles(roles []Role) string {
 	names := make([]string, len(roles))

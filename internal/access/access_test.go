@@ -42,7 +42,7 @@ func TestAWrongLineIsNamedAndNotRepeated(t *testing.T) {
 		"ci acme start dmt_secret":                       "the last word must be sha256:",
 		"ci acme start sha256:dmt_secret":                "the last word must be sha256:",
 		"ci Acme start " + hash:                          `"Acme" is no tenant`,
-		"ci acme start,drive " + hash:                    `"drive" is no role; the roles are start,read,decide,admin`,
+		"ci acme start,drive " + hash:                    `"drive" is no role; the roles are start,read,decide,link,admin`,
 		"ci acme , " + hash:                              "a role is missing",
 		"ci/2 acme start " + hash:                        `"ci/2" is no name of a token`,
 		"first acme start " + hash:                       `the name "first" is on line 1 already`,

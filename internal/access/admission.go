@@ -16,6 +16,9 @@ type Admission struct {
 	TenantClaim string // the claim of a JWT that names the tenant
 	RolesClaim  string // the claim that names the roles
 	Tenant      string // of callers who sign with IAM: all of one account's are let in for it
+
+	// IAMRoles are the roles of callers who sign with IAM. A caller whom no rule names has [Read] alone.
+	IAMRoles IAMRoles
 }
 
 // NotAdmittedError is a caller whom the authorizer let in, and who is nobody here. What it says is for whoever set up the
@@ -43,13 +46,13 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 		return notAdmitted("the claim %q of the token names no tenant; it must be up to 63 small letters, digits, _ and -", a.TenantClaim)
 	case len(roles) == 0:
 		return notAdmitted("the claim %q of the token has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim. "+
-			"Beside other words in one claim, write a role as %sread", a.RolesClaim, roleNames(), rolePrefix)
+			"Beside other words in one claim, write a role as %sread", a.RolesClaim, RoleNames(), rolePrefix)
 	}
 	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
 }
 
-// IAM is who signed a request with the credentials of an AWS account. Who may call at all is for IAM's policies to say, so that
-// whoever they let in may everything.
+// IAM is who signed a request with the credentials of an AWS account. IAM's policies say who may call which route; what a caller may do there is
+// for the operator's rules to say. It fails closed: a caller whom no rule names may read what the policy lets it reach, and nothing else.
 func (a Admission) IAM(arn string) (Principal, error) {
 	if arn == "" {
 		return notAdmitted("the authorizer does not say who signed the request; the route needs the authorizer AWS_IAM")
@@ -58,7 +61,7 @@ func (a Admission) IAM(arn string) (Principal, error) {
 		return notAdmitted("the stack names no tenant for callers who sign with IAM; set its parameter Tenant")
 	}
 	name := nameFor(arn[strings.LastIndex(arn, ":")+1:], arn)
-	return Principal{Tenant: a.Tenant, Roles: []Role{Admin}, Name: name, Fingerprint: digestOf("\x00" + arn)}, nil
+	return Principal{Tenant: a.Tenant, Roles: a.IAMRoles.of(arn), Name: name, Fingerprint: digestOf("\x00" + arn)}, nil
 }
 
 func notAdmitted(format string, args ...any) (Principal, error) {

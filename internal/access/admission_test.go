@@ -104,9 +104,18 @@ func TestTheSameSubjectOfAnotherIssuerIsSomebodyElse(t *testing.T) {
 	}
 }
 
-func TestWhoSignsWithIAMMayEverythingOfTheStacksTenant(t *testing.T) {
+func iamRoles(t *testing.T, text string) access.IAMRoles {
+	t.Helper()
+	roles, err := access.ParseIAMRoles(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return roles
+}
+
+func TestACallerOfIAMIsNamedByItsARN(t *testing.T) {
 	user, err := door.IAM("arn:aws:iam::123456789012:user/ann")
-	if err != nil || user.Tenant != "acme" || !user.May(access.Start, access.Admin) || user.Check() != nil || !strings.HasPrefix(user.Name, "user-ann-") {
+	if err != nil || user.Tenant != "acme" || user.Check() != nil || !strings.HasPrefix(user.Name, "user-ann-") {
 		t.Errorf("%+v, %v, %v", user, err, user.Check())
 	}
 	elsewhere, _ := door.IAM("arn:aws:iam::210987654321:user/ann")
@@ -116,5 +125,58 @@ func TestWhoSignsWithIAMMayEverythingOfTheStacksTenant(t *testing.T) {
 	role, err := door.IAM("arn:aws:sts::123456789012:assumed-role/Desk/session@example.com")
 	if err != nil || role.Check() != nil || !strings.HasPrefix(role.Name, "assumed-role-Desk-session@example.com-") {
 		t.Errorf("%+v, %v", role, err)
+	}
+}
+
+func TestACallerOfIAMHasTheRolesThatTheOperatorSaysAndElseReadsAlone(t *testing.T) {
+	listed := door
+	listed.IAMRoles = iamRoles(t, `
+		arn:aws:sts::123456789012:assumed-role/approver/* = decide, read;
+		arn:aws:sts::123456789012:assumed-role/app*/*=start;
+		arn:aws:iam::123456789012:user/ops/ann=admin;
+		arn:aws-us-gov:sts::123456789012:assumed-role/x/a=b=link;`)
+	for arn, want := range map[string][]access.Role{
+		"arn:aws:sts::123456789012:assumed-role/approver/anna":              {access.Decide, access.Read, access.Start},
+		"arn:aws:sts::123456789012:assumed-role/app-1/i-0abc":               {access.Start},
+		"arn:aws:iam::123456789012:user/ops/ann":                            {access.Admin},
+		"arn:aws-us-gov:sts::123456789012:assumed-role/x/a=b":               {access.Links},
+		"arn:aws:sts::123456789012:assumed-role/inbox-dashboard-readonly/x": {access.Read},
+		"arn:aws:sts::210987654321:assumed-role/approver/anna":              {access.Read}, // another account
+		"arn:aws:sts::123456789012:assumed-role/approver/anna/x":            {access.Read},
+		"arn:aws:sts::123456789012:assumed-role/x/approver":                 {access.Read}, // a session can be given any name
+		"arn:aws:sts::123456789012:assumed-role/Approver/anna":              {access.Read},
+		"arn:aws:iam::123456789012:user/ops/anna":                           {access.Read},
+		"arn:aws:iam::123456789012:user/x/ops/ann":                          {access.Read},
+		"arn:aws:iam::123456789012:root":                                    {access.Read},
+		"xarn:aws:iam::123456789012:user/ops/ann":                           {access.Read},
+	} {
+		if p, err := listed.IAM(arn); err != nil || !slices.Equal(p.Roles, want) {
+			t.Errorf("%s: %v, %v; want %v", arn, p.Roles, err, want)
+		}
+	}
+	if p, err := door.IAM("arn:aws:iam::123456789012:user/ann"); err != nil || !slices.Equal(p.Roles, []access.Role{access.Read}) || p.May(access.Decide, access.Links, access.Start) {
+		t.Errorf("without a list: %+v, %v", p, err)
+	}
+}
+
+func TestARuleOfIAMThatSaysLessThanItsWriterThinksIsRefused(t *testing.T) {
+	for text, says := range map[string]string{
+		"arn:aws:iam::123456789012:user/ann":             "no roles",
+		"arn:aws:iam::123456789012:user/ann=":            "no roles",
+		"arn:aws:iam::123456789012:user/ann=approve":     `"approve" is no role`,
+		"arn:aws:iam::123456789012:user/ann=read decide": "is no role",
+		"*=admin": "the account in full",
+		"arn:aws:sts::*:assumed-role/approver/*=decide":             "the account in full",
+		"arn:aws:sts::12345:assumed-role/approver/*=decide":         "the account in full",
+		"arn:aws:iam::123456789012:role/approver=decide":            "assumed-role",
+		"arn:aws:iam::123456789012:user/ann=read;;user/bob=decide":  "is no ARN",
+		"arn:aws:iam::123456789012:user/(ann|bob)=decide":           "is no ARN",
+		"arn:aws:sts::123456789012:assumed-role/approver/*=decide,": "",
+		"": "",
+	} {
+		_, err := access.ParseIAMRoles(text)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
 	}
 }

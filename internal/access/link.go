@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Link lets whoever has it answer one suspension, without a token, until it expires. It is good for nothing else.
+// Link lets its bearer answer one suspension, without a token, until it expires. It is good for nothing else. The signature alone is
+// not enough: the record of this ID says for whom it was made, by whom, and whether it was revoked.
 type Link struct {
-	Tenant      string
-	Name        string // of the token it was given to; empty where no token is needed
-	Fingerprint string // of that token, see [Principal]
-	Run         string
-	Suspension  string
-	Expires     time.Time // to the second
+	ID         string // of its record
+	Tenant     string
+	Run        string
+	Suspension string
+	Expires    time.Time // to the second
 }
 
 // What may be wrong with the text of a link.
@@ -30,29 +30,23 @@ var (
 // signed are on their way. Each is at least 32 random bytes.
 type LinkKeys [][]byte
 
-// linkForm is the first word of what is signed. Another form, or another use of the keys, gets another word.
-const linkForm = "approval-link-1"
-
-// By is the name that an answer by the link is stored with.
-func (l Link) By() string {
-	if l.Name == "" {
-		return "link"
-	}
-	return "link:" + l.Name
-}
+// linkForm is the first word of what is signed. Another form, or another use of the keys, gets another word. Links of form 1 had no
+// record and could not be revoked; they are not opened any more.
+const linkForm = "approval-link-2"
 
 // Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
 func (k LinkKeys) Sign(l Link) string {
-	return k.sign(linkForm, l.Expires, l.Tenant, l.Name, l.Fingerprint, l.Run, l.Suspension)
+	return k.sign(linkForm, l.Expires, l.Tenant, l.Run, l.Suspension, l.ID)
 }
 
-// Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink] for a link that was good before now.
+// Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink], with the link, for one that was good
+// before now.
 func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
-	fields, expires, err := k.open(linkForm, signed, 5, now)
-	if err != nil {
+	fields, expires, err := k.open(linkForm, signed, 4, now)
+	if err != nil && !errors.Is(err, ErrExpiredLink) {
 		return Link{}, err
 	}
-	return Link{Tenant: fields[0], Name: fields[1], Fingerprint: fields[2], Run: fields[3], Suspension: fields[4], Expires: expires}, nil
+	return Link{Tenant: fields[0], Run: fields[1], Suspension: fields[2], ID: fields[3], Expires: expires}, err
 }
 
 // sign writes the form, the fields and the end of what they are good for, none of which holds a zero byte, and their code.
@@ -61,6 +55,7 @@ func (k LinkKeys) sign(form string, expires time.Time, fields ...string) string 
 	return encode([]byte(text)) + "." + encode(sum(k[0], text))
 }
 
+// open reads what sign wrote. The fields of what has expired come with the error.
 func (k LinkKeys) open(form, signed string, n int, now time.Time) (fields []string, expires time.Time, err error) {
 	first, second, _ := strings.Cut(signed, ".")
 	text, err1 := base64.RawURLEncoding.Strict().DecodeString(first)
@@ -77,9 +72,9 @@ func (k LinkKeys) open(form, signed string, n int, now time.Time) (fields []stri
 		return nil, expires, ErrBadLink
 	}
 	if expires = time.Unix(seconds, 0); !now.Before(expires) {
-		return nil, expires, ErrExpiredLink
+		err = ErrExpiredLink
 	}
-	return fields[1 : n+1], expires, nil
+	return fields[1 : n+1], expires, err
 }
 
 func (k LinkKeys) signed(text string, mac []byte) bool {

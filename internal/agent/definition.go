@@ -19,6 +19,9 @@ import (
 type Definition struct {
 	Name         string      `json:"name"`
 	Description  string      `json:"description,omitempty"`
+	Tenants      []string    `json:"tenants,omitempty"`   // that may use it; none: the one that deploys it
+	Starters     []string    `json:"starters,omitempty"`  // callers who may start runs and send messages; none: every caller who may start
+	Approvers    []string    `json:"approvers,omitempty"` // callers who may say that a call runs; none: every caller who may decide
 	Model        Model       `json:"model"`
 	Instructions string      `json:"instructions,omitempty"`
 	Tools        []Tool      `json:"tools,omitempty"`

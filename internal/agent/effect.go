@@ -42,6 +42,11 @@ func (e Effect) Files(raw json.RawMessage) []string {
 	return files
 }
 
+// Commands are the effects that run a command on the machine that serves, by the order of the file.
+func (d Definition) Commands() []Effect {
+	return slices.DeleteFunc(slices.Clone(d.Effects), func(e Effect) bool { return len(e.Command) == 0 })
+}
+
 // Needs are the names of what a definition expects the program to have registered, each once and in the order of the file.
 type Needs struct {
 	Functions []string // bodies of tools

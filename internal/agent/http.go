@@ -163,6 +163,9 @@ func readTarget(text string) (Target, error) {
 }
 
 func checkHost(t Target) error {
+	if !aimASCII(t.Host) {
+		return mistake("%q in url is not plain ASCII; write the name as it is looked up, as xn--bcher-kva.example", t.Host)
+	}
 	u, err := url.Parse(t.Scheme + "://" + t.Host)
 	if err != nil || u.Hostname() == "" || u.Host != t.Host || strings.ContainsAny(u.Hostname(), " \t%\\") || strings.HasSuffix(t.Host, ":") {
 		return mistake("%q in url is no host; write a name or an address and, if needed, a port", t.Host)

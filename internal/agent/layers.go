@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,10 +24,14 @@ type gatekeeper struct {
 	own      lists
 	deployed *lists
 	narrower []lists // policy and the run's own
+	subjects map[string]subject
 }
 
 func newGatekeeper(d Definition, layers Layers) gatekeeper {
-	g := gatekeeper{pinned: d, layers: layers, own: d.Permissions.ready()}
+	g := gatekeeper{pinned: d, layers: layers, own: d.Permissions.ready(), subjects: map[string]subject{}}
+	for _, t := range d.Tools {
+		g.subjects[t.Name] = d.subject(t.Name)
+	}
 	if layers.Deployed != nil {
 		l := layers.Deployed.Permissions.ready()
 		g.deployed = &l
@@ -39,18 +44,49 @@ func newGatekeeper(d Definition, layers Layers) gatekeeper {
 	return g
 }
 
+// subject is a tool of the pinned version: that is where its calls go, whatever has the name by now.
+func (g gatekeeper) subject(tool string) subject {
+	if s, ok := g.subjects[tool]; ok {
+		return s
+	}
+	return subject{tool: tool}
+}
+
+// all are the rules of the definition and of all layers. Of the version deployed now only those that
+// refuse are among them.
+func (g gatekeeper) all() []lists {
+	all := append([]lists{g.own}, g.narrower...)
+	if g.deployed != nil {
+		all = append(all, lists{block: g.deployed.block, deny: g.deployed.deny})
+	}
+	return all
+}
+
+// command is why the effect's command may not run; false if no rule denies it.
+func (g gatekeeper) command(program string) (reason string, denied bool) {
+	for _, l := range g.all() {
+		for _, m := range l.deny {
+			if a, err := readAim(m.Target); err == nil && a.runs(program) {
+				return refusal(core.Deny, "the command "+program, m.Reason).Reason, true
+			}
+		}
+	}
+	return "", false
+}
+
 // judge is the strictest of what the definition and the layers say; of several that refuse alike, the definition's reason counts,
 // then the policy's. Of those that ask, every reason is shown.
 func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	if tool == core.FinishTool && g.pinned.Finish != nil {
 		return g.judgeFinish(args)
 	}
-	opinions := []opinion{g.pinned.opinion(g.own, tool, args)}
+	s := g.subject(tool)
+	opinions := []opinion{g.pinned.opinion(g.own, s, args)}
 	for _, l := range g.narrower {
-		opinions = append(opinions, l.narrowing(tool, args))
+		opinions = append(opinions, l.narrowing(s, args))
 	}
 	if g.deployed != nil {
-		opinions = append(opinions, refusalOnly(g.deployed.opinion(tool, args)))
+		opinions = append(opinions, refusalOnly(g.deployed.opinion(s, args)))
 	}
 	strictest := opinions[0].Verdict
 	for _, o := range opinions[1:] {
@@ -65,12 +101,8 @@ func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 // judgeFinish: ending a run is always allowed unless a rule says otherwise in so many words. Nobody is asked about it.
 func (g gatekeeper) judgeFinish(args arguments) core.Verdict {
 	verdict := core.Verdict{Effect: core.Allow}
-	all := append([]lists{g.own}, g.narrower...)
-	if g.deployed != nil {
-		all = append(all, *g.deployed)
-	}
-	for _, l := range all {
-		if v, refused := l.refusal(core.FinishTool, args); refused {
+	for _, l := range g.all() {
+		if v, refused := l.refusal(subject{tool: core.FinishTool}, args); refused {
 			verdict = core.Stricter(verdict, v)
 		}
 	}
@@ -90,6 +122,9 @@ func askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
 	var reasons []string
 	for _, o := range opinions {
+		for _, r := range o.asks {
+			v.NotBy = cmp.Or(v.NotBy, r.NotBy)
+		}
 		if o.Effect == core.Ask && o.Reason != "" && !slices.Contains(reasons, o.Reason) {
 			reasons = append(reasons, o.Reason)
 		}
@@ -100,6 +135,7 @@ func askOnce(tool string, opinions []opinion) core.Verdict {
 
 // refusesAlways says whether no call of the tool can ever run.
 func (g gatekeeper) refusesAlways(tool string) bool {
+	s := g.subject(tool)
 	all := []Permissions{g.pinned.Permissions}
 	if g.layers.Deployed != nil {
 		all = append(all, g.layers.Deployed.Permissions)
@@ -110,7 +146,7 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 		}
 	}
 	for _, p := range all {
-		if _, always := p.refusesAlways(tool); always {
+		if _, always := p.refusesAlways(s); always {
 			return true
 		}
 	}
@@ -120,8 +156,8 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 // Permission is what the definition says of a tool in one word for a person: allow, ask, deny, block, or conditional if it
 // depends on the arguments.
 func (d Definition) Permission(tool string) string {
-	p := d.Permissions
-	if e, always := p.refusesAlways(tool); always {
+	p, s := d.Permissions, d.subject(tool)
+	if e, always := p.refusesAlways(s); always {
 		return e.String()
 	}
 	rules := [][]Rule{p.Block, p.Deny, p.Ask, p.Allow}
@@ -130,7 +166,7 @@ func (d Definition) Permission(tool string) string {
 	}
 	for _, list := range rules {
 		for _, r := range list {
-			if len(r.When) > 0 && r.names(tool) {
+			if aimed := r.aimed(s, nil); aimed == untold || aimed == yes && len(r.When) > 0 {
 				return "conditional"
 			}
 		}
@@ -140,10 +176,10 @@ func (d Definition) Permission(tool string) string {
 
 // opinion is that of this definition alone. Whoever runs a client tool decides for itself whether to, so the default does
 // not ask for one.
-func (d Definition) opinion(own lists, tool string, args arguments) opinion {
-	o := own.opinion(tool, args)
-	if t, _ := d.tool(tool); o.Effect == core.Ask && t.Client {
-		if _, gated := d.Permissions.asksFor(tool); !gated {
+func (d Definition) opinion(own lists, s subject, args arguments) opinion {
+	o := own.opinion(s, args)
+	if t, _ := d.tool(s.tool); o.Effect == core.Ask && t.Client {
+		if _, gated := d.Permissions.asksFor(s); !gated {
 			return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 		}
 	}

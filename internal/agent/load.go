@@ -21,28 +21,59 @@ import (
 // and recordings therefore belong in a directory of their own. The error joins everything that is wrong, each as
 // "FILE:LINE: what is wrong and what to do". A directory without agents is no error.
 func Load(dir string) ([]Definition, error) {
-	files, err := agentFiles(dir)
+	defs, unreadable, err := LoadEach(dir)
 	if err != nil {
 		return nil, err
 	}
-	var defs []Definition
 	var errs []error
+	for _, u := range unreadable {
+		errs = append(errs, u.Err)
+	}
+	return defs, errors.Join(errs...)
+}
+
+// Unreadable is a file that is no agent as it is. Name is the agent it most likely describes: what the file says, or its own name.
+type Unreadable struct {
+	Name, File string
+	Err        error // as for [Load]
+}
+
+// LoadEach reads a directory as [Load] does, and tells the files that can be read from those that cannot. Of two files with one
+// name the first is read. The error is the directory's.
+func LoadEach(dir string) (defs []Definition, wrong []Unreadable, err error) {
+	files, err := agentFiles(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	seen := map[string]string{}
 	for _, file := range files {
 		d, err := loadFile(file)
 		if err != nil {
-			errs = append(errs, err)
+			wrong = append(wrong, Unreadable{likelyName(file), file, err})
 			continue
 		}
 		if other, twice := seen[d.Name]; twice {
-			errs = append(errs, problem{file, 1, fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)})
+			wrong = append(wrong, Unreadable{d.Name, file, problem{file, 1, fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)}})
 			continue
 		}
 		seen[d.Name] = file
 		defs = append(defs, d)
 	}
 	slices.SortFunc(defs, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-	return defs, errors.Join(errs...)
+	return defs, wrong, nil
+}
+
+// nameLine is how nearly every file says its agent's name; it is found in files that are no YAML, too.
+var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*["']?([a-z0-9][a-z0-9_-]{0,63})["']?[ \t\r]*(?:#.*)?$`)
+
+func likelyName(file string) string {
+	if text, err := os.ReadFile(file); err == nil {
+		if found := nameLine.FindSubmatch(text); found != nil {
+			return string(found[1])
+		}
+	}
+	base := filepath.Base(file)
+	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
 func agentFiles(dir string) ([]string, error) {
@@ -103,6 +134,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 	d.Permissions = s.permissions(permissions)
 	s.terms(o, &d)
 	s.extras(o, &d)
+	s.callers(o, &d)
 	d.Servers = s.servers(o.Take("servers"))
 	s.serving(d, o.Member("servers"), nodes)
 	s.exclusive(d, nodes)
@@ -268,8 +300,8 @@ func (s *source) answer(o *object) Answer {
 // tools behind one.
 func (s *source) exclusive(d Definition, nodes []*yaml.Node) {
 	for i, t := range d.Tools {
-		if rule, gated := d.Permissions.asksFor(t.Name); gated && t.Client {
-			s.Refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, rule.Tool)
+		if rule, gated := d.Permissions.asksFor(d.subject(t.Name)); gated && t.Client {
+			s.Refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, cmp.Or(rule.Target, rule.Tool))
 		}
 		if t.Deadline != nil && t.Deadline.Outcome == core.DeadlineResult && d.mayAsk(t) {
 			s.Refuse(nodes[i], "tool %q may wait for an approval, which no deadline can give; let its deadline fail or cancel, or allow the tool", t.Name)
@@ -287,6 +319,8 @@ func (s *source) aimless(d Definition, permissions *yaml.Node) {
 				s.Refuse(n.Content[i], "%s is always allowed, and nobody is asked about it; remove the rule", r.Tool)
 			case toolName.MatchString(r.Tool) && !d.has(r.Tool):
 				s.Refuse(n.Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
+			case r.Target != "" && !d.reaches(r):
+				s.Refuse(n.Content[i], "no tool of the agent goes to the target %q; correct it, or remove the rule", r.Target)
 			}
 		}
 	}

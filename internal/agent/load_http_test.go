@@ -193,8 +193,8 @@ func TestWhatARequestHasNoPlaceForIsRefused(t *testing.T) {
 			`{"x":1,"y":2,"unsent":3}`, `unknown "unsent"`},
 		{"all of them there", "method: POST, url: 'https://a/{x}', body: {y: ['{y}']}", parameters, `{"x":1,"y":2}`, ""},
 		{"none of them there", "url: 'https://a/', query: {x: '{x}'}", "parameters: {type: object, properties: {x: {}}}", ``, ""},
-		{"a body that takes the rest", "method: POST, url: 'https://a/{x}'", parameters, `{"x":1,"more":3}`, ""},
-		{"a form that takes the rest", "method: POST, url: 'https://a/{x}', body: form", parameters, `{"x":1,"more":3}`, ""},
+		{"a body that takes the rest", "method: POST, url: 'https://a/{x}'", "parameters: {type: object, additionalProperties: true, required: [x], properties: {x: {}}}", `{"x":1,"more":3}`, ""},
+		{"a form that takes the rest", "method: POST, url: 'https://a/{x}', body: form", "parameters: {type: object, additionalProperties: true, required: [x], properties: {x: {}}}", `{"x":1,"more":3}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rules, err := parse(t, head+"tools: [{name: a, http: {"+tt.request+"}, "+tt.parameters+"}]\n").Rules(nil, agent.Layers{})

@@ -92,3 +92,27 @@ func jsonNode(v any) *yaml.Node {
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
+
+// repeatedMember finds an object in valid JSON that has a member twice. Readers disagree on which of the two counts, so what was
+// approved might not be what runs.
+func repeatedMember(dec *json.Decoder) (string, bool) {
+	open, _ := dec.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return "", false
+	}
+	seen := map[any]bool{}
+	for dec.More() {
+		if open == json.Delim('{') {
+			name, _ := dec.Token()
+			if seen[name] {
+				return name.(string), true
+			}
+			seen[name] = true
+		}
+		if name, twice := repeatedMember(dec); twice {
+			return name, true
+		}
+	}
+	_, _ = dec.Token() // the closing bracket
+	return "", false
+}

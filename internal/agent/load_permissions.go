@@ -53,27 +53,33 @@ func (s *source) rules(nodes []*yaml.Node, e core.Effect) []Rule {
 // rule reads a rule: one text, or a mapping that can say more.
 func (s *source) rule(n *yaml.Node, e core.Effect) Rule {
 	if n.Kind == yaml.ScalarNode {
-		return s.shortRule(n)
+		return s.shortRule(n, e)
 	}
 	o, ok := s.Object(n, "a rule")
 	if !ok {
 		return Rule{}
 	}
 	defer o.Close()
-	r := Rule{Tool: o.Text("tool"), Reason: o.Text("reason"), When: s.conditions(o.Take("when"))}
+	r := Rule{Tool: o.Text("tool"), Target: o.Text("target"), Reason: o.Text("reason"), When: s.conditions(o.Take("when"))}
+	if r.Target != "" && o.Member("tool") == nil {
+		r.Tool = "*"
+	}
 	r.Mode = s.mode(o, e)
 	r.NoGrant = !o.Flag("grant") && o.Member("grant") != nil
-	s.checkPattern(n, r)
+	r.NotBy = o.One("not_by", core.NotByStarter)
+	s.checkSubject(n, r, e)
 	switch {
 	case e != core.Ask && o.Member("grant") != nil:
 		s.Refuse(o.Member("grant"), "grant belongs to rules that ask; remove it")
+	case e != core.Ask && r.NotBy != "":
+		s.Refuse(o.Member("not_by"), "not_by belongs to rules that ask; remove it")
 	case e == core.Allow && r.Reason != "":
 		s.Refuse(o.Member("reason"), "nobody is told why a call is allowed; remove the reason")
 	}
 	return r
 }
 
-func (s *source) shortRule(n *yaml.Node) Rule {
+func (s *source) shortRule(n *yaml.Node, e core.Effect) Rule {
 	if n.ShortTag() != "!!str" {
 		s.Refuse(n, "a rule is %s; write a tool's name or pattern, in quotes", strictyaml.KindOf(n))
 		return Rule{}
@@ -82,7 +88,7 @@ func (s *source) shortRule(n *yaml.Node) Rule {
 	if err != nil {
 		s.Refuse(n, "%v", err)
 	}
-	s.checkPattern(n, r)
+	s.checkSubject(n, r, e)
 	for _, c := range r.When {
 		s.expression(n, c.Regex)
 		s.expression(n, c.NotRegex)
@@ -104,6 +110,17 @@ func (s *source) mode(o *object, e core.Effect) core.ResumeMode {
 		s.Refuse(o.Member("mode"), "mode belongs to the rules of an agent, which knows its tools; remove it")
 	}
 	return mode
+}
+
+// checkSubject looks at what a rule is about: a tool, or a target, or both.
+func (s *source) checkSubject(n *yaml.Node, r Rule, e core.Effect) {
+	s.checkPattern(n, r)
+	if _, err := readAim(r.Target); err != nil {
+		s.Refuse(n, "%v", err)
+	}
+	if err := r.onCommand(e.String()); err != nil {
+		s.Refuse(n, "%v", err)
+	}
 }
 
 func (s *source) checkPattern(n *yaml.Node, r Rule) {

@@ -22,7 +22,7 @@ var (
 var modelMembers = map[string][]string{
 	"script": {ProviderScripted}, "turns": {ProviderScripted}, "pace": {ProviderScripted}, "file": {ProviderRecorded},
 	"model": called, "max_tokens": called, "temperature": called, "top_p": called, "stop_sequences": called, "effort": called, "stream": called,
-	"output": called, "request": called, "tier": called,
+	"output": called, "request": called, "tier": called, "outage": called,
 	"base_url": {ProviderOpenAI}, "api_key": {ProviderOpenAI}, "headers": {ProviderOpenAI},
 	"region": {ProviderBedrock}, "cache": {ProviderBedrock}, "guardrail": {ProviderBedrock}, "latency": {ProviderBedrock},
 }
@@ -74,6 +74,9 @@ func (s *source) called(o *object, provider string) Model {
 		StopSequences: s.names(o, "stop_sequences"), Effort: s.word(o, "effort"),
 		Output: s.output(o.Take("output")), Request: s.request(o.Take("request")),
 		Cache: o.One("cache", caches...), Guardrail: s.guardrail(o.Take("guardrail")), Latency: o.One("latency", latencies...),
+	}
+	if n := o.Take("outage"); n != nil {
+		m.Outage = s.within(n, "outage")
 	}
 	if stream := o.Flag("stream"); o.Member("stream") != nil {
 		m.Whole = !stream

@@ -30,12 +30,12 @@ func TestEveryMemberOfAModelThatIsAskedIsRead(t *testing.T) {
 		label   string
 	}{
 		{"bedrock.yaml", agent.Model{Provider: "bedrock", ID: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", Region: "eu-central-1", MaxTokens: 2000,
-			Temperature: "0.20", TopP: "1", StopSequences: []string{"END"}, Effort: "high",
+			Temperature: "0.20", TopP: "1", StopSequences: []string{"END"}, Effort: "high", Outage: 2 * 3600_000,
 			Output: rawJSON(`{"properties":{"ok":{"type":"boolean"}},"required":["ok"],"type":"object"}`), Request: rawJSON(`{"top_k":40}`), Cache: agent.CacheOff,
 			Guardrail: &agent.Guardrail{ID: "abc123", Version: "7", Async: true}, Tier: "flex", Latency: "optimized"},
 			[]string{"WIKI"}, "bedrock eu.anthropic.claude-sonnet-4-5-20250929-v1:0"},
 		{"openai.yaml", agent.Model{Provider: "openai", ID: "llama3.1:8b", BaseURL: "https://models.example.com/v1", APIKey: "MODELS",
-			Headers: map[string]string{"X-Team": "{secret:TEAM}"}, Temperature: "1.5", Whole: true, Tier: "batch"}, []string{"MODELS", "TEAM"}, "openai llama3.1:8b"},
+			Headers: map[string]string{"X-Team": "{secret:TEAM}"}, Temperature: "1.5", Whole: true, Outage: 90 * 60_000, Tier: "batch"}, []string{"MODELS", "TEAM"}, "openai llama3.1:8b"},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			d := fromFile(t, tt.file)
@@ -78,7 +78,7 @@ func TestWhatAnAgentNeedsOfTheProgramIsNamed(t *testing.T) {
 
 // TestAFileFromBeforeKeepsItsDigest: a run is pinned to it.
 func TestAFileFromBeforeKeepsItsDigest(t *testing.T) {
-	const before = "sha256:5f2c27c74aec1133dceed11b241529055efecdf881404e005c5dc642dcbee2ad"
+	const before = "sha256:38ef09c577bb49fc469a23b8d752f62b1bbbaeb8fc769b8498a7ed9be921e6ba"
 	if got := parse(t, complete).Digest(); got != before {
 		t.Errorf("%s, want %s", got, before)
 	}
@@ -110,6 +110,9 @@ func TestMistakesInAModelThatIsAskedAreNamed(t *testing.T) {
 		{"what is of openai", bedrock("api_key: KEY"), "a.yaml:4: api_key belongs to the provider openai; remove it"},
 		{"what is of bedrock", openai("cache: 1h"), "a.yaml:5: cache belongs to the provider bedrock; remove it"},
 		{"what a script has not", "model:\n  provider: scripted\n  turns: [{say: a}]\n  max_tokens: 1\n", "a.yaml:4: max_tokens belongs to the providers bedrock and openai; remove it"},
+		{"an outage of a script", "model:\n  provider: scripted\n  turns: [{say: a}]\n  outage: 1h\n", "a.yaml:4: outage belongs to the providers bedrock and openai; remove it"},
+		{"an outage without unit", bedrock("outage: 24"), "a.yaml:4: outage must be a duration such as"},
+		{"an outage of nothing", openai("outage: 0s"), "outage must be more than nothing"},
 		{"what a recording has not", "model: {provider: recorded, file: a, region: eu-central-1}\n", "region belongs to the provider bedrock; remove it"},
 		{"an unknown member", bedrock("topmost: 1"), `a.yaml:4: unknown field "topmost" in model; it takes provider, turns, script, file, pace, model, base_url`},
 		{"max_tokens", bedrock("max_tokens: 0"), "a.yaml:4: max_tokens must be at least 1"},

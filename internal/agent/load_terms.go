@@ -22,9 +22,27 @@ func (s *source) terms(o *object, d *Definition) {
 			d.Stop = append(d.Stop, spec)
 		}
 	}
+	d.boundRounds()
 	d.Budget = s.budget(o.Take("budget"))
 	d.Deadlines = s.deadlines(o.Take("deadlines"))
 	d.Results = s.results(o.Take("results"))
+}
+
+// DefaultRounds is the max_rounds of an agent whose file does not say it.
+const DefaultRounds = 50
+
+// boundRounds writes the default down as a rule of this version, behind the file's own. So a run keeps the bound of the version that
+// it is pinned to: one that was stored before there was a default has none.
+func (d *Definition) boundRounds() {
+	own := func(spec core.StopSpec) bool { return spec.Type == "max_rounds" }
+	if !slices.ContainsFunc(d.Stop, own) {
+		d.Stop = append(d.Stop, core.StopSpec{Type: "max_rounds", Rounds: DefaultRounds})
+	}
+}
+
+// Unbounded says whether no stop rule bounds the steps, the tokens or the time of a run.
+func (d Definition) Unbounded() bool {
+	return !slices.ContainsFunc(d.Stop, func(s core.StopSpec) bool { return s.Rounds > 0 || s.MaxTotal > 0 || s.Seconds > 0 })
 }
 
 // leastResult is as little as says something: less would hold the note that a result was cut and nothing of it.
@@ -46,7 +64,7 @@ var stopRules = map[string]struct {
 	member string
 	read   stopValue
 }{
-	"max_rounds":         {"rounds", counted(func(s *core.StopSpec) *int { return &s.Rounds })},
+	"max_rounds":         {"rounds", rounds},
 	"timeout":            {"seconds", counted(func(s *core.StopSpec) *int { return &s.Seconds })},
 	"token_budget":       {"max_total", counted(func(s *core.StopSpec) *int { return &s.MaxTotal })},
 	"consecutive_errors": {"max", counted(func(s *core.StopSpec) *int { return &s.Max })},
@@ -57,6 +75,20 @@ var stopRules = map[string]struct {
 
 func counted(place func(*core.StopSpec) *int) stopValue {
 	return func(s *source, n *yaml.Node, name string, spec *core.StopSpec) { *place(spec) = s.count(n, name) }
+}
+
+// unlimited is the value of max_rounds that says that there is no limit, as 0 does.
+const unlimited = "unlimited"
+
+func rounds(s *source, n *yaml.Node, name string, spec *core.StopSpec) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == unlimited {
+		return
+	}
+	number, err := strconv.ParseUint(n.Value, 10, 31)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
+		s.Refuse(n, "%s must be a whole number from 0, or %s", name, unlimited)
+	}
+	spec.Rounds = int(number)
 }
 
 func written(place func(*core.StopSpec) *string) stopValue {

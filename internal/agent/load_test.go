@@ -88,6 +88,7 @@ func TestParseReadsEveryField(t *testing.T) {
 				When: agent.Conditions{{Argument: "amount", Above: "100"}}}},
 			Allow: []agent.Rule{{Tool: "lookup"}, {Tool: "refund"}, {Tool: "locate"}, {Tool: "rates"}},
 		},
+		Stop: []core.StopSpec{{Type: "max_rounds", Rounds: agent.DefaultRounds}},
 	}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)

@@ -26,6 +26,8 @@ type Model struct {
 	Effort        string      `json:"effort,omitempty"` // low, medium, high, max or what else the provider knows
 	Whole         bool        `json:"whole,omitempty"`  // the answer is fetched in one piece; without it, it is streamed
 
+	Outage int64 `json:"outage,omitempty"` // ms that a run waits for a model that does not answer; 0: as long as by default
+
 	// Output is the JSON Schema of what the model says when it calls nothing. An answer that does not fit is asked for again.
 	Output json.RawMessage `json:"output,omitempty"`
 

@@ -19,24 +19,26 @@ type Permissions struct {
 	Allow   []Rule      `json:"allow,omitempty"`
 }
 
-// Rule matches calls by the tool's name and, with When, by their arguments. Tool is a name, or a pattern in which * stands for
-// any text.
+// Rule matches calls by the tool's name, with Target by where they go and, with When, by their arguments. Tool is a name, or a pattern in which *
+// stands for any text.
 type Rule struct {
 	Tool    string          `json:"tool"`
+	Target  string          `json:"target,omitempty"`   // as readAim reads it; with it, Tool may be *
 	Reason  string          `json:"reason,omitempty"`   // of a refusal, told to the model; of an ask, shown to the person
 	Mode    core.ResumeMode `json:"mode,omitempty"`     // of an ask: how the decision becomes a result
 	NoGrant bool            `json:"no_grant,omitempty"` // of an ask: each call is asked about, whatever was approved before
+	NotBy   string          `json:"not_by,omitempty"`   // of an ask: core.NotByStarter, or nobody is barred
 	When    Conditions      `json:"when,omitempty"`
 }
 
-func (r Rule) names(tool string) bool { return matchGlob(r.Tool, tool) }
-
 // narrower says whether r matches only a part of what other matches. Of two rules that merely overlap neither is narrower.
 func (r Rule) narrower(other Rule) bool {
-	if !matchGlob(other.Tool, r.Tool) || !r.When.includes(other.When) {
+	own, err := readAim(r.Target)
+	others, err2 := readAim(other.Target)
+	if err != nil || err2 != nil || !matchGlob(other.Tool, r.Tool) || !r.When.includes(other.When) || !own.within(others) {
 		return false
 	}
-	fewerNames := !matchGlob(r.Tool, other.Tool)
+	fewerNames := !matchGlob(r.Tool, other.Tool) || !others.within(own)
 	fewerCalls := !other.When.includes(r.When)
 	return fewerNames || fewerCalls
 }
@@ -70,22 +72,35 @@ func matchers(rules []Rule) []matcher {
 }
 
 // matches says whether the rule holds for a call.
-func (m matcher) matches(tool string, args arguments) truth {
-	if !m.names(tool) {
+func (m matcher) matches(s subject, args arguments) truth {
+	answer := m.aimed(s, args)
+	if answer == no {
 		return no
 	}
-	answer := yes
 	for _, holds := range m.when {
 		answer = min(answer, holds(args))
 	}
 	return answer
 }
 
+// targeted are the rules that name a target.
+func (l lists) targeted() lists {
+	named := func(rules []matcher) (out []matcher) {
+		for _, m := range rules {
+			if m.Target != "" {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return lists{named(l.block), named(l.deny), named(l.ask), named(l.allow), l.fallback}
+}
+
 // matching are the rules that hold for a call at least as surely as is asked for.
-func matching(rules []matcher, tool string, args arguments, atLeast truth) []Rule {
+func matching(rules []matcher, s subject, args arguments, atLeast truth) []Rule {
 	var out []Rule
 	for _, m := range rules {
-		if m.matches(tool, args) >= atLeast {
+		if m.matches(s, args) >= atLeast {
 			out = append(out, m.Rule)
 		}
 	}
@@ -101,12 +116,12 @@ type opinion struct {
 // opinion is what the rules say of a call. A block that matches wins, then a deny. Otherwise a call is allowed if a rule that allows
 // it is narrower than every rule that asks, so that a narrow ask beats a broad allow and where neither is narrower a person
 // is asked. Without any rule the default counts. A condition that cannot be told holds for block, deny and ask and not for allow.
-func (l lists) opinion(tool string, args arguments) opinion {
-	if v, refused := l.refusal(tool, args); refused {
+func (l lists) opinion(s subject, args arguments) opinion {
+	if v, refused := l.refusal(s, args); refused {
 		return opinion{Verdict: v}
 	}
-	asks := matching(l.ask, tool, args, untold)
-	for _, allow := range matching(l.allow, tool, args, yes) {
+	asks := matching(l.ask, s, args, untold)
+	for _, allow := range matching(l.allow, s, args, yes) {
 		if narrowerThanAll(allow, asks) {
 			return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 		}
@@ -115,28 +130,28 @@ func (l lists) opinion(tool string, args arguments) opinion {
 	case len(asks) > 0:
 		return asking(asks)
 	case l.fallback == core.Deny:
-		return opinion{Verdict: refusal(core.Deny, tool, "")}
+		return opinion{Verdict: refusal(core.Deny, s.tool, "")}
 	}
 	return opinion{Verdict: core.Verdict{Effect: l.fallback}}
 }
 
 // narrowing is what the rules say of a call if they can only take away: nothing where none of them matches, and nothing by allow.
-func (l lists) narrowing(tool string, args arguments) opinion {
-	if v, refused := l.refusal(tool, args); refused {
+func (l lists) narrowing(s subject, args arguments) opinion {
+	if v, refused := l.refusal(s, args); refused {
 		return opinion{Verdict: v}
 	}
-	if asks := matching(l.ask, tool, args, untold); len(asks) > 0 {
+	if asks := matching(l.ask, s, args, untold); len(asks) > 0 {
 		return asking(asks)
 	}
 	return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 }
 
-func (l lists) refusal(tool string, args arguments) (core.Verdict, bool) {
-	if rules := matching(l.block, tool, args, untold); len(rules) > 0 {
-		return refusal(core.Block, tool, rules[0].Reason), true
+func (l lists) refusal(s subject, args arguments) (core.Verdict, bool) {
+	if rules := matching(l.block, s, args, untold); len(rules) > 0 {
+		return refusal(core.Block, s.tool, rules[0].Reason), true
 	}
-	if rules := matching(l.deny, tool, args, untold); len(rules) > 0 {
-		return refusal(core.Deny, tool, rules[0].Reason), true
+	if rules := matching(l.deny, s, args, untold); len(rules) > 0 {
+		return refusal(core.Deny, s.tool, rules[0].Reason), true
 	}
 	return core.Verdict{}, false
 }
@@ -192,20 +207,20 @@ func grantKey(tool string, opinions []opinion) string {
 }
 
 // refusesAlways says by what no call of the tool can ever run, whatever its arguments; false if some can.
-func (p Permissions) refusesAlways(tool string) (core.Effect, bool) {
-	whole := func(r Rule) bool { return len(r.When) == 0 && r.names(tool) }
+func (p Permissions) refusesAlways(s subject) (core.Effect, bool) {
+	whole := func(r Rule) bool { return len(r.When) == 0 && r.aimed(s, nil) == yes }
 	switch {
 	case slices.ContainsFunc(p.Block, whole):
 		return core.Block, true
 	case slices.ContainsFunc(p.Deny, whole):
 		return core.Deny, true
 	}
-	return core.Deny, p.Default == core.Deny && tool != core.FinishTool && !anyNames(tool, p.Ask, p.Allow)
+	return core.Deny, p.Default == core.Deny && s.tool != core.FinishTool && !anyAimed(s, p.Ask, p.Allow)
 }
 
-func anyNames(tool string, lists ...[]Rule) bool {
+func anyAimed(s subject, lists ...[]Rule) bool {
 	for _, r := range slices.Concat(lists...) {
-		if r.names(tool) {
+		if r.aimed(s, nil) != no {
 			return true
 		}
 	}
@@ -214,10 +229,10 @@ func anyNames(tool string, lists ...[]Rule) bool {
 
 // asksFor returns a rule that puts the tool behind an approval; false if there is none, or a narrower allow lifts them all. The
 // default is no rule.
-func (p Permissions) asksFor(tool string) (Rule, bool) {
+func (p Permissions) asksFor(s subject) (Rule, bool) {
 	var asks []Rule
 	for _, r := range p.Ask {
-		if r.names(tool) {
+		if r.aimed(s, nil) != no {
 			asks = append(asks, r)
 		}
 	}
@@ -225,7 +240,7 @@ func (p Permissions) asksFor(tool string) (Rule, bool) {
 		return Rule{}, false
 	}
 	for _, r := range p.Allow {
-		if len(r.When) == 0 && r.names(tool) && narrowerThanAll(r, asks) {
+		if len(r.When) == 0 && r.aimed(s, nil) == yes && narrowerThanAll(r, asks) {
 			return Rule{}, false
 		}
 	}

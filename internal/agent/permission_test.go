@@ -255,13 +255,19 @@ func TestPermissionOfBlockAndConditions(t *testing.T) {
 }
 
 func TestOldFilesKeepTheirDigest(t *testing.T) {
-	const before = "sha256:5f2c27c74aec1133dceed11b241529055efecdf881404e005c5dc642dcbee2ad"
+	const before = "sha256:38ef09c577bb49fc469a23b8d752f62b1bbbaeb8fc769b8498a7ed9be921e6ba"
 	if got := parse(t, complete).Digest(); got != before {
 		t.Errorf("%s, and it was %s before there was more to say", got, before)
 	}
 	defaults := complete + "executor: sequential\nwhile_waiting: wait\nstop: []\nbudget: {}\ndeadlines: {}\nfinish: false\nhooks: []\neffects: []\n"
 	if got := parse(t, defaults).Digest(); got != before {
 		t.Errorf("%s once the defaults are said, want %s", got, before)
+	}
+	const unbounded = "sha256:5f2c27c74aec1133dceed11b241529055efecdf881404e005c5dc642dcbee2ad"
+	d := parse(t, complete)
+	d.Stop = nil
+	if got := d.Digest(); got != unbounded {
+		t.Errorf("%s, and a version from before max_rounds had a default is %s", got, unbounded)
 	}
 }
 

@@ -123,6 +123,9 @@ func agentPart() part {
 	return closed("An agent: who answers, what it may call, and which calls need a person.", part{
 		"name":         shaped("The agent's name; without it the name of the file. a-z, 0-9, - and _, at most 64.", agentName.String()),
 		"description":  textPart("What the agent is for, for people and lists."),
+		"tenants":      namesPart("The tenants that may use the agent; '*' for all. Without this, only the tenant that deploys it."),
+		"starters":     namesPart("The callers who may start runs and send messages: a name as the journal has it, such as token:shop, in which * is any text, or role:start. Without this, every caller who may start runs."),
+		"approvers":    namesPart("The callers who may approve calls: a name as the journal has it, such as token:anna or link:*, or role:decide. Without this, every caller who may decide."),
 		"model":        modelPart(),
 		"instructions": textPart("The system prompt."),
 		"tools":        listOf("What the model may call.", toolPart()),
@@ -190,7 +193,7 @@ func effectPart() part {
 		"name":      filled("Its name."),
 		"tools":     listOf("Names and patterns of the tools it follows.", shaped("A tool's name, or a pattern in which * is any text.", toolGlob.String())).with(part{"minItems": 1, "uniqueItems": true}),
 		"go":        textPart("A Go function the program was built with."),
-		"command":   listOf("A program and its arguments, instead of go.", part{"type": "string"}),
+		"command":   listOf("A program and its arguments, instead of go. It runs if the operator allows commands.", part{"type": "string"}),
 		"workspace": textPart("With command: the directory it runs in, relative to the directory of the agents."),
 		"paths":     textPart("With command: the argument of the call that names files; they become the last arguments of the command."),
 	}, "name", "tools").holds(
@@ -222,13 +225,18 @@ func stopPart() part {
 
 // stopValues are the values of the stop rules in their long form.
 var stopValues = map[string]part{
-	"max_rounds":         counter("The run ends after so many steps.", 0),
+	"max_rounds":         roundsPart(),
 	"timeout":            counter("The run has taken longer than so many seconds, without the time it waited.", 0),
 	"token_budget":       counter("The run has used more tokens, in and out.", 0),
 	"consecutive_errors": counter("In so many rounds in a row every tool failed.", 0),
 	"loop_detection":     counter("The model makes the same calls so many times in a row; 16 is the most.", 0).with(part{"maximum": mostWindow}),
 	"stop_on_tool":       textPart("The model calls this tool."),
 	"content_match":      expressionPart("It matches the turn's text."),
+}
+
+func roundsPart() part {
+	return part{"description": fmt.Sprintf("The run ends after so many steps. Without this rule after %d; unlimited lifts that.", DefaultRounds),
+		"anyOf": []part{{"type": "integer", "minimum": 0}, {"const": unlimited}}}
 }
 
 func deadlinesPart() part {

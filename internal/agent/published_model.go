@@ -60,6 +60,7 @@ func calledParts() part {
 		"stop_sequences": listOf("Texts at which the model stops.", part{"type": "string", "minLength": 1}).
 			with(part{"uniqueItems": true}),
 		"effort": shaped("How much the model thinks: low, medium, high, max or what else the provider knows.", plainWord.String()),
+		"outage": durationPart("How long a run waits for a model that does not answer, from the first failure on, as in 2h; 24h without this. Then it ends in error."),
 		"stream": onOff("false: the answer is fetched in one piece, and nobody can read along. Without this it is streamed."),
 		"output": part{"type": "object", "required": []string{"type"}, "properties": part{"type": part{"const": "object"}},
 			"description": "JSON Schema of what the model says when it calls nothing. An answer that does not fit is asked for again."},

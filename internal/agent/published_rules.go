@@ -8,7 +8,7 @@ func permissionsPart() part {
 			core.Ask.String(), core.Allow.String(), core.Deny.String()),
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
 		"deny":  rulesPart("Calls that are refused; the model is told the reason, and goes on.", toldReason),
-		"ask":   rulesPart("Calls that wait for a person.", shownReason, modeMember, grantMember),
+		"ask":   rulesPart("Calls that wait for a person.", shownReason, modeMember, grantMember, notByMember),
 		"allow": rulesPart("Calls that run."),
 	})
 }
@@ -17,7 +17,7 @@ func policyPart() part {
 	return closed("Permissions over all agents: they take away, and allow nothing.", part{
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
 		"deny":  rulesPart("Calls that are refused; the model is told the reason, and goes on.", toldReason),
-		"ask":   rulesPart("Calls that wait for a person.", shownReason, grantMember),
+		"ask":   rulesPart("Calls that wait for a person.", shownReason, grantMember, notByMember),
 	})
 }
 
@@ -31,6 +31,7 @@ var (
 	toldReason  = member{"reason", textPart("Why, told to the model.")}
 	shownReason = member{"reason", textPart("Why, shown to the person who is asked.")}
 	grantMember = member{"grant", onOff("false: every call is asked about. Without it, an approval may also allow the later calls that the same rules ask about.")}
+	notByMember = member{"not_by", word("Who must not approve. starter: everybody who started or retried the run, or sent it a message.", core.NotByStarter)}
 	modeMember  = member{"mode", word("What the decision does: runs the call (replay_tool_call, also without this), becomes its result, or is handed to the tool.",
 		core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())}
 )
@@ -38,7 +39,9 @@ var (
 // rulesPart is a list of rules, whose long form also has these members.
 func rulesPart(says string, more ...member) part {
 	members := part{
-		"tool": shaped("The tool's name, or a pattern in which * is any text.", toolGlob.String()),
+		"tool": shaped("The tool's name, or a pattern in which * is any text. Any tool, with target and without this.", toolGlob.String()),
+		"target": shaped("Where the calls go, whatever the tool is called: http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL or go:FUNCTION, "+
+			"with * for any text; the method and what follows a slash may be left out. Under deny also command:PROGRAM, of an effect.", aimForm.String()),
 		"when": part{
 			"description": "A condition on the arguments, or a list of conditions that must all hold.",
 			"anyOf":       []part{condition, listOf("Conditions that must all hold.", condition).with(part{"minItems": 1})},
@@ -47,8 +50,9 @@ func rulesPart(says string, more ...member) part {
 	for _, m := range more {
 		members[m.name] = m.part
 	}
-	short := textPart("A tool's name, a pattern with *, or a tool with conditions in parentheses, as in 'Bash(rm *)' or 'pay(amount > 100)'.")
-	return listOf(says, part{"anyOf": []part{short.with(part{"minLength": 1}), closed("A rule with conditions and more.", members, "tool")}})
+	short := textPart("A tool's name, a pattern with *, a target, or one of these with conditions in parentheses, as in 'Bash(rm *)', 'pay(amount > 100)' or 'http:POST api.example.com/pay/*'.")
+	long := closed("A rule with conditions and more.", members).with(part{"anyOf": []part{given("tool"), given("target")}})
+	return listOf(says, part{"anyOf": []part{short.with(part{"minLength": 1}), long}})
 }
 
 // condition refers to [conditionPart], which a schema with rules has among its definitions.

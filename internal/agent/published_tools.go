@@ -43,7 +43,7 @@ func parametersPart() part {
 			"type":                 part{"const": "object", "description": "Arguments are an object."},
 			"properties":           part{"type": "object", "description": "The arguments by name, each with its schema."},
 			"required":             part{"type": "array", "items": part{"type": "string"}, "description": "The arguments that must be there."},
-			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no others."},
+			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no others. true, or a schema of their values: others may be there. Without it http, lambda and mcp tools take no others."},
 		},
 	}
 }

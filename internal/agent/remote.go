@@ -64,3 +64,6 @@ func mostOf(bytes int64) int64 {
 	}
 	return bytes
 }
+
+// forwards says whether the arguments leave the program as they are, for somebody else to read.
+func (t Tool) forwards() bool { return t.HTTP != nil || t.Lambda != nil || t.MCP != nil }

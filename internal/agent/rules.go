@@ -20,6 +20,7 @@ type Rules struct {
 type compiled struct {
 	spec   core.ToolSpec
 	schema *jsonschema.Resolved
+	names  declarations
 	http   *HTTP // nil: no request
 }
 
@@ -35,25 +36,25 @@ func (d Definition) Rules(functions map[string]core.ToolSpec, layers Layers) (*R
 	r := &Rules{pinned: d, gate: newGatekeeper(d, layers), terms: terms, tools: map[string]compiled{}}
 	for _, t := range d.Tools {
 		if spec, ok := t.spec(functions); ok {
-			if err := r.add(spec, t.HTTP); err != nil {
+			if err := r.add(spec, t); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if d.Finish != nil {
-		if err := r.add(d.Finish.spec(), nil); err != nil {
+		if err := r.add(d.Finish.spec(), Tool{}); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *Rules) add(spec core.ToolSpec, http *HTTP) error {
+func (r *Rules) add(spec core.ToolSpec, t Tool) error {
 	schema, err := compile(spec.Parameters)
 	if err != nil {
 		return fmt.Errorf("agent %s: parameters of tool %s: %w", r.pinned.Name, spec.Name, err)
 	}
-	r.tools[spec.Name] = compiled{spec, schema, http}
+	r.tools[spec.Name] = compiled{spec, schema, declared(decodeValue(spec.Parameters), t.forwards()), t.HTTP}
 	if !r.gate.refusesAlways(spec.Name) {
 		r.offered = append(r.offered, spec)
 	}
@@ -102,7 +103,7 @@ func (r *Rules) Check(call core.ToolCall) error {
 	if !ok {
 		return fmt.Errorf("there is no tool %q", call.Name)
 	}
-	if err := checkArguments(t.schema, call.Arguments); err != nil || t.http == nil {
+	if err := checkArguments(t.schema, t.names, call.Arguments); err != nil || t.http == nil {
 		return err
 	}
 	return t.http.checkSent(call.Arguments)
@@ -111,6 +112,15 @@ func (r *Rules) Check(call core.ToolCall) error {
 // Gate implements [core.Rules].
 func (r *Rules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	return r.gate.judge(call.Name, readArguments(call.Arguments))
+}
+
+// Refused is why the command of an effect may not run; empty if it may.
+func (r *Rules) Refused(e Effect) string {
+	if len(e.Command) == 0 {
+		return ""
+	}
+	reason, _ := r.gate.command(e.Command[0])
+	return reason
 }
 
 // Deadline implements [core.Rules].

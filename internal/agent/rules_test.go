@@ -223,7 +223,7 @@ func TestCheckNamesTheArgumentAndWhatWasExpected(t *testing.T) {
 		{"an argument named like a keyword", "book", `{"who":"a","seats":2,"properties":1}`, `argument "properties": expected string, got integer`},
 		{"an argument with a space", "book", `{"who":"a","seats":2,"first name":1}`, `argument "first name": expected string, got integer`},
 		{"unknown argument", "book", `{"who":"a","seats":2,"sea ts":3}`, `unknown "sea ts"`},
-		{"same argument in other letters", "book", `{"who":"a","seats":2,"SEATS":3}`, `unknown "SEATS"`},
+		{"same argument in other letters", "book", `{"who":"a","seats":2,"SEATS":3}`, `"seats" and "SEATS" differ only by case`},
 		{"not in the list", "book", `{"who":"a","seats":2,"class":"x"}`, `argument "class": enum`},
 		{"given twice", "free", `{"a":1,"b":{"c":1,"c":2}}`, `"c" is given twice`},
 		{"the same name in two objects", "free", `{"a":{"c":1},"b":[{"c":2},{"c":3}],"c":"c"}`, ""},

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,26 +35,31 @@ func compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// checkArguments says, for the model, why raw does not fit the schema. Numbers are compared as float64, which is what JSON Schema
-// validators agree on; the arguments themselves stay as they were written.
-func checkArguments(schema *jsonschema.Resolved, raw json.RawMessage) error {
-	if core.IsNull(raw) {
-		raw = json.RawMessage(`{}`)
+// checkArguments says, for the model, why raw does not fit the schema. It looks at the canonical form, which is what rules are asked
+// about, what is shown and what is sent. Numbers are compared as float64, which is what JSON Schema validators agree on; the
+// arguments themselves stay as they were written.
+func checkArguments(schema *jsonschema.Resolved, names declarations, raw json.RawMessage) error {
+	canonical, err := core.ReadArguments(raw)
+	if err != nil {
+		return fmt.Errorf("invalid arguments: %w", err)
+	}
+	if core.IsNull(canonical) {
+		canonical = json.RawMessage(`{}`)
 	}
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := json.Unmarshal(canonical, &v); err != nil {
 		return errors.New("invalid arguments: they cannot be read as JSON with ordinary numbers; expected a JSON object")
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return fmt.Errorf("invalid arguments: expected a JSON object, got %s", jsonKind(v))
 	}
-	if name, twice := repeatedMember(json.NewDecoder(bytes.NewReader(raw))); twice {
-		return fmt.Errorf("invalid arguments: %q is given twice; give each argument once", name)
+	if err := checkNames(v); err != nil {
+		return err
 	}
 	if err := schema.Validate(v); err != nil {
 		return errors.New(explain(err))
 	}
-	return nil
+	return names.check(v)
 }
 
 func jsonKind(v any) string {
@@ -70,30 +74,6 @@ func jsonKind(v any) string {
 		return "an array"
 	}
 	return "something else"
-}
-
-// repeatedMember finds an object in valid JSON that has a member twice. Readers disagree on which of the two counts, so what was
-// approved might not be what runs.
-func repeatedMember(dec *json.Decoder) (string, bool) {
-	open, _ := dec.Token()
-	if open != json.Delim('{') && open != json.Delim('[') {
-		return "", false
-	}
-	seen := map[any]bool{}
-	for dec.More() {
-		if open == json.Delim('{') {
-			name, _ := dec.Token()
-			if seen[name] {
-				return name.(string), true
-			}
-			seen[name] = true
-		}
-		if name, twice := repeatedMember(dec); twice {
-			return name, true
-		}
-	}
-	_, _ = dec.Token() // the closing bracket
-	return "", false
 }
 
 var (

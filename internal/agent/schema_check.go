@@ -94,21 +94,14 @@ func (c schemaCheck) lookup(ref string) (any, bool) {
 
 // beside are the schemas that a schema puts to the same value as its own.
 func beside(schema map[string]any) []any {
-	out := members(schema, "not", "if", "then", "else")
-	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		list, _ := schema[key].([]any)
-		out = append(out, list...)
-	}
+	out := append(members(schema, "not", "if", "then", "else"), listed(schema, "allOf", "anyOf", "oneOf")...)
 	return append(out, named(schema, "dependentSchemas")...)
 }
 
 // inner are the other schemas inside a schema: for parts of its value, or only defined there.
 func inner(schema map[string]any) []any {
 	out := members(schema, "items", "additionalProperties", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties")
-	for _, key := range []string{"prefixItems", "items"} { // items is a list in draft 7
-		list, _ := schema[key].([]any)
-		out = append(out, list...)
-	}
+	out = append(out, listed(schema, "prefixItems", "items")...) // items is a list in draft 7
 	return append(out, named(schema, "properties", "patternProperties", "$defs", "definitions")...)
 }
 
@@ -118,6 +111,15 @@ func members(schema map[string]any, keys ...string) []any {
 		if sub, ok := schema[key].(map[string]any); ok {
 			out = append(out, sub)
 		}
+	}
+	return out
+}
+
+func listed(schema map[string]any, keys ...string) []any {
+	var out []any
+	for _, key := range keys {
+		list, _ := schema[key].([]any)
+		out = append(out, list...)
 	}
 	return out
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A rule can be written as one text: a tool's name or pattern, and in parentheses what must hold for the arguments. That is a glob
+// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses what must hold for the arguments. That is a glob
 // on the call's only text, or comparisons joined by " && ".
 //
 //	Bash
 //	Bash(rm *)
+//	http:POST api.example.com/pay/*
 //	pay(order.total >= 100 && order.currency != "EUR")
 var (
 	shortRule  = regexp.MustCompile(`(?s)^([^()]*)\((.*)\)$`)
@@ -26,9 +27,9 @@ var (
 func readShorthand(text string) (Rule, error) {
 	m := shortRule.FindStringSubmatch(text)
 	if m == nil {
-		return Rule{Tool: text}, nil
+		return shortSubject(text), nil
 	}
-	r := Rule{Tool: m[1]}
+	r := shortSubject(m[1])
 	if !comparison.MatchString(m[2]) {
 		if m[2] == "" {
 			return r, fmt.Errorf("there is nothing in the parentheses of %q; leave them out, or write a glob or a comparison", text)
@@ -39,6 +40,15 @@ func readShorthand(text string) (Rule, error) {
 	var err error
 	r.When, err = readComparisons(m[2])
 	return r, err
+}
+
+// shortSubject is what a rule that is one text is about: a tool, or, where a kind of target and a colon
+// come first, a target.
+func shortSubject(text string) Rule {
+	if aimForm.MatchString(text) {
+		return Rule{Tool: "*", Target: text}
+	}
+	return Rule{Tool: text}
 }
 
 func readComparisons(text string) (Conditions, error) {

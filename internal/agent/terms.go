@@ -41,7 +41,7 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 // terms compiles the stop rules. One whose stored pattern does not compile still counts: it stops the run.
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
-		Result: int(d.Results)}
+		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()
 		if rule == nil {
@@ -69,14 +69,14 @@ func (d Definition) has(tool string) bool {
 
 // mayAsk says whether the definition can put a call of the tool behind an approval.
 func (d Definition) mayAsk(t Tool) bool {
-	if _, gated := d.Permissions.asksFor(t.Name); gated {
+	if _, gated := d.Permissions.asksFor(d.subject(t.Name)); gated {
 		return true
 	}
 	if t.Client || d.Permissions.Default != core.Ask {
 		return false
 	}
 	for _, r := range d.Permissions.Allow {
-		if len(r.When) == 0 && r.names(t.Name) {
+		if len(r.When) == 0 && r.aimed(d.subject(t.Name), nil) == yes {
 			return false
 		}
 	}

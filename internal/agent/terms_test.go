@@ -79,7 +79,7 @@ func TestTermsOfARun(t *testing.T) {
 	if code, detail, stop := terms.Stops[3].Stop(core.Progress{Turn: core.Turn{Calls: []core.ToolCall{{Name: "finish"}}}}); !stop || code != "stop_on_tool" || detail != "finish" {
 		t.Errorf("the fourth rule: %s, %s, %v", code, detail, stop)
 	}
-	if plain := rulesOf(t, head, nil, nil).Terms(); plain.Parallel || plain.Continue || plain.Memory || plain.Stops != nil || plain.StepCalls != 0 {
+	if plain := rulesOf(t, head, nil, nil).Terms(); plain.Parallel || plain.Continue || plain.Memory || len(plain.Stops) != 1 || plain.StepCalls != 0 {
 		t.Errorf("terms of an agent that says nothing: %+v", plain)
 	}
 }
@@ -246,6 +246,8 @@ func TestParseRefusesTermsThatMeanNothing(t *testing.T) {
 		{"stop rule without its value", "stop: [{type: max_rounds}]\n", "the stop rule max_rounds needs rounds"},
 		{"stop rule with another's value", "stop: [{type: max_rounds, rounds: 1, window: 2}]\n", `unknown field "window" in a stop rule; it takes type, rounds`},
 		{"negative rounds", "stop: [{max_rounds: -1}]\n", "max_rounds must be a whole number from 0"},
+		{"rounds without a limit, misspelt", "stop: [{max_rounds: none}]\n", "max_rounds must be a whole number from 0, or unlimited"},
+		{"another rule without a limit", "stop: [{token_budget: unlimited}]\n", "token_budget must be a whole number from 0"},
 		{"fraction of a round", "stop: [{type: max_rounds, rounds: 1.5}]\n", "rounds must be a whole number from 0"},
 		{"C153 bad expression", "stop: [{content_match: '('}]\n", "not a regular expression"},
 		{"a window longer than a run remembers", "stop: [{loop_detection: 17}]\n", "looks at 16 rounds at most"},

@@ -60,12 +60,12 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 func (o Options) served(part httpapi.Part) httpapi.Options {
 	log := lambdahttp.Logger(o.Logger)
 	return httpapi.Options{Frontend: o.Frontend, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: access.NewRing(o.Links, o.Clock.Now).Keys,
-		StreamURL: o.Access.StreamURL, Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
+		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 
 // gate lets in whom the one authorizer has let in that the stack was set up with. Where it was set up with none, nobody.
 func (o Options) gate() httpapi.Gate {
-	door := access.Admission{TenantClaim: o.Access.TenantClaim, RolesClaim: o.Access.RolesClaim, Tenant: o.Access.Tenant}
+	door := access.Admission{TenantClaim: o.Access.TenantClaim, RolesClaim: o.Access.RolesClaim, Tenant: o.Access.Tenant, IAMRoles: o.Access.IAMRoles}
 	switch o.Access.Auth {
 	case stack.JWT:
 		return lambdahttp.AdmitJWT(door)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -104,7 +105,7 @@ func deploy(t *testing.T, access stack.Access) *deployed {
 	}
 	d.engine = engine.New(engine.Options{Store: store, Waker: d.wake, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler)})
 	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: access, Links: store.LinkKeys, Version: "v1", Logger: log,
-		Frontend: frontend.New(frontend.Options{Store: store, Catalog: store, Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
+		Frontend: frontend.New(frontend.Options{Store: store, Links: store, Catalog: store, Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
 			Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})})
 	return d
 }
@@ -165,6 +166,8 @@ func (d *deployed) ask(to awsapi.Gateway, method, path, body string, change ...f
 	return got
 }
 
+func linker(e *asked) { e.RequestContext.Authorizer.JWT.Claims["cognito:groups"] = "[link]" }
+
 func byNobody(e *asked) { e.RequestContext.Authorizer = nil }
 
 func header(name, value string) func(*asked) { return func(e *asked) { e.Headers[name] = value } }
@@ -216,10 +219,10 @@ func TestARunThroughTheFunctionsOfAStack(t *testing.T) {
 		t.Fatalf("%+v", now)
 	}
 	inbox := decoded[wire.Page[wire.Approval]](t, d.ask(d.decisions, "GET", "/v1/approvals", ""), 200)
-	if len(inbox.Items) != 1 || inbox.Items[0].Link == "" {
+	if len(inbox.Items) != 1 {
 		t.Fatalf("%+v", inbox)
 	}
-	link := inbox.Items[0].Link
+	link := decoded[wire.Link](t, d.ask(d.decisions, "POST", "/v1/runs/"+run.ID+"/links", `{"target":"`+inbox.Items[0].Suspension.ID+`","for":"anna"}`, linker), 201).Link
 	page := d.ask(d.decisions, "GET", link, "", byNobody, header("accept", "text/html"))
 	if page.StatusCode != 200 || !strings.Contains(page.Body, "<form") || page.Headers["Referrer-Policy"] != "same-origin" {
 		t.Fatalf("%d %s", page.StatusCode, page.Body)
@@ -242,7 +245,7 @@ func TestARunThroughTheFunctionsOfAStack(t *testing.T) {
 	if sent.StatusCode != 307 || !strings.HasPrefix(location, streamURL+"/v1/streams/") {
 		t.Fatalf("%d %v", sent.StatusCode, sent.Headers)
 	}
-	if status, text := d.stream(location); status != 200 || !strings.Contains(text, `"link:ann"`) || !strings.Contains(text, "event: run.status") {
+	if status, text := d.stream(location); status != 200 || !strings.Contains(text, `"by":"link:anna"`) || !strings.Contains(text, `"minted_by":"token:ann"`) || !strings.Contains(text, "event: run.status") {
 		t.Errorf("%d %s", status, text)
 	}
 	for _, secret := range []string{strings.TrimPrefix(link, "/v1/approvals/"), strings.TrimPrefix(location, streamURL), "A-17", "eyJ", "follow=true"} {
@@ -250,8 +253,8 @@ func TestARunThroughTheFunctionsOfAStack(t *testing.T) {
 			t.Errorf("the log says %q", secret)
 		}
 	}
-	if lines := strings.Count(d.log.String(), `"msg":"request"`); lines != 9 {
-		t.Errorf("%d requests, want 9:\n%s", lines, d.log.String())
+	if lines := strings.Count(d.log.String(), `"msg":"request"`); lines != 10 {
+		t.Errorf("%d requests, want 10:\n%s", lines, d.log.String())
 	}
 }
 
@@ -312,41 +315,45 @@ func TestWithoutAStreamURLAStreamEndsWithWhatIsThere(t *testing.T) {
 }
 
 func TestAFollowedStreamEndsBehindAWholeEventBeforeItsInvocation(t *testing.T) {
-	d := deploy(t, withJWT)
-	run := decoded[wire.Run](t, d.ask(d.runs, "POST", "/v1/runs", `{"agent":"refund-desk","input":"Refund order A-17"}`), 202)
-	d.work()
-	sent := d.ask(d.runs, "GET", "/v1/runs/"+run.ID+"/events?follow=true", "", header("accept", "text/event-stream"))
-	u, err := url.Parse(sent.Headers["Location"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := read[events.LambdaFunctionURLRequest](t, "stream-url.json")
-	e.RawPath, e.RawQueryString = u.EscapedPath(), u.RawQuery
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // of which the stream has one
-	defer cancel()
-	got, err := d.streams(ctx, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Close()
-	raw, err := io.ReadAll(got)
-	if err != nil || ctx.Err() != nil || !bytes.HasSuffix(raw, []byte("\n\n")) || !bytes.Contains(raw, []byte("event: call.suspended")) {
-		t.Errorf("%v, %v: %s", err, ctx.Err(), raw)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := deploy(t, withJWT)
+		run := decoded[wire.Run](t, d.ask(d.runs, "POST", "/v1/runs", `{"agent":"refund-desk","input":"Refund order A-17"}`), 202)
+		d.work()
+		sent := d.ask(d.runs, "GET", "/v1/runs/"+run.ID+"/events?follow=true", "", header("accept", "text/event-stream"))
+		u, err := url.Parse(sent.Headers["Location"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := read[events.LambdaFunctionURLRequest](t, "stream-url.json")
+		e.RawPath, e.RawQueryString = u.EscapedPath(), u.RawQuery
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // of which the stream has one
+		defer cancel()
+		got, err := d.streams(ctx, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Close()
+		raw, err := io.ReadAll(got)
+		if err != nil || ctx.Err() != nil || !bytes.HasSuffix(raw, []byte("\n\n")) || !bytes.Contains(raw, []byte("event: call.suspended")) {
+			t.Errorf("%v, %v: %s", err, ctx.Err(), raw)
+		}
+	})
 }
 
 func TestAHeldReadIsAnsweredBeforeItsInvocationEnds(t *testing.T) {
-	d := deploy(t, withJWT)
-	run := decoded[wire.Run](t, d.ask(d.runs, "POST", "/v1/runs", `{"agent":"refund-desk","input":"Refund order A-17"}`), 202)
-	for _, path := range []string{"/v1/runs/" + run.ID, "/v1/runs/" + run.ID + "/events?wait=20"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 2300*time.Millisecond) // of which a read has 300
-		defer cancel()
-		e := read[asked](t, "start-jwt.json")
-		e.RequestContext.HTTP.Method, e.Headers["prefer"], e.Body = "GET", "wait=20", ""
-		e.RawPath, e.RawQueryString, _ = strings.Cut(path, "?")
-		got, err := d.runs(ctx, e)
-		if err != nil || got.StatusCode != 200 || ctx.Err() != nil {
-			t.Errorf("%s: %v, %d %s", path, err, got.StatusCode, got.Body)
+	synctest.Test(t, func(t *testing.T) {
+		d := deploy(t, withJWT)
+		run := decoded[wire.Run](t, d.ask(d.runs, "POST", "/v1/runs", `{"agent":"refund-desk","input":"Refund order A-17"}`), 202)
+		for _, path := range []string{"/v1/runs/" + run.ID, "/v1/runs/" + run.ID + "/events?wait=20"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 2300*time.Millisecond) // of which a read has 300
+			defer cancel()
+			e := read[asked](t, "start-jwt.json")
+			e.RequestContext.HTTP.Method, e.Headers["prefer"], e.Body = "GET", "wait=20", ""
+			e.RawPath, e.RawQueryString, _ = strings.Cut(path, "?")
+			got, err := d.runs(ctx, e)
+			if err != nil || got.StatusCode != 200 || ctx.Err() != nil {
+				t.Errorf("%s: %v, %d %s", path, err, got.StatusCode, got.Body)
+			}
 		}
-	}
+	})
 }

@@ -346,13 +346,8 @@ func TestACallerWhoGivesUpWaitsNoLonger(t *testing.T) {
 		done <- err
 	}()
 	cancel()
-	select {
-	case err := <-done:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("answered %v", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("a receive went on after its caller had given up")
+	if err := <-done; !errors.Is(err, context.Canceled) { // or it goes on, and the test hangs
+		t.Errorf("answered %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package awsdouble_test
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -181,10 +180,8 @@ func TestVisibilityCanBeChangedInFlight(t *testing.T) {
 func TestALongPollEndsWithAnArrival(t *testing.T) {
 	q := newDesk(t)
 	got := make(chan int, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
 	go func() {
-		out, err := q.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: q.url, WaitTimeSeconds: 20})
+		out, err := q.sqs.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: q.url, WaitTimeSeconds: 20})
 		if err != nil {
 			got <- -1
 			return
@@ -192,9 +189,6 @@ func TestALongPollEndsWithAnArrival(t *testing.T) {
 		got <- len(out.Messages)
 	}()
 	for q.d.Requests()["ReceiveMessage"] == 0 {
-		if ctx.Err() != nil {
-			t.Fatal("the poll never reached the double")
-		}
 		runtime.Gosched()
 	}
 	q.send("x")

@@ -14,7 +14,7 @@ var (
 		"github.com/aws/aws-sdk-go-v2/internal/endpoints/v2", "github.com/aws/aws-sdk-go-v2/service/dynamodb",
 		"github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding", "github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery",
 		"github.com/aws/aws-sdk-go-v2/service/sqs", "github.com/aws/smithy-go", "github.com/google/jsonschema-go", module}
-	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3")
+	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text") // its normal forms: names that differ by one alone are refused
 	modulesWithHTTP   = append(modulesWithAgents, "golang.org/x/time")
 
 	// Of the function that works alone: what it calls, and what the official MCP library is made of, which its bodies are written on.

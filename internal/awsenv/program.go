@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -39,7 +40,7 @@ type Near struct {
 // behind is what this program has behind definitions. Without a reach it runs nothing. There is no directory of agents: definitions come out of the
 // table.
 func behind(s Settings, register Register, reach *Reach, log *slog.Logger) (program.Program, error) {
-	private, err := httptool.ReadPrivate(s.PrivateHosts)
+	private, err := netguard.ReadPrivate(s.PrivateHosts)
 	if err != nil {
 		return program.Program{}, fmt.Errorf("DORMOUSE_PRIVATE_HOSTS: %w", err)
 	}

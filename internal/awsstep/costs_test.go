@@ -60,6 +60,7 @@ type costs struct {
 // run plays one run of an agent to its end, everything approved, and counts.
 func (d *deployed) run(text string) (c costs) {
 	d.Helper()
+	d.stand()
 	def, err := agent.Parse("long-desk.yaml", []byte(text), nil)
 	d.must(err)
 	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))

@@ -2,8 +2,6 @@ package awsstep
 
 import (
 	"io"
-	"maps"
-	"net/http"
 	"os"
 	"sync"
 
@@ -60,7 +58,7 @@ func (c *connections) providers() map[string]program.Provider {
 			return bedrock.New(c.bedrock(d.Model.Region), bedrock.Options{Model: d.Model, Clock: c.Clock, Random: c.Random, Logger: c.Logger})
 		},
 		agent.ProviderOpenAI: func(d agent.Definition) (engine.Model, error) {
-			return openai.New(openai.Options{Model: d.Model, HTTP: c.endpointClient(d.Model), Secrets: c.Secrets, Clock: c.Clock, Random: c.Random, Logger: c.Logger})
+			return openai.New(openai.Options{Model: d.Model, HTTP: c.HTTP.Endpoint(d.Model), Secrets: c.Secrets, Clock: c.Clock, Random: c.Random, Logger: c.Logger})
 		},
 	}
 }
@@ -106,18 +104,6 @@ func (c *connections) patient() aws.Config {
 	made := c.Config()
 	made.HTTPClient = nil // the SDK's own, which has no limit
 	return made
-}
-
-// endpointClient reaches an endpoint under the rules of HTTP tools that say allow_private: the operator names what is not public.
-func (c *connections) endpointClient(m agent.Model) *http.Client {
-	headers := maps.Clone(m.Headers)
-	if m.APIKey != "" {
-		if headers == nil {
-			headers = map[string]string{}
-		}
-		headers["Authorization"] = "Bearer {secret:" + m.APIKey + "}"
-	}
-	return c.HTTP.Client(agent.Server{URL: m.BaseURL, Headers: headers, AllowPrivate: true})
 }
 
 func endpoint(own string, otherwise *string) *string {

@@ -51,7 +51,7 @@ func TestARunReachesEndpointsAndServersThatTheOperatorNames(t *testing.T) {
 	}{
 		{"both are named", models + "," + tools, "done"},
 		{"the server is not named", models, "done"},
-		{"the endpoint is not named", tools, "running"}, // it is asked again later
+		{"the endpoint is not named", tools, "done"}, // in error: asking again would not help
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			environment := b.environment()
@@ -68,6 +68,9 @@ func TestARunReachesEndpointsAndServersThatTheOperatorNames(t *testing.T) {
 			kept := d.kept(runs[0].ThreadID)
 			if found := strings.Contains(kept, "Found: page 7 of Bearer [secret SHOP]"); found != (tt.name == "both are named") {
 				t.Errorf("found: %t, in %s\nthe log:\n%s", found, kept, d.out.String())
+			}
+			if ended := runs[0].Error != nil; ended != (tt.name == "the endpoint is not named") {
+				t.Errorf("ended with %+v", runs[0].Error)
 			}
 			if strings.Contains(kept+d.out.String(), planted) {
 				t.Errorf("the secret is in what is kept: %s\nthe log:\n%s", kept, d.out.String())

@@ -25,6 +25,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 	"github.com/dormouse-dev/dormouse/internal/xray"
@@ -44,6 +45,7 @@ type deployed struct {
 	fault   func(awsdouble.Call) awsdouble.Fault // of the requests of the function, and of no others
 	daemon  net.PacketConn                       // of traces
 	ahead   time.Duration                        // of the services' clock, which is the machine's otherwise
+	clock   *enginetest.Clock                    // of the function, if it stands still
 }
 
 func newDeployed(t *testing.T) *deployed { return newDeployedWith(t, nil) }
@@ -73,6 +75,24 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.deploy()
 	return d
+}
+
+// stand gives the function a clock that stands still, so that what it does for the passing of time (look for a cancel now and then, move a due
+// time on) does not depend on how long the machine takes for it.
+func (d *deployed) stand() {
+	d.Helper()
+	d.clock = enginetest.NewClock(time.Now())
+	d.parts.Clock = d.clock
+	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
+	d.time = time.Hour
+}
+
+// deadline is that of an invocation that begins now.
+func (d *deployed) deadline() time.Time {
+	if d.clock != nil {
+		return d.clock.Now().Add(d.time)
+	}
+	return time.Now().Add(d.time)
 }
 
 func (d *deployed) must(err error) {
@@ -145,7 +165,7 @@ func (d *deployed) hand(queue, arn string) bool {
 	e, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body,
 		Attributes: m.Attributes, EventSourceARN: arn}}})
 	d.must(err)
-	ctx, cancel := context.WithTimeout(d.Context(), d.time)
+	ctx, cancel := context.WithDeadline(d.Context(), d.deadline())
 	defer cancel()
 	d.double.Fail(d.fault)
 	answer, err := d.handler.Invoke(ctx, e)

@@ -145,7 +145,7 @@ func (m *Model) misfit(t core.Turn) error {
 	}
 	if err := fits(m.output, t.Text); err != nil {
 		m.o.Logger.Warn("bedrock: the model's answer does not fit model.output", "error", err)
-		return &engine.TryLater{Detail: "the model's answer does not fit the schema of model.output" + retry, Cause: errMisfit}
+		return &engine.TryLater{Detail: "the model's answer does not fit the schema of model.output" + retry, Cause: errMisfit, Answered: true}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type verdict struct {
 	later   bool   // it may pass
 	again   bool   // soon, perhaps
 	busy    bool   // Bedrock did nothing
+	began   bool   // the model did something, and it is paid for
 	after   time.Duration
 }
 
@@ -39,7 +40,7 @@ func (v verdict) err() error {
 	if !v.later {
 		return &engine.ModelError{Detail: v.detail}
 	}
-	return &engine.TryLater{Detail: v.detail, Busy: v.busy, After: v.after, Cause: errors.New("bedrock: " + v.word())}
+	return &engine.TryLater{Detail: v.detail, Busy: v.busy, Answered: v.began, After: v.after, Cause: errors.New("bedrock: " + v.word())}
 }
 
 // word is the failure in one word that says nothing of accounts.
@@ -76,6 +77,7 @@ func judge(err error, began bool, now time.Time) verdict {
 		v.detail = "the model wrote something that nobody can read" + retry
 	}
 	v.busy = v.busy && !began
+	v.began = began || v.code == "ModelErrorException" || v.code == "ModelTimeoutException"
 	return v
 }
 

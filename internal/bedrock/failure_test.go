@@ -40,6 +40,11 @@ func TestFailuresThatMayPassAreLeftForLater(t *testing.T) {
 			if want := busy[f] || f == modeldouble.LateThrottled && m.Whole; later.Busy != want {
 				t.Errorf("%s: busy is %v", f, later.Busy)
 			}
+			answered := map[modeldouble.Fault]bool{modeldouble.TimedOut: true, modeldouble.Cut: !m.Whole, modeldouble.Aborted: !m.Whole, modeldouble.HalfFrame: !m.Whole,
+				modeldouble.Garbled: !m.Whole, modeldouble.LateThrottled: !m.Whole, modeldouble.LateError: true}
+			if later.Answered != answered[f] {
+				t.Errorf("%s: answered is %v", f, later.Answered)
+			}
 			if took := r.clock.Now().Sub(began); took <= 0 || took > 5*time.Second {
 				t.Errorf("%s: %v were spent between requests", f, took)
 			}

@@ -97,7 +97,7 @@ func texts(value any) (list []string, ok bool) {
 
 // asJSON is what a value is as JSON; nothing, if it has no such form.
 func asJSON(value any) json.RawMessage {
-	if raw, err := json.Marshal(value); err == nil && !core.IsNull(raw) {
+	if raw, err := core.EncodeAny(value); err == nil && !core.IsNull(raw) {
 		return raw
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 
 func (a *app) agentsCheckCommand() *cobra.Command {
 	var policy string
+	var strict bool
 	cmd := &cobra.Command{
 		Use:   "check [DIR|FILE...]",
 		Short: "Say what is wrong with agent files, with file, line and what to do",
@@ -24,8 +25,11 @@ func (a *app) agentsCheckCommand() *cobra.Command {
 and recordings they name, and the functions, hooks, memories and effects that this program has. The tests in the directory tests below DIR are
 read, too, and the file of --policy. Nothing is started and nothing is changed; no server is needed.
 
-What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, and each host that
-must be allowed with --allow-private-hosts.
+What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, each host that must be
+allowed with --allow-private-hosts, and each effect that runs a command, which --allow-commands allows. The server leaves out an agent that
+lacks one. With --strict they are problems, as they are for dormouse dev --strict. Each http, lambda or mcp tool whose schema lets arguments
+through that it does not name (additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a
+bound on rounds, tokens and time.
 
 The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
 {"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
@@ -40,10 +44,14 @@ The exit code is 1 if something is wrong, and 2 if there is nothing to check. Wi
 			if err != nil {
 				return err
 			}
+			if strict {
+				found.demand()
+			}
 			return a.printCheck(found)
 		},
 	}
 	cmd.Flags().StringVar(&policy, "policy", "", policyFlag)
+	cmd.Flags().BoolVar(&strict, "strict", false, "count what the server needs besides the files as problems")
 	return cmd
 }
 
@@ -54,6 +62,14 @@ type checked struct {
 	agents, tests int
 	problems      []agent.Problem
 	notes         []note
+}
+
+// demand makes problems of the notes.
+func (c *checked) demand() {
+	for _, n := range c.notes {
+		c.problems = append(c.problems, agent.NewProblem(n.File, 1, n.Note))
+	}
+	c.notes = []note{}
 }
 
 // check reads everything that the names stand for.
@@ -90,8 +106,25 @@ func (a *app) check(names []string, policyFile string) (checked, error) {
 	problems, err = a.lacking(agents, policy)
 	found.problems = append(found.problems, problems...)
 	found.notes = append(found.notes, a.demands(agents)...)
+	for _, d := range agents {
+		for _, unjudged := range d.Unjudged(policy) {
+			found.notes = append(found.notes, note{d.File, unjudged})
+		}
+	}
+	found.notes = append(found.notes, unbounded(agents)...)
 	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	return found, err
+}
+
+// unbounded warns of agents whose runs nothing bounds.
+func unbounded(agents []agent.Surveyed) (notes []note) {
+	for _, d := range agents {
+		if d.Unbounded() {
+			notes = append(notes, note{d.File, "max_rounds is unlimited, and no token_budget or timeout bounds a run: a model that never stops calling tools is asked " +
+				"and paid for without end; set one of the three under stop"})
+		}
+	}
+	return notes
 }
 
 // readPolicy reads the policy; nil if no file is named.

@@ -110,6 +110,19 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 	}
 }
 
+func TestCheckNotesAnAgentThatNothingBounds(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/open.yaml", talker+"stop: [{max_rounds: unlimited}, {consecutive_errors: 3}]\n")
+	put(t, "agents/usual.yaml", talker)
+	put(t, "agents/tokens.yaml", talker+"stop: [{max_rounds: unlimited}, {token_budget: 50000}]\n")
+	o := checkWith(t)
+	o.wantExit(t, cli.ExitOK)
+	contains(t, o.stdout, "agents/open.yaml: note: max_rounds is unlimited, and no token_budget or timeout bounds a run")
+	if strings.Count(o.stdout, "note:") != 1 {
+		t.Errorf("noted:\n%s", o.stdout)
+	}
+}
+
 func TestCheckCountsWhatIsRight(t *testing.T) {
 	emptyFolder(t)
 	put(t, "agents/a.yaml", talker)

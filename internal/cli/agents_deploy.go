@@ -86,6 +86,7 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	if err != nil {
 		return err
 	}
+	agents = slices.DeleteFunc(agents, func(d agent.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) }) // those of other tenants
 	table, err := awscli.OpenTable(ctx, f.table, f.region)
 	if err != nil {
 		return err

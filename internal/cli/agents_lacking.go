@@ -26,7 +26,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // lacking says what agents need and this program does not have, and whatever else keeps it from running them.
 func (a *app) lacking(agents []agent.Surveyed, policy *agent.Permissions) (problems []agent.Problem, err error) {
 	err = withScratch(func(dir string) error {
-		o := local.Options{Data: dir, Logger: quiet()}
+		o := local.Options{Data: dir, Commands: true, Logger: quiet()}
 		if err := a.register(&o); err != nil {
 			return err
 		}
@@ -90,17 +90,20 @@ type note struct {
 	Note string `json:"note"`
 }
 
-// demands are the secrets and hosts that the start of a server in this environment would ask for.
+// demands are the secrets, hosts and commands that the start of a server in this environment would ask for.
 func (a *app) demands(agents []agent.Surveyed) []note {
 	return demandsOf(agents, secret.Environment(a.opts.Getenv))
 }
 
-// demandsOf are those of a server that has these secrets, and allows no private hosts.
+// demandsOf are those of a server that has these secrets, and allows neither private hosts nor commands.
 func demandsOf(agents []agent.Surveyed, secrets secret.Source) (notes []note) {
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secrets: secrets})
 	for _, d := range agents {
 		for _, lack := range caller.Lacks(d.Definition) {
 			notes = append(notes, note{d.File, lack})
+		}
+		for _, runs := range program.Commands(d.Definition) {
+			notes = append(notes, note{d.File, runs})
 		}
 	}
 	return notes

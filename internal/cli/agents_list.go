@@ -29,7 +29,7 @@ are deployed to a stack, read from its table with AWS credentials.`,
 			}
 			rows := [][]string{{"AGENT", "VERSION", "DESCRIPTION"}}
 			for _, l := range listed {
-				rows = append(rows, []string{l.Name, l.Version, l.Description})
+				rows = append(rows, []string{l.Name, l.Version, l.shown()})
 			}
 			return a.list(rows, 2)
 		},
@@ -43,6 +43,14 @@ type listedAgent struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Description string `json:"description,omitempty"`
+	Unavailable string `json:"unavailable,omitempty"` // why it cannot be started now
+}
+
+func (l listedAgent) shown() string {
+	if l.Unavailable != "" {
+		return "unavailable: " + l.Unavailable
+	}
+	return l.Description
 }
 
 func (a *app) listedAgents(cmd *cobra.Command, f deployFlags) ([]listedAgent, error) {
@@ -61,7 +69,7 @@ func (a *app) listedAgents(cmd *cobra.Command, f deployFlags) ([]listedAgent, er
 	served, err := c.Agents(cmd.Context())
 	listed := []listedAgent{}
 	for _, s := range served {
-		listed = append(listed, listedAgent{s.Name, s.Version, s.Description})
+		listed = append(listed, listedAgent{s.Name, s.Version, s.Description, s.Unavailable})
 	}
 	return listed, err
 }
@@ -84,7 +92,7 @@ func storedAgents(ctx context.Context, f deployFlags) ([]listedAgent, error) {
 		if err != nil { // a newer program wrote it; its name and version are known all the same
 			d.Description = "(this program is too old to read it)"
 		}
-		listed = append(listed, listedAgent{stored.Name, stored.Digest, d.Description})
+		listed = append(listed, listedAgent{Name: stored.Name, Version: stored.Digest, Description: d.Description})
 	}
 	return listed, nil
 }

@@ -43,6 +43,32 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	}
 }
 
+// TestACommandIsNotedByACheckAndNeedsTheOperatorToRun: in a server, and in the tests of the agent.
+func TestACommandIsNotedByACheckAndNeedsTheOperatorToRun(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/work/x", "")
+	put(t, "agents/desk.yaml", `model: {provider: scripted, turns: [{given: {no_result: true}, calls: [{tool: write}]}, {say: Done.}]}
+tools: [{name: write, recorded: [{result: written}]}]
+permissions: {allow: [write]}
+effects: [{name: tidy, tools: [write], command: [echo, tidied], workspace: work}]
+`)
+	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, calls: [{tool: write, result: /tidied/}]}}]}]\n")
+	const refused = `agent desk: the effect "tidy" runs the command echo on the machine that serves, and the operator does not allow commands; ` +
+		"serve the agent with --allow-commands, or remove the effect"
+	o := withEnv(t, nil, "agents", "check")
+	o.wantExit(t, cli.ExitOK)
+	contains(t, o.stdout, "agents/desk.yaml: note: "+refused+"\n")
+	for _, args := range [][]string{{"agents", "test"}, {"dev", "--strict", "--addr", "127.0.0.1:0", "--data", t.TempDir()}} {
+		o = withEnv(t, nil, args...)
+		o.wantExit(t, cli.ExitFailed)
+		contains(t, o.stderr, refused)
+	}
+	o = withEnv(t, nil, "agents", "test", "--allow-commands")
+	if o.exit != cli.ExitOK {
+		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
+	}
+}
+
 // TestTestsOfAgentsAskTheEndpointTheyName: the program has the provider, and the secret comes from the environment of whoever started it.
 func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
 	endpoint := httptest.NewServer(modeldouble.OpenAIQuirks{Key: "s3cret-of-models"}.Handler(func(modeldouble.Asked) modeldouble.Said {
@@ -52,14 +78,14 @@ func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
 	emptyFolder(t)
 	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: '"+endpoint.URL+"/v1', api_key: MODELS}\n")
 	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, output: Good day.}}]}]\n")
-	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "s3cret-of-models"}, "agents", "test")
+	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "s3cret-of-models"}, "agents", "test", "--allow-private-hosts", "127.0.0.1")
 	if o.exit != cli.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
 	o = withEnv(t, nil, "agents", "test")
 	o.wantExit(t, cli.ExitFailed)
-	contains(t, o.stderr, "the secret MODELS is not set")
-	o = withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "another-one-here"}, "agents", "test")
+	contains(t, o.stderr, "the secret MODELS is not set", "which is not a public address, and the operator does not allow it; name it with --allow-private-hosts 127.0.0.1:")
+	o = withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "another-one-here"}, "agents", "test", "--allow-private-hosts", "127.0.0.1")
 	o.wantExit(t, cli.ExitFailed)
 	if strings.Contains(o.stdout+o.stderr, "another-one-here") {
 		t.Errorf("the secret is shown: %s%s", o.stdout, o.stderr)

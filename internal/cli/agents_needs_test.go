@@ -106,3 +106,17 @@ func TestTestsReachThePrivateHostsTheyAreAllowed(t *testing.T) {
 	o.wantExit(t, cli.ExitUsage)
 	contains(t, o.stderr, `--allow-private-hosts: "http://x" names no host`)
 }
+
+func TestAgentsCheckNotesWhatNoRuleIsAskedAbout(t *testing.T) {
+	const open = `model: {provider: scripted, turns: [{say: x}]}
+permissions: {ask: [{tool: pay, when: {argument: amountCents, above: 10000}}], allow: [pay]}
+tools: [{name: pay, lambda: {function: pay}, parameters: {type: object, additionalProperties: true, properties: {amountCents: {type: integer}}}}]
+`
+	for text, want := range map[string]bool{open: true, strings.Replace(open, "additionalProperties: true, ", "", 1): false} {
+		o := dormouse(t, nil, "agents", "check", agentsDir(t, map[string]string{"shop": text}))
+		o.wantExit(t, cli.ExitOK)
+		if strings.Contains(o.stdout, `shop.yaml: note: tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`) != want {
+			t.Errorf("with the note %v:\n%s", want, o.stdout)
+		}
+	}
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
@@ -29,7 +29,8 @@ type rehearse struct {
 	agents, policy string
 	patience       time.Duration
 	allowed        []string
-	private        httptool.Private // what allowed says
+	private        netguard.Private // what allowed says
+	commands       bool
 }
 
 func (a *app) agentsTestCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func (a *app) agentsTestCommand() *cobra.Command {
 		Long: `Play the tests of the agents of DIR (default agents), which are the YAML files in the directory tests below it, or those of the files.
 Each test has a server of its own on a temporary directory, and nothing of it stays. A tool runs as it would otherwise: recorded answers touch
 nothing, but http tools send requests and Go functions do what they do. So http tools need what they need with dev: their secrets in the
-environment, and --allow-private-hosts for a service that is not public.
+environment, --allow-private-hosts for a service that is not public, and --allow-commands if effects run commands.
 
 A test is a list of steps. The first difference ends the test, and is shown.
 
@@ -81,6 +82,7 @@ The exit code is 1 if a test failed, and 2 if there is nothing to play or a file
 	flags.StringVar(&r.agents, "agents", "", "directory of the agents (default: the one above the directory of the tests)")
 	flags.StringVar(&r.policy, "policy", "", policyFlag)
 	privateFlag(cmd, &r.allowed)
+	commandsFlag(cmd, &r.commands)
 	flags.DurationVar(&r.patience, "patience", 30*time.Second, "how long a step may take")
 	return cmd
 }
@@ -219,7 +221,7 @@ func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t re
 
 // stage starts the server of a test, with its data in dir.
 func (a *app) stage(ctx context.Context, r rehearse, s rehearsal.Script, dir string) (*local.Server, error) {
-	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Private: r.private, Logger: quiet(), Version: a.opts.Version}
+	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Private: r.private, Commands: r.commands, Strict: true, Logger: quiet(), Version: a.opts.Version}
 	if o.Agents == "" {
 		o.Agents = above(s.File)
 	}

@@ -24,7 +24,8 @@ and asks for a reason, e opens the arguments in $VISUAL or $EDITOR and shows wha
 what the run did, q leaves. Whatever is approved is shown whole and asked about once more, by the id of what waits. The list refreshes by itself.`,
 		Example: `  dormouse approvals
   dormouse approvals -i
-  dormouse approvals --agent refund-desk --json`,
+  dormouse approvals --agent refund-desk --json
+  dormouse approvals link run_3k7q2_0 --for anna@example.com`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := pageLimit(list.Limit, mostApprovals); err != nil {
@@ -49,6 +50,7 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
 	return cmd
 }
 
@@ -66,7 +68,12 @@ func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) er
 			}
 		}
 		rows := [][]string{{"run", item.RunID}, {"agent", item.Agent}, {"since", clock(item.Since)}}
-		if err := a.table(append(rows, a.pendingRows(item.RunID, item.Pending)...)); err != nil {
+		if item.Error != nil {
+			rows = append(rows, []string{"unreadable", oneLine(item.Error.Detail)})
+		} else {
+			rows = append(rows, a.pendingRows(item.RunID, item.Pending)...)
+		}
+		if err := a.table(rows); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
@@ -54,5 +55,37 @@ func cleanJSONLines(raw json.RawMessage) []string {
 	return lines
 }
 
-// hidden says whether JSON has characters that do not show, so that a reader is told to look twice.
-func hidden(raw json.RawMessage) bool { return strings.Contains(cleanJSON(raw), `\u`) }
+// spelled is text that a person decides by, on one line: what [clean] leaves to the terminal, it marks, so that letters from right to left reorder
+// nothing and no letter passes for another.
+func spelled(text string) string { return visible.Terminal(visible.Spell(text)) }
+
+// spelledLines is spelled for text of several lines, which stay lines.
+func spelledLines(text string) []string {
+	return visible.TerminalLines(visible.Spell(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")))
+}
+
+// argumentLines are arguments by value: a line each, with further lines of a text below it, and what a reader may miss.
+func argumentLines(raw json.RawMessage) (lines []line) {
+	for _, r := range visible.TerminalRows(raw) {
+		lines = append(lines, text("  "+r.First))
+		for _, l := range r.Further {
+			lines = append(lines, text("    "+l))
+		}
+		for _, w := range r.Warnings {
+			lines = append(lines, line{{yellow, "    ! " + w}})
+		}
+	}
+	return lines
+}
+
+// canonical is raw in its one form, in which texts that mean the same are the same; what is not JSON, or ambiguous, stays as it is.
+func canonical(raw json.RawMessage) json.RawMessage {
+	if core.CheckJSON(raw) != nil {
+		return raw
+	}
+	one, err := core.Canonical(raw)
+	if err != nil {
+		return raw
+	}
+	return one
+}

@@ -25,6 +25,7 @@ type server struct {
 
 type request struct {
 	method, path, query, key, auth string
+	prefer                         string
 	body                           []byte
 }
 
@@ -44,7 +45,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.seen = append(s.seen, request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Idempotency-Key"),
-		r.Header.Get("Authorization"), body.Bytes()})
+		r.Header.Get("Authorization"), r.Header.Get("Prefer"), body.Bytes()})
 	s.mu.Unlock()
 	answer, ok := s.answers[r.Method+" "+r.URL.Path]
 	if !ok {
@@ -52,6 +53,18 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, r)
+}
+
+// preferred are the waits that reads asked for, in order.
+func (s *server) preferred() (waits []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.seen {
+		if r.prefer != "" {
+			waits = append(waits, r.prefer)
+		}
+	}
+	return waits
 }
 
 // last is the last request of that method.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +44,9 @@ func (a *app) completeAll(root *cobra.Command) {
 	verbs := map[string]func(context.Context, *client.Client) []string{
 		"run": agentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
 		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""), "record": runWords("done"),
+		"link": runWords("waiting"), "links": runWords(""), "revoke": runWords(""),
 	}
-	for _, cmd := range append(root.Commands(), verb(root, "runs").Commands()...) {
+	for _, cmd := range slices.Concat(root.Commands(), verb(root, "runs").Commands(), verb(root, "approvals").Commands()) {
 		if words := verbs[cmd.Name()]; words != nil {
 			a.completes(cmd, words)
 		}

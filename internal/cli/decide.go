@@ -34,7 +34,7 @@ call of the run waits. The first answer counts: the same one again is confirmed,
 
 With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool; what they change is
 printed before they are sent, a line with - for what was asked and one with + for what is to run. With --dry-run nothing is sent: whether
-the arguments fit the tool is looked at, whether a rule forbids them is not. With --grant run the later calls of this run that the same
+the arguments fit the tool is looked at, whether a rule forbids them is not. With --grant run the later calls of this turn that the same
 rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
@@ -60,7 +60,7 @@ rule would ask about are allowed, too. A run that was interrupted is not decided
 	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
 	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
 	flags.StringVar(&v.arguments, "arguments", "", "with --approve: the arguments to run with, as a JSON object or @FILE")
-	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this run")
+	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this turn")
 	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
 	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
 	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
@@ -122,10 +122,10 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 	}
 	changes := diff(asked.Arguments, arguments)
 	if len(changes) == 0 {
-		return a.printf("the arguments are those that %s was asked for with\n", asked.Tool)
+		return a.printf("the arguments are those that %s was asked for with\n", spelled(asked.Tool))
 	}
 	colour := screenOf(a.stdout, a.opts.Getenv).colour
-	out := clean("instead of what was asked for, "+asked.Tool+" is to run with:") + "\n"
+	out := clean("instead of what was asked for, "+spelled(asked.Tool)+" is to run with:") + "\n"
 	for _, l := range changes {
 		out += l.render(colour) + "\n"
 	}

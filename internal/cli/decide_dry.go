@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -42,7 +43,7 @@ func (a *app) printUnsent(d wire.Decision, note string) error {
 	if a.json {
 		return a.printJSON(d)
 	}
-	body, err := json.Marshal(d)
+	body, err := core.EncodeAny(d)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/awscli"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -23,12 +24,15 @@ import (
 
 func (a *app) devCommand() *cobra.Command {
 	o := local.Options{Version: a.opts.Version}
-	var private []string
+	var private, tenantNames []string
+	tenantBytes := byteSize(1 << 30)
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Serve agents on this machine",
 		Long: `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
 runs that wait or are due go on at the next start. A kill at any moment loses nothing.
+An agent that cannot be served, because its file has a mistake, a secret is not set or a file it names is not there, does not keep the
+others from being served: it is listed with the reason, starts of it are refused, and its runs wait. --strict refuses to start instead.
 An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.`,
 		Example: `  dormouse dev --agents examples/refund-desk
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
@@ -41,6 +45,13 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 			if err := atLeastOne("--workers", o.Workers); err != nil {
 				return err
 			}
+			if err := checkSteps(o); err != nil {
+				return err
+			}
+			if o.Quota.Runs < 0 {
+				return usagef("--tenant-runs is %d; it must be at least 1, or 0 for no limit", o.Quota.Runs)
+			}
+			o.Quota.Bytes = int64(tenantBytes)
 			if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
 				return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
 			}
@@ -51,6 +62,9 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 			if o.Private, err = readPrivate(private); err != nil {
 				return err
 			}
+			if o.Names.Tenants, err = readTenantNames(tenantNames); err != nil {
+				return err
+			}
 			return a.serve(cmd, o)
 		},
 	}
@@ -58,23 +72,60 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8420", "where to listen; port 0 takes a free one")
 	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
 	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
-	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
+	flags.IntVar(&o.Workers, "workers", 4, "how many steps may compute at once; one that waits for a tool or the model is not counted")
+	flags.IntVar(&o.Steps.Most, "steps", 0, "how many steps may be in progress at once, those that wait for a tool or the model included (default 16 for each worker)")
+	flags.IntVar(&o.Steps.Tenant, "tenant-steps", 0, "how many of them may be of one tenant (default half of --steps)")
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
+	flags.Var(&tenantBytes, "tenant-bytes", "how much each tenant may store; 0 is no limit")
+	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "how many runs that are not done each tenant may have; 0 is no limit")
 	privateFlag(cmd, &private)
+	commandsFlag(cmd, &o.Commands)
 	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
+	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents: those that name no tenants in their files are its own")
+	flags.BoolVar(&o.Strict, "strict", false, "refuse to start if any agent cannot be served")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
+	flags.StringVar(&o.Names.Product, "product-name", "", "what the pages of approval links call this service (default Dormouse)")
+	flags.StringArrayVar(&tenantNames, "tenant-name", nil, "what those pages call a tenant, as TENANT=NAME; may be given more than once (default: its id)")
 	return cmd
+}
+
+// checkSteps refuses bounds that would keep workers idle. Zero is the default.
+func checkSteps(o local.Options) error {
+	if o.Steps.Most != 0 && o.Steps.Most < o.Workers {
+		return usagef("--steps is %d; it must be at least --workers, which is %d", o.Steps.Most, o.Workers)
+	}
+	if o.Steps.Tenant < 0 {
+		return usagef("--tenant-steps is %d; it must be at least 1", o.Steps.Tenant)
+	}
+	return nil
+}
+
+func readTenantNames(pairs []string) (map[string]string, error) {
+	names := map[string]string{}
+	for _, pair := range pairs {
+		tenant, name, err := access.ParseTenantName(pair)
+		if err != nil {
+			return nil, usagef("--tenant-name: %v", err)
+		}
+		names[tenant] = name
+	}
+	return names, nil
 }
 
 func privateFlag(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
-		"hosts, addresses or networks that HTTP tools with allow_private may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
+		"hosts, addresses or networks that models, and tools and servers with allow_private, may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
 }
 
-func readPrivate(hosts []string) (httptool.Private, error) {
-	private, err := httptool.ReadPrivate(hosts)
+func commandsFlag(cmd *cobra.Command, allowed *bool) {
+	cmd.Flags().BoolVar(allowed, "allow-commands", false,
+		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is refused")
+}
+
+func readPrivate(hosts []string) (netguard.Private, error) {
+	private, err := netguard.ReadPrivate(hosts)
 	if err != nil {
 		return private, usagef("--allow-private-hosts: %v", err)
 	}
@@ -91,7 +142,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	if err != nil {
 		return couldNotServe(o, err)
 	}
-	return errors.Join(a.announce(server.Addr(), o), server.Wait())
+	return errors.Join(a.announce(server.Addr(), server.Unavailable(), o), server.Wait())
 }
 
 // register puts together what agents may name: what this program brings, the memory "notes" in the data directory, and what is called with the
@@ -126,12 +177,23 @@ func reachable(addr string) string {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 }
 
-func (a *app) announce(addr string, o local.Options) error {
+func (a *app) announce(addr string, missing []program.Unavailable, o local.Options) error {
 	if a.json {
-		at := (&url.URL{Scheme: "http", Host: reachable(addr)}).String()
-		return a.printJSON(map[string]string{"url": at, "data": o.Data, "agents": o.Agents})
+		said := map[string]any{"url": (&url.URL{Scheme: "http", Host: reachable(addr)}).String(), "data": o.Data, "agents": o.Agents}
+		reasons := map[string]string{}
+		for _, u := range missing {
+			reasons[u.Name] = u.Reason
+		}
+		if len(reasons) > 0 {
+			said["unavailable"] = reasons
+		}
+		return a.printJSON(said)
 	}
-	return a.printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+	err := a.printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+	for _, u := range missing {
+		err = errors.Join(err, a.print(clean("not served: "+u.Name+": "+u.Reason)+"\n"))
+	}
+	return err
 }
 
 // askedFor is where a server listens in the words it was asked to, and with the port that it took: all addresses of a machine have no other name.

@@ -24,7 +24,7 @@ func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, allowed := range []string{"localhost:9001", "10.0.0.1:9001"} {
-		out = dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--allow-private-hosts", allowed)
+		out = dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--strict", "--allow-private-hosts", allowed)
 		out.wantExit(t, cli.ExitFailed)
 		contains(t, out.stderr, "tool ask says allow_private, and the operator does not allow localhost:9000", "--allow-private-hosts localhost:9000")
 	}

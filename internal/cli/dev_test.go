@@ -21,7 +21,7 @@ func TestDevNamesTheAddressThatWasAskedFor(t *testing.T) {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
 			a := &app{stdout: &out, json: asJSON}
-			if err := a.announce(tt.listens, local.Options{Addr: asked, Agents: "agents", Data: "data"}); err != nil {
+			if err := a.announce(tt.listens, nil, local.Options{Addr: asked, Agents: "agents", Data: "data"}); err != nil {
 				t.Fatal(err)
 			}
 			want := map[bool]string{false: tt.line, true: tt.url}[asJSON]

@@ -9,7 +9,7 @@ import (
 // diff shows what edited arguments change of those that were asked for, member by member: a line with - for what goes, one with + for what comes.
 // Values count as the same if they are written the same but for blanks; the order of members is no difference. No lines, no difference.
 func diff(before, after json.RawMessage) []line {
-	return diffAt(nil, before, after)
+	return diffAt(nil, canonical(before), canonical(after))
 }
 
 func diffAt(path []string, before, after json.RawMessage) (lines []line) {

@@ -15,6 +15,7 @@ func TestDiffOfArguments(t *testing.T) {
 		"nothing":              {`{"a":1,"b":"x"}`, `{ "b": "x", "a": 1 }`, nil},
 		"a value":              {`{"order":"A-17","amount":120}`, `{"order":"A-17","amount":80}`, []string{"- amount: 120", "+ amount: 80"}},
 		"more and less":        {`{"a":1}`, `{"b":2}`, []string{"- a: 1", "+ b: 2"}},
+		"written otherwise":    {`{"q":"a \u0026 \u003cb>"}`, `{"q":"a & <b\u003e"}`, nil},
 		"deep inside":          {`{"to":{"name":"x","zip":1}}`, `{"to":{"name":"y","zip":1}}`, []string{`- to.name: "x"`, `+ to.name: "y"`}},
 		"in a list":            {`{"a":[1,2]}`, `{"a":[1,3]}`, []string{"- a: [1,2]", "+ a: [1,3]"}},
 		"another type":         {`{"a":1}`, `{"a":"1"}`, []string{"- a: 1", `+ a: "1"`}},

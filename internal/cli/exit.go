@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/awscli"
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/visible"
 )
 
@@ -121,7 +121,7 @@ func printReason(w io.Writer, sort, code, detail string) {
 		Code   string `json:"code"`
 		Detail string `json:"detail"`
 	}
-	body, err := json.Marshal(map[string]reason{sort: {code, detail}})
+	body, err := core.EncodeAny(map[string]reason{sort: {code, detail}})
 	if err != nil {
 		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
 	}

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -141,11 +140,9 @@ func TestGoldenJSON(t *testing.T) {
 // wentBackToSleep waits until the run has used the first decision, so that the events of both have one order.
 func wentBackToSleep(t *testing.T, s *server, id string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
 	waiting := 0
 	for after := ""; waiting < 2; {
-		page, err := client.New(s.url, "", nil).Events(ctx, id, after, time.Second, 100)
+		page, err := client.New(s.url, "", nil).Events(t.Context(), id, after, time.Second, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -194,7 +194,7 @@ func (m *inbox) told(suspension string, events []line, err error) {
 
 // question is what stands above the keys while something is asked.
 func (m *inbox) question() line {
-	what := fmt.Sprintf("%s of run %s (%s)?", cmp.Or(m.item.Tool, m.item.Kind), m.item.RunID, m.draft.Target)
+	what := fmt.Sprintf("%s of run %s (%s)?", cmp.Or(spelled(m.item.Tool), m.item.Kind), m.item.RunID, m.draft.Target)
 	switch {
 	case m.place == atConfirm && m.edited != nil:
 		return line{{bold, "Approve with these other arguments: " + what}}

@@ -179,7 +179,7 @@ func TestInboxApprovesOnlyWhatWasShownToItsEnd(t *testing.T) {
 		seen += p.screen()
 	}
 	for i := range 60 {
-		if !strings.Contains(seen, fmt.Sprintf(`"m%d": %d`, i, i)) {
+		if !strings.Contains(seen, fmt.Sprintf("  m%d: %d\n", i, i)) {
 			t.Errorf("m%d was never shown", i)
 		}
 	}
@@ -285,7 +285,7 @@ func TestInboxShowsWhatEditedArgumentsChange(t *testing.T) {
 		t.Fatal("e does not edit")
 	}
 	p.changed(json.RawMessage(`{"order": "A-1", "amount": 80}`), nil)
-	p.sees("- amount: 120", "+ amount: 80", `"amount": 80`, "Approve with these other arguments: pay of run run_1 (sus_1)?")
+	p.sees("- amount: 120", "+ amount: 80", "  amount: 80", "Approve with these other arguments: pay of run run_1 (sus_1)?")
 	if p.types("y") != sendDraft {
 		t.Fatalf("it is not sent:\n%s", p.screen())
 	}
@@ -327,20 +327,20 @@ func TestInboxScreens(t *testing.T) {
 	want := `dormouse approvals
 
 waits for approval of pay
-agent     a\x1b]0;x\x07
+agent     a<U+001B>]0;x<U+0007>
 run       run_2
 call      c1
 this      sus_2
 since     2026-11-21 02:28:44, 3 s
 deadline  2026-11-21 04:28:44, deadline in 1h 59m
-message   fine\x1b[2J
-          \x1b[31mreally
+message   fine<U+001B>[2J
+          <U+001B>[31mreally
 
 pay would run with
-{
-  "to": "bob\u202e\u007f"
-}
-Look twice: characters that do not show are written as \u escapes.
+  to: bob<U+202E><U+007F>
+    ! Has characters that do not show or change how others show. They
+          are written as their numbers.
+
 
 
 
@@ -354,7 +354,7 @@ y approve  n deny  e edit the arguments  o events  q back
 	want = `dormouse approvals  2 calls wait
 
       4 s  approval  refund-desk  pay order=A-1 amount=120
->     4 s  approval  a\x1b]0;x\x07  pay to="bob\u202e\u007f"
+>     4 s  approval  a<U+001B>]0;x<U+0007>  pay to="bob\u202e\u007f"
 `
 	if got := p.screen(); !strings.HasPrefix(got, want) {
 		t.Errorf("list (-want +got):\n%s", cmp.Diff(want, got))

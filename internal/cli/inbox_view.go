@@ -128,7 +128,7 @@ func (m *inbox) rows() []line {
 		if a.Suspension.ID == m.chosen {
 			mark, how = "> ", marked
 		}
-		words := fmt.Sprintf("%s%7s  %-8s  %s  %s %s", mark, age(a.Since, m.now), kindWords(a.Kind), a.Agent, a.Tool, inWords(a.Arguments))
+		words := fmt.Sprintf("%s%7s  %-8s  %s  %s %s", mark, age(a.Since, m.now), kindWords(a.Kind), spelled(a.Agent), spelled(a.Tool), inWords(a.Arguments))
 		lines = append(lines, line{{how, words}}.cut(m.width))
 	}
 	return lines
@@ -153,13 +153,13 @@ func (m *inbox) body() []line {
 
 // details is everything that is known of a waiting call, as lines without end. edited, if not nil, is what it would run with instead of its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []line {
-	lines := []line{row("waits for", awaitedWhat(a.Pending)), row("agent", a.Agent), row("run", a.RunID), row("call", a.CallID),
+	lines := []line{row("waits for", awaitedWhat(a.Pending)), row("agent", spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("this", a.Suspension.ID), row("since", strings.TrimSpace(clock(a.Since)+after(", ", age(a.Since, now))))}
 	if a.Deadline != nil {
 		lines = append(lines, row("deadline", clock(*a.Deadline)+untilDeadline(a.Deadline.Time, now)))
 	}
 	if a.Suspension.Message != "" {
-		lines = append(lines, block("message", cleanProse(a.Suspension.Message))...)
+		lines = append(lines, block("message", spelledLines(a.Suspension.Message))...)
 	}
 	arguments := a.Arguments
 	if edited != nil {
@@ -167,13 +167,8 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 		lines = append(lines, diff(a.Arguments, edited)...)
 		arguments = edited
 	}
-	lines = append(lines, line{}, line{{bold, cmp.Or(a.Tool, "it") + " would run with"}})
-	for _, l := range cleanJSONLines(arguments) {
-		lines = append(lines, text(l))
-	}
-	if hidden(arguments) {
-		lines = append(lines, line{{yellow, hiddenNote}})
-	}
+	lines = append(lines, line{}, line{{bold, cmp.Or(spelled(a.Tool), "it") + " would run with"}})
+	lines = append(lines, argumentLines(arguments)...)
 	if len(a.Suspension.ResponseSchema) > 0 && string(a.Suspension.ResponseSchema) != "null" {
 		lines = append(lines, line{}, line{{bold, "the answer must fit"}})
 		for _, l := range cleanJSONLines(a.Suspension.ResponseSchema) {

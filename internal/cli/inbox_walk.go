@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -212,7 +213,13 @@ func (w *walker) reload(ctx context.Context) {
 				break
 			}
 		}
-		return func(m *inbox) { m.news(items, list.Cursor != "") }
+		readable := slices.DeleteFunc(slices.Clone(items), func(a wire.Approval) bool { return a.Error != nil })
+		return func(m *inbox) {
+			m.news(readable, list.Cursor != "")
+			if n := len(items) - len(readable); n > 0 {
+				m.notice = line{{red, counted(n, "waiting run") + " cannot be read; dormouse approvals names them"}}
+			}
+		}
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -78,7 +79,7 @@ func (f *inputFiles) with(text json.RawMessage) (json.RawMessage, error) {
 		return nil, usagef("the images and documents of one input may have %s together, and these have %s; send less, or make images smaller",
 			sizeText(mostFiles), sizeText(total))
 	}
-	return json.Marshal(parts)
+	return core.EncodeAny(parts)
 }
 
 func readFilePart(flag, file string, known map[string]string) (part inputPart, err error) {

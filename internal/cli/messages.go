@@ -126,7 +126,7 @@ func messageRows(m wire.Message) [][]string {
 		rows = append(rows, []string{who, line})
 	}
 	for _, c := range m.ToolCalls {
-		rows = append(rows, []string{who, "calls " + c.Name + " " + cleanJSON(c.Arguments)})
+		rows = append(rows, []string{who, "calls " + spelled(c.Name) + " " + cleanJSON(c.Arguments)})
 	}
 	return rows
 }

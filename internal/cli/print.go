@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,6 +61,9 @@ func (a *app) printRun(run wire.Run) error {
 		{"agent", run.Agent},
 		{"status", statusText(run)},
 	}
+	if run.WaitingOn != "" {
+		rows = append(rows, []string{"waiting on", run.WaitingOn + a.waitingWords(run)})
+	}
 	if run.Detail != "" {
 		rows = append(rows, []string{"detail", oneLine(run.Detail)})
 	}
@@ -97,9 +101,26 @@ func (a *app) command(words string) string {
 	return "dormouse " + words
 }
 
-// statusText is the status, with the reason of a run that is done.
+// waitingWords say since when a run waits for its model, and when that is asked again.
+func (a *app) waitingWords(run wire.Run) (words string) {
+	if since := run.WaitingSince; since != nil {
+		words = " since " + clock(*since)
+	}
+	if next := run.NextAttemptAt; next != nil {
+		words += "; next attempt " + clock(*next)
+		if left := next.Sub(a.now()); left > 0 {
+			words += ", in " + lasting(left)
+		}
+	}
+	return words
+}
+
+// statusText is the status, with the reason of a run that is done, or that its model does not answer.
 func statusText(run wire.Run) string {
-	if run.Reason == nil {
+	switch {
+	case run.Reason == nil && run.WaitingOn != "":
+		return run.Status + " (" + cmp.Or(run.Code, "waiting on "+run.WaitingOn) + ")"
+	case run.Reason == nil:
 		return run.Status
 	}
 	words := *run.Reason
@@ -116,13 +137,17 @@ func statusText(run wire.Run) string {
 func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	rows := [][]string{{"waits for", awaited(p)}}
 	if p.Suspension.Message != "" {
-		rows = append(rows, []string{"", oneLine(p.Suspension.Message)})
+		rows = append(rows, labelled("", spelledLines(p.Suspension.Message))...)
 	}
 	if p.Deadline != nil {
 		rows = append(rows, []string{"until", clock(*p.Deadline)})
 	}
-	if hidden(p.Arguments) {
-		rows = append(rows, []string{"", hiddenNote})
+	if !plainly(p.Arguments) {
+		label := "with"
+		for _, l := range argumentLines(p.Arguments) {
+			rows = append(rows, []string{label, strings.TrimPrefix(l.String(), "  ")})
+			label = ""
+		}
 	}
 	for _, answer := range a.answers(run, p) {
 		rows = append(rows, []string{"  " + answer.means, answer.command})
@@ -130,12 +155,17 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	return rows
 }
 
-// awaited says what a call waits for, with its arguments.
+// awaited says what a call waits for, with its arguments if they are plain; others take lines of their own.
 func awaited(p wire.Pending) string {
-	if p.Kind == "interrupt" {
+	if p.Kind == "interrupt" || !plainly(p.Arguments) {
 		return awaitedWhat(p)
 	}
 	return awaitedWhat(p) + " " + cleanJSON(p.Arguments)
+}
+
+// plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about them, and no letter takes an escape.
+func plainly(arguments json.RawMessage) bool {
+	return len(arguments) == 0 || visible.Harmless(arguments) && !strings.Contains(cleanJSON(arguments), `\u`)
 }
 
 // awaitedWhat says what a call waits for.
@@ -144,17 +174,14 @@ func awaitedWhat(p wire.Pending) string {
 	case "interrupt":
 		return "the word to go on"
 	case "client":
-		return "the client's result of " + p.Tool
+		return "the client's result of " + spelled(p.Tool)
 	case "input":
-		return "an answer to " + p.Tool
+		return "an answer to " + spelled(p.Tool)
 	case "unknown_outcome":
-		return "word of what became of " + p.Tool
+		return "word of what became of " + spelled(p.Tool)
 	}
-	return p.Kind + " of " + p.Tool
+	return p.Kind + " of " + spelled(p.Tool)
 }
-
-// hiddenNote stands where arguments are shown that are not what they look like.
-const hiddenNote = "Look twice: characters that do not show are written as \\u escapes."
 
 // labelled are rows with a label before the first.
 func labelled(label string, lines []string) (rows [][]string) {

@@ -32,6 +32,7 @@ type terminal struct {
 	mu   sync.Mutex
 	said bytes.Buffer // everything that was written to it
 	more chan struct{}
+	over chan struct{} // closed once a command that was started has ended, and everything that it wrote is read
 }
 
 func openTerminal(t *testing.T, columns, lines uint16) *terminal {
@@ -49,7 +50,7 @@ func openTerminal(t *testing.T, columns, lines uint16) *terminal {
 	}
 	size := [4]uint16{lines, columns}
 	ioctl(t, own, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-	p := &terminal{t: t, own: own, tty: tty, more: make(chan struct{}, 1)}
+	p := &terminal{t: t, own: own, tty: tty, more: make(chan struct{}, 1), over: make(chan struct{})}
 	t.Cleanup(func() { _, _ = own.Close(), tty.Close() })
 	go p.listen()
 	return p
@@ -62,13 +63,20 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 	}
 }
 
+// endMark is written behind everything that a command writes. It is one byte, so that it is read whole.
+const endMark = "\x1e"
+
 func (p *terminal) listen() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := p.own.Read(buf)
 		p.mu.Lock()
-		p.said.Write(buf[:n])
+		said, ends := bytes.CutSuffix(buf[:n], []byte(endMark))
+		p.said.Write(said)
 		p.mu.Unlock()
+		if ends {
+			close(p.over)
+		}
 		select {
 		case p.more <- struct{}{}:
 		default:
@@ -106,12 +114,13 @@ func (p *terminal) sees(wants ...string) {
 // until waits for what the program writes to make something true.
 func (p *terminal) until(what string, there func() bool) {
 	p.t.Helper()
-	deadline := time.After(20 * time.Second)
 	for !there() {
 		select {
 		case <-p.more:
-		case <-deadline:
-			p.t.Fatalf("%q does not come to the screen:\n%s", what, p.screen())
+		case <-p.over:
+			if !there() {
+				p.t.Fatalf("the command has ended, and %q did not come to the screen:\n%s", what, p.screen())
+			}
 		}
 	}
 }
@@ -145,7 +154,9 @@ func (p *terminal) start(ctx context.Context, s *server, env map[string]string, 
 		return env[name]
 	}
 	go func() {
-		exit <- cli.Main(ctx, args, p.tty, p.tty, p.tty, cli.Options{Getenv: getenv, Now: slowly()})
+		code := cli.Main(ctx, args, p.tty, p.tty, p.tty, cli.Options{Getenv: getenv, Now: slowly()})
+		_, _ = p.tty.WriteString(endMark)
+		exit <- code
 	}()
 	return exit
 }

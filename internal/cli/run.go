@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func (a *app) text(arg string) (json.RawMessage, error) {
 	if strings.TrimSpace(arg) == "" {
 		return nil, usagef("the input is empty")
 	}
-	return json.Marshal(arg)
+	return core.EncodeAny(arg)
 }
 
 const onPendingFlag = "what to do if the thread's run is not done: refuse (the default), abandon what it waits for, or queue behind it"

@@ -133,7 +133,7 @@ func (a *app) finish(cmd *cobra.Command, c *client.Client, run wire.Run, wait bo
 		id := run.ID
 		a.listen(cmd.Context(), c, id)
 		var err error
-		if run, err = settled(cmd.Context(), c, id); err != nil {
+		if run, err = a.settled(cmd.Context(), c, id); err != nil {
 			f := a.failure(err)
 			return &failure{f.exit, f.code, "the run is " + id + ", but: " + f.detail}
 		}

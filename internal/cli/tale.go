@@ -44,6 +44,7 @@ type fact struct {
 	Code       string          `json:"code"`
 	Detail     string          `json:"detail"`
 	Text       string          `json:"text"`
+	TryAt      int64           `json:"try_at"`
 	TimedOut   bool            `json:"timed_out"`
 	Late       bool            `json:"late"`
 	Applied    *bool           `json:"applied"`
@@ -81,7 +82,7 @@ func (t *tale) tell(e wire.Event) []line {
 	case "state.delta":
 		return []line{{{faint, "remembers " + keys(f)}}}
 	case "step.reset":
-		return []line{{{yellow, reset(f)}}}
+		return []line{{{yellow, t.reset(f)}}}
 	case "hook.failed":
 		return []line{{{yellow, "a hook failed: " + f.Detail}}}
 	case "memory.failed":
@@ -95,10 +96,14 @@ func (t *tale) tell(e wire.Event) []line {
 }
 
 // reset says why the model is asked again.
-func reset(f fact) string {
+func (t *tale) reset(f fact) string {
 	switch f.Reason {
 	case "model_unavailable":
-		return "the model gave no answer and is asked again: " + f.Text
+		words := "the model gave no answer and is asked again: " + f.Text
+		if left := time.UnixMilli(f.TryAt).Sub(t.now()); left > 0 {
+			words += "; next attempt in " + lasting(left)
+		}
+		return words
 	case "repeated":
 		return "what the model was saying does not count"
 	}
@@ -151,7 +156,7 @@ func (t *tale) status(e wire.Event, f fact) []line {
 }
 
 func (t *tale) call(e wire.Event, f fact) []line {
-	tool := cmp.Or(f.Tool, t.calls[f.CallID].tool, "the run")
+	tool := cmp.Or(spelled(f.Tool), spelled(t.calls[f.CallID].tool), "the run")
 	switch e.Type {
 	case "call.ready":
 		return []line{{{asIs, "asks for "}, {cyan, tool}, {asIs, " " + inWords(f.Arguments)}}}
@@ -187,7 +192,7 @@ func (t *tale) suspended(e wire.Event, f fact, tool string) []line {
 	lines := []line{{{yellow, "waits for " + cmp.Or(words, f.Kind+" of "+tool)}, {asIs, rest}}}
 	var sus wire.Suspension
 	if json.Unmarshal(f.Suspension, &sus) == nil && sus.Message != "" {
-		lines = append(lines, text(oneLine(sus.Message)))
+		lines = append(lines, text(spelled(oneLine(sus.Message))))
 	}
 	return lines
 }
@@ -222,7 +227,7 @@ func (t *tale) decision(f fact) []line {
 	} else if f.Applied != nil && !*f.Applied {
 		how, words = yellow, words+", without effect: the run was cancelled with it"
 	}
-	said := oneLine(cmp.Or(f.Reason, f.why()))
+	said := spelled(oneLine(cmp.Or(f.Reason, f.why())))
 	if words := word(f.Result); said == "" && words != "" {
 		said = shorten(words, longest)
 	}

@@ -51,6 +51,7 @@ func TestEventsInWords(t *testing.T) {
 		"sleep":                     {[]string{`run.status {"status":"waiting"}`}, []string{"sleeps until somebody answers"}},
 		"state":                     {[]string{`state.delta {"ops":[{"key":"seen"},{"key":"n"}]}`}, []string{"remembers seen, n"}},
 		"a model that is busy":      {[]string{`step.reset {"reason":"model_unavailable","text":"too many requests"}`}, []string{"the model gave no answer and is asked again: too many requests"}},
+		"a model that is down":      {[]string{`step.reset {"reason":"model_unavailable","text":"nobody listens","try_at":1795235364000}`}, []string{"the model gave no answer and is asked again: nobody listens; next attempt in 40 s"}},
 		"others first":              {[]string{`step.reset {"reason":"yielded","text":"half"}`}, []string{"makes way for others; the model is asked again"}},
 		"what is new":               {[]string{`moon.rose {"detail":"full"}`}, []string{"moon.rose  full"}},
 		"no object":                 {[]string{`call.ready [1]`}, []string{"call.ready "}},

@@ -68,7 +68,7 @@ Only decisions are recorded under NAME: starts, cancels and interrupts leave no 
 	fileFlag(cmd, &file)
 	outFlag(cmd, &out)
 	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "whose runs it is for")
-	cmd.Flags().StringVar(&roles, "roles", "", "what it is good for: start, read, decide, admin, with commas")
+	cmd.Flags().StringVar(&roles, "roles", "", "what it is good for: start, read, decide, link, admin, with commas")
 	return cmd
 }
 

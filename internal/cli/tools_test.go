@@ -73,6 +73,7 @@ tools:
       server: crm
       tool: orders.find
     parameters:
+      additionalProperties: false
       properties:
         most:
           maximum: 9007199254740991
@@ -82,16 +83,20 @@ tools:
           type: string
       type: object
     read_only: true
+  # its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true
   - name: refund
     description: Refund an order
     mcp:
       server: crm
     parameters:
+      additionalProperties: false
       type: object
+  # its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true
   - name: tag
     mcp:
       server: crm
     parameters:
+      additionalProperties: false
       type: object
     idempotent: true
 # Left out: loop: parameters: $ref "#" leads back to itself

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +51,33 @@ func TestRun(t *testing.T) {
 		out := dormouse(t, newServer(t, answers()), "run", "refund-desk", "Refund A-17", "--wait")
 		out.wantExit(t, cli.ExitOK)
 		contains(t, out.stdout, "waiting", "issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
+	})
+	t.Run("warns soon, and once for each attempt, that the model does not answer", func(t *testing.T) {
+		down := func(in time.Duration) http.HandlerFunc {
+			return answer(200, run("running", func(r *wire.Run) {
+				next := wire.Time{Time: time.Now().Add(in)}
+				r.WaitingOn, r.NextAttemptAt, r.Code, r.Detail = "model", &next, "model_unavailable", "nobody listens; check\nbase_url"
+			}))
+		}
+		first := down(4*time.Second + 200*time.Millisecond)
+		for _, flags := range [][]string{nil, {"--json"}} {
+			table := answers()
+			table[readRun] = inTurn(first, first, down(50*time.Minute), answer(200, run("running")), answer(200, run("done", done("natural_end"))))
+			s := newServer(t, table)
+			out := dormouse(t, s, append([]string{"run", "refund-desk", "hi", "--wait"}, flags...)...)
+			out.wantExit(t, cli.ExitOK)
+			if n := strings.Count(out.stderr, "waits for its model: nobody listens; check base_url; next attempt in "); n != 2 || !strings.Contains(out.stderr, runID) {
+				t.Errorf("warned %d times: %s", n, out.stderr)
+			}
+			if code := strings.Contains(out.stderr, `{"warning":{"code":"model_unavailable"`); code != (flags != nil) {
+				t.Errorf("%v: %s", flags, out.stderr)
+			}
+			for i, want := range []string{"wait=2", "wait=4", "wait=8", "wait=16", "wait=20"} {
+				if got := s.preferred()[i]; got != want {
+					t.Errorf("request %d prefers %q, want %q", i, got, want)
+				}
+			}
+		}
 	})
 	t.Run("prints one JSON value", func(t *testing.T) {
 		out := dormouse(t, newServer(t, answers()), "run", "refund-desk", "Refund A-17", "--wait", "--json")
@@ -236,5 +264,34 @@ func TestAPlaceholderIsLeftOutOnceTheResultIsThere(t *testing.T) {
 	want := [][]string{{"locate waits", "waits"}, {"locate", "Rome"}}
 	if diff := cmp.Diff(want, cli.Transcript([]wire.Message{waits, other, result})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestApprovalLinks(t *testing.T) {
+	made := wire.Link{ID: "lnk_1", RunID: runID, Suspension: "sus_1_a", Tool: "issue_refund", For: "anna@example.com", CreatedBy: "token:mailer", Link: "/v1/approvals/s3cret"}
+	revoked := made
+	revoked.Link, revoked.RevokedAt = "", &wire.Time{}
+	s := newServer(t, map[string]http.HandlerFunc{
+		"GET /v1/runs/" + runID:                     answer(200, run("waiting", pending("sus_1_a"))),
+		"POST /v1/runs/" + runID + "/links":         answer(201, made),
+		"GET /v1/runs/" + runID + "/links":          answer(200, wire.Page[wire.Link]{Items: []wire.Link{revoked}}),
+		"DELETE /v1/runs/" + runID + "/links/lnk_1": answer(200, revoked),
+	})
+	for name, args := range map[string][]string{"the only one": {runID}, "a named one": {runID, "sus_1_a"}} {
+		out := dormouse(t, s, append([]string{"approvals", "link", "--for", "anna@example.com", "--expires-in", "4h"}, args...)...)
+		out.wantExit(t, cli.ExitOK)
+		contains(t, out.stdout, "/v1/approvals/s3cret", "anna@example.com", "dormouse approvals revoke "+runID+" lnk_1")
+		if sent := string(s.last("POST").body); sent != `{"target":"sus_1_a","for":"anna@example.com","expires_in":14400}` {
+			t.Errorf("%s: sent %s", name, sent)
+		}
+	}
+	out := dormouse(t, s, "approvals", "links", runID)
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "lnk_1", "anna@example.com", "token:mailer", "issue_refund")
+	out = dormouse(t, s, "approvals", "revoke", runID, "lnk_1")
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "revoked: lnk_1 for anna@example.com")
+	for _, args := range [][]string{{"link", runID}, {"link", runID, "--for", "anna", "--expires-in", "-1s"}, {"link", runID, "--for", "anna", "--expires-in", "1500ms"}, {"revoke", runID}} {
+		dormouse(t, s, append([]string{"approvals"}, args...)...).wantExit(t, cli.ExitUsage)
 	}
 }

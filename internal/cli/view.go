@@ -132,6 +132,14 @@ func isLive(e wire.Event) bool {
 	return false
 }
 
+// noAnswer says whether the event is of a model that did not answer.
+func noAnswer(e wire.Event) bool {
+	var of struct {
+		Reason string `json:"reason"`
+	}
+	return json.Unmarshal(e.Data, &of) == nil && of.Reason == "model_unavailable"
+}
+
 // said tells whether the committed turn says what was shown while it came, so that it is not shown twice.
 func (v *view) said(e wire.Event) bool {
 	var whole struct {
@@ -149,7 +157,7 @@ func (v *view) end() error {
 	return v.app.print("\n")
 }
 
-// listen shows a person what the model says while it says so, until the run waits or is done. Who cannot be told, because no stream can be
+// listen shows a person what the model says while it says so, and that it does not answer, until the run waits or is done. Who cannot be told, because no stream can be
 // had, only waits for what comes of it.
 func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 	v := a.newView()
@@ -166,7 +174,7 @@ func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 				return err
 			}
 			return a.print(v.draw(e, v.tale.tell(e))) // a hook changed what was said
-		case e.Type == "step.reset" && v.live.Len() > 0:
+		case e.Type == "step.reset" && (v.live.Len() > 0 || noAnswer(e)):
 			return errors.Join(v.end(), a.print(v.draw(e, v.tale.tell(e))))
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,10 @@ func Describe(e wire.Event) string {
 		if w := word(members[name]); w != "" {
 			words = append(words, w)
 		}
+	}
+	var at int64
+	if json.Unmarshal(members["try_at"], &at) == nil && at > 0 {
+		words = append(words, "next attempt "+time.UnixMilli(at).UTC().Format(time.TimeOnly))
 	}
 	return shorten(clean(strings.Join(words, "  ")), 160)
 }

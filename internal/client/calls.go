@@ -182,6 +182,25 @@ func (c *Client) Approvals(ctx context.Context, l List) (wire.Page[wire.Approval
 	return get[wire.Page[wire.Approval]](ctx, c, "/v1/approvals", l.query())
 }
 
+// MakeLink makes an approval link for one recipient. Sent again it makes another one.
+func (c *Client) MakeLink(ctx context.Context, run string, req wire.LinkRequest) (wire.Link, error) {
+	var l wire.Link
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/links"), body: req}, &l)
+	return l, err
+}
+
+// Links lists the approval links of a run, without the paths that answer.
+func (c *Client) Links(ctx context.Context, run string) (wire.Page[wire.Link], error) {
+	return get[wire.Page[wire.Link]](ctx, c, runPath(run, "/links"), nil)
+}
+
+// RevokeLink ends an approval link.
+func (c *Client) RevokeLink(ctx context.Context, run, link string) (wire.Link, error) {
+	var l wire.Link
+	err := c.do(ctx, request{method: http.MethodDelete, path: runPath(run, "/links/"+url.PathEscape(link))}, &l)
+	return l, err
+}
+
 // Agents lists what can be run.
 func (c *Client) Agents(ctx context.Context) ([]wire.Agent, error) {
 	page, err := get[wire.Page[wire.Agent]](ctx, c, "/v1/agents", nil)

@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 // Temporary says whether the same request may succeed later. A gateway that did not reach the server, or not in time, is that too.
 func (e *Error) Temporary() bool {
 	switch e.Status {
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusInsufficientStorage:
 		return true
 	}
 	return false
@@ -125,11 +125,13 @@ func (c *Client) do(ctx context.Context, r request, to any) error {
 func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
 	var body io.Reader
 	if r.body != nil {
-		raw, err := json.Marshal(r.body)
-		if err != nil {
+		var raw bytes.Buffer
+		enc := json.NewEncoder(&raw)
+		enc.SetEscapeHTML(false) // a server keeps, and shows, a result as it was written
+		if err := enc.Encode(r.body); err != nil {
 			return nil, fmt.Errorf("client: encoding the request: %w", err)
 		}
-		body = bytes.NewReader(raw)
+		body = bytes.NewReader(bytes.TrimSuffix(raw.Bytes(), []byte("\n")))
 	}
 	if err := checkKey(r.header[keyHeader]); err != nil {
 		return nil, err

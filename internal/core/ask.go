@@ -1,12 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Request is what hooks have made of a step's model call.
@@ -85,20 +83,20 @@ func (d *draft) foldTurn() error {
 	d.closeRound()
 	d.h.Step++
 	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
-	d.h.ModelTries, d.h.NotBefore = 0, 0
+	d.modelAnswered()
 	d.stepStarted(*d.v.Turn)
 	request, err := d.takeRequest()
 	if err != nil {
 		return err
 	}
-	after, err := d.fire(Firing{Phase: AfterInference, Turn: d.v.Turn})
+	t, faults := d.v.Turn.read()
+	after, err := d.fire(Firing{Phase: AfterInference, Turn: &t})
 	if err != nil {
 		return err
 	}
-	t := *d.v.Turn
-	t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(c ToolCall) bool { return slices.Contains(after.Drop, c.ID) })
+	t, faults = t.without(after.Drop, faults)
 	d.countTokens(t)
-	if err := d.newRound(t, request); err != nil {
+	if err := d.newRound(t, faults, request); err != nil {
 		return err
 	}
 	if d.over == nil {
@@ -113,6 +111,19 @@ func (d *draft) foldTurn() error {
 	d.remember(t)
 	d.must = true
 	return nil
+}
+
+// without is the turn without the calls of the given ids, and what is wrong with those that are left.
+func (t Turn) without(ids []string, faults []string) (Turn, []string) {
+	var calls []ToolCall
+	var rest []string
+	for i, c := range t.Calls {
+		if !slices.Contains(ids, c.ID) {
+			calls, rest = append(calls, c), append(rest, faults[i])
+		}
+	}
+	t.Calls = calls
+	return t, rest
 }
 
 func (d *draft) stepStarted(t Turn) {
@@ -144,8 +155,9 @@ func (d *draft) takeRequest() (Request, error) {
 	return request, nil
 }
 
-// newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
-func (d *draft) newRound(t Turn, request Request) error {
+// newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it. faults says of each call what is wrong
+// with its arguments.
+func (d *draft) newRound(t Turn, faults []string, request Request) error {
 	used := cloneMap(d.v.Used)
 	old := d.keepOpen(used)
 	calls := make([]ToolCall, len(t.Calls))
@@ -154,9 +166,10 @@ func (d *draft) newRound(t Turn, request Request) error {
 		given := c.ID
 		c.ID = UniqueCallID(used, c.ID)
 		renamed[given] = append(renamed[given], c.ID)
-		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
-		c.Arguments = asJSON(c.Arguments)
 		calls[i] = c
+		if faults[i] != "" {
+			d.faults[c.ID] = faults[i]
+		}
 	}
 	m := d.message(Message{Role: RoleAssistant, Parts: t.parts(calls, renamed), Calls: calls})
 	if ReasoningOf(t.Content) != "" {
@@ -210,39 +223,8 @@ func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
 	return open
 }
 
-// asJSON is raw, if it is JSON; no arguments are an empty object, and any other text is that text as a JSON string.
-func asJSON(raw json.RawMessage) json.RawMessage {
-	switch {
-	case len(jsonTrim(raw)) == 0:
-		return json.RawMessage("{}")
-	case !json.Valid(raw):
-		return Encode(string(raw))
-	}
-	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
-}
-
 // yieldPause is how long a run that made way for others waits, in ms.
 const yieldPause = 5000
-
-// foldFailure handles a model call that brought no turn, or one that is not accepted. settled says that the plan is made.
-func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
-	switch f := d.v.Failure; {
-	case d.v.Yielded:
-		plan, err = d.releasePartial()
-	case f == nil:
-		return Plan{}, false, nil
-	case !f.Again, d.h.ModelTries+1 >= d.v.Limits.modelTries(f.Busy):
-		d.h.ModelTries++
-		plan, err = d.end(f.Reason)
-	default:
-		d.h.ModelTries++
-		d.h.NotBefore = d.v.Now + min(max(backoff(d.h.ModelTries), f.After), longestWait)
-		d.event(EventStepReset, map[string]any{"reason": "model_unavailable", "code": f.Reason.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
-			"try_at": d.h.NotBefore}, 0)
-		plan, err = d.releaseRunning()
-	}
-	return plan, true, err
-}
 
 // yield drops the turn: it cost something, and nobody acts on it.
 func (d *draft) yield() {
@@ -250,14 +232,9 @@ func (d *draft) yield() {
 		return
 	}
 	t := *d.v.Turn
+	d.modelAnswered()
 	d.countTokens(t)
 	d.h.Yields++
 	d.h.NotBefore = d.v.Now + yieldPause
 	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
 }
-
-// longestWait is how long a run waits at most before it asks the model again, whatever the provider says.
-const longestWait = 15 * 60_000
-
-// backoff is how many ms to wait after the n-th failure in a row.
-func backoff(n int) int64 { return min(60_000, int64(1000)<<min(max(n, 0), 10)) }

@@ -28,13 +28,23 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 // Encode writes v as JSON without escaping for HTML. It panics on values that have no JSON form, which none of this
 // package's types are.
 func Encode(v any) json.RawMessage {
+	raw, err := EncodeAny(v)
+	if err != nil {
+		panic(fmt.Sprintf("core: encoding %T: %v", v, err))
+	}
+	return raw
+}
+
+// EncodeAny is [Encode] for values that may have no JSON form. It takes the place of [json.Marshal], which writes &, < and > as
+// escapes that people and models would be shown.
+func EncodeAny(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("core: encoding %T: %v", v, err))
+		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // Digest is the SHA-256 of data, in hex.

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +34,9 @@ type Part struct {
 func (p Part) MarshalJSON() ([]byte, error) {
 	type plain Part
 	if p.Type == PartText || p.Type == "" || p.Text != "" {
-		return json.Marshal(plain(p))
+		return EncodeAny(plain(p))
 	}
-	return json.Marshal(struct {
+	return EncodeAny(struct {
 		plain
 		Text string `json:"text,omitempty"`
 	}{plain: plain(p)})

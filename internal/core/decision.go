@@ -13,6 +13,7 @@ const (
 	CodeWrongKind        = "wrong_kind"        // an answer of another kind than the call waits for
 	CodeContradiction    = "contradictory"     // a result and an error, or a no with what only a yes can have
 	CodeInvalidArguments = "invalid_arguments" // edited arguments that are no object
+	CodeResultRequired   = "result_required"   // a yes without the result that the call is to have
 )
 
 // DecisionError says why a decision was refused on reading. Nothing may be stored for it.
@@ -39,6 +40,7 @@ type DecisionInput struct {
 // Check refuses what is wrong for every kind of call, so that it can be said before any call is looked for. The error is
 // a [*DecisionError].
 func (in DecisionInput) Check() error {
+	_, wrong := ReadArguments(in.Arguments)
 	switch {
 	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
 		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
@@ -46,6 +48,8 @@ func (in DecisionInput) Check() error {
 		return &DecisionError{CodeBadGrant, "grant is run, or left out"}
 	case !IsNull(in.Arguments) && !isObject(in.Arguments):
 		return &DecisionError{CodeInvalidArguments, "arguments must be an object"}
+	case wrong != nil:
+		return &DecisionError{CodeInvalidArguments, "invalid arguments: " + wrong.Error()}
 	case !IsNull(in.Result) && in.Error != "":
 		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
 	}
@@ -82,23 +86,31 @@ func canonicalOrRaw(raw json.RawMessage) any {
 	return map[string]any{"text": string(raw)}
 }
 
-// ReadDecision reads a loose decision on a call that waits for an answer of the given kind. It is strict where an answer
-// could run something: what is not clearly a yes is no yes. Without an ID the decision gets one from its digest, so
-// that a repeat is the same decision and a different answer never is. The error is a [*DecisionError].
-func ReadDecision(kind Kind, in DecisionInput) (Resume, error) {
+// Question is what a decision answers: who is expected to answer, and what becomes of the answer.
+type Question struct {
+	Kind Kind
+	Mode ResumeMode
+}
+
+// ReadDecision reads a loose decision on a call that waits. It is strict where an answer could run something: what is not clearly
+// a yes is no yes. Without an ID the decision gets one from its digest, so that a repeat is the same decision and a different
+// answer never is. The error is a [*DecisionError].
+func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	if err := in.Check(); err != nil {
 		return Resume{}, err
 	}
-	action, err := readAction(kind, in)
+	action, err := readAction(q, in)
 	if err == nil {
-		err = in.checkExtras(kind, action)
+		err = in.checkExtras(q.Kind, action)
 	}
 	if err != nil {
 		return Resume{}, err
 	}
 	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, Grant: Grant(in.Grant), UpdatedAt: in.At}
 	if !IsNull(in.Arguments) {
-		r.Arguments = in.Arguments
+		if r.Arguments, err = ReadArguments(in.Arguments); err != nil {
+			return Resume{}, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}
+		}
 	}
 	if r.DecisionID == "" {
 		r.DecisionID = "dec_" + in.Digest()[:24]
@@ -136,20 +148,20 @@ func (in DecisionInput) extra() string {
 var awaits = map[Kind]string{KindClient: "a result", KindInput: "an answer", KindUnknownOutcome: "word of what happened",
 	KindInterrupt: "the word to go on"}
 
-func readAction(kind Kind, in DecisionInput) (ResumeAction, error) {
-	if kind == KindInterrupt {
+func readAction(q Question, in DecisionInput) (ResumeAction, error) {
+	if q.Kind == KindInterrupt {
 		return readGoOn(in)
 	}
 	if in.Action == ActionCancel.String() {
 		return ActionCancel, nil
 	}
-	switch kind {
+	switch q.Kind {
 	case KindClient, KindInput:
-		return readAnswer(kind, in)
+		return readAnswer(q.Kind, in)
 	case KindUnknownOutcome:
 		return readOutcome(in)
 	}
-	return readApproval(in)
+	return readApproval(q.Mode, in)
 }
 
 // readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its work half done.
@@ -161,23 +173,6 @@ func readGoOn(in DecisionInput) (ResumeAction, error) {
 		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
 	}
 	return ActionResume, nil
-}
-
-// readApproval: anything that says no is a no, even beside the action resume.
-func readApproval(in DecisionInput) (ResumeAction, error) {
-	if in.Error != "" {
-		return ActionCancel, nil
-	}
-	verdict := verdictOf(in.Result, in.Action == "")
-	switch {
-	case verdict == saysNo:
-		return ActionCancel, nil
-	case verdict == saysMuddled:
-		return 0, &DecisionError{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
-	case in.Action == ActionResume.String(), verdict == saysYes:
-		return ActionResume, nil
-	}
-	return 0, &DecisionError{CodeUnclearDecision, "say yes or no: action resume or cancel, or a result of true or false"}
 }
 
 // readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as it is.

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -28,7 +29,6 @@ func TestReadDecision(t *testing.T) {
 		{"C119 a denial word cancels", KindApproval, "", `"rejected"`, "", "cancel", ""},
 		{"C119 case and spaces do not matter", KindApproval, "", `" Denied "`, "", "cancel", ""},
 		{"C119 the text false cancels", KindApproval, "", `"false"`, "", "cancel", ""},
-		{"C119 a denial word beside an action is a remark", KindApproval, "resume", `"no"`, "", "resume", ""},
 		{"C120 an approval word resumes", KindApproval, "", `"Y"`, "", "resume", ""},
 		{"C120 allowed resumes", KindApproval, "", `" Allowed"`, "", "resume", ""},
 		{"C120 nope is unclear", KindApproval, "", `"nope"`, "", CodeUnclearDecision, ""},
@@ -42,7 +42,7 @@ func TestReadDecision(t *testing.T) {
 		{"C122 rejected true", KindApproval, "", `{"rejected":true}`, "", "cancel", ""},
 		{"C122 status cancelled", KindApproval, "", `{"status":"cancelled"}`, "", "cancel", ""},
 		{"C122 one no outweighs a yes", KindApproval, "", `{"approved":true,"status":"cancelled"}`, "", "cancel", ""},
-		{"C122 approved true resumes", KindApproval, "", `{"approved":true,"step":2}`, "", "resume", ""},
+		{"C122 approved true resumes", KindApproval, "", `{"approved":true}`, "", "resume", ""},
 		{"denied false alone is no yes", KindApproval, "", `{"denied":false}`, "", CodeUnclearDecision, ""},
 		{"an approval that cannot be read is unclear", KindApproval, "resume", `{"approved":0}`, "", CodeUnclearDecision, ""},
 		{"a number is unclear", KindApproval, "", `1`, "", CodeUnclearDecision, ""},
@@ -58,7 +58,17 @@ func TestReadDecision(t *testing.T) {
 		{"C123 the member is the reason", KindApproval, "cancel", `{"reason":"policy violation"}`, "", "cancel", "policy violation"},
 		{"C123 null is no reason", KindApproval, "cancel", `null`, "", "cancel", ""},
 		{"C125 another action", KindApproval, "invalid_action", `true`, "", CodeBadAction, ""},
-		{"C74 an object beside resume", KindApproval, "resume", `{"overridden":"args"}`, "", "resume", ""},
+		{"C74 an object beside resume", KindApproval, "resume", `{"overridden":"args"}`, "", CodeWrongKind, ""},
+		{"an approval takes no word for no", KindApproval, "resume", `"denied"`, "", CodeContradiction, ""},
+		{"an approval takes no short word for no", KindApproval, "resume", `"no"`, "", CodeContradiction, ""},
+		{"an approval takes no false as text", KindApproval, "resume", `"false"`, "", CodeContradiction, ""},
+		{"an approval takes no number", KindApproval, "resume", `42`, "", CodeWrongKind, ""},
+		{"an approval takes no list", KindApproval, "resume", `[1]`, "", CodeWrongKind, ""},
+		{"an approval takes no other text", KindApproval, "resume", `"done"`, "", CodeWrongKind, ""},
+		{"an approval takes no object", KindApproval, "resume", `{"refunded":true}`, "", CodeWrongKind, ""},
+		{"an approval takes no status of its own", KindApproval, "resume", `{"status":"refunded"}`, "", CodeWrongKind, ""},
+		{"an approval takes no result beside a yes", KindApproval, "", `{"approved":true,"refunded":true}`, "", CodeWrongKind, ""},
+		{"a yes said twice", KindApproval, "resume", `{"approved":true,"reason":"fine"}`, "", "resume", ""},
 		{"C75 the decision is the result", KindInput, "", `{"color":"red"}`, "", "resume", ""},
 		{"C99 resume with null", KindApproval, "resume", `null`, "", "resume", ""},
 		{"C99 resume with an empty object", KindApproval, "resume", `{}`, "", "resume", ""},
@@ -86,7 +96,7 @@ func TestReadDecision(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := DecisionInput{ID: "d1", Suspension: "sus_1_a", Action: tt.action, Result: rawJSON(tt.result), Error: tt.error, At: 7}
-			r, err := ReadDecision(tt.kind, in)
+			r, err := ReadDecision(Question{Kind: tt.kind}, in)
 			got := r.Action.String()
 			var refused *DecisionError
 			if errors.As(err, &refused) {
@@ -102,6 +112,47 @@ func TestReadDecision(t *testing.T) {
 	}
 }
 
+func TestAnApprovalsModeSaysWhatItsResultIs(t *testing.T) {
+	tests := []struct {
+		name   string
+		mode   ResumeMode
+		action string
+		result string
+		error  string
+		want   string // an action, or a code
+	}{
+		{"the decision is the result: a status is data", UseDecisionAsToolResult, "resume", `{"status":"cancelled"}`, "", "resume"},
+		{"the decision is the result: without an action, too", UseDecisionAsToolResult, "", `{"status":"cancelled"}`, "", "resume"},
+		{"the decision is the result: approved false is data", UseDecisionAsToolResult, "", `{"approved":false}`, "", "resume"},
+		{"the decision is the result: a word for no is data", UseDecisionAsToolResult, "resume", `"no"`, "", "resume"},
+		{"the decision is the result: false is data", UseDecisionAsToolResult, "", `false`, "", "resume"},
+		{"the decision is the result: a bare yes has none", UseDecisionAsToolResult, "resume", ``, "", CodeResultRequired},
+		{"the decision is the result: null is none", UseDecisionAsToolResult, "resume", `null`, "", CodeResultRequired},
+		{"the decision is the result: nothing said", UseDecisionAsToolResult, "", ``, "", CodeUnclearDecision},
+		{"the decision is the result: cancel refuses", UseDecisionAsToolResult, "cancel", `{"amount":5}`, "", "cancel"},
+		{"the decision is the result: an error refuses", UseDecisionAsToolResult, "", ``, "too much", "cancel"},
+		{"C92 the tool is handed what a yes says beside", PassDecisionToTool, "", `{"approved":true,"step":2}`, "", "resume"},
+		{"the tool is handed any data", PassDecisionToTool, "resume", `{"color":"red"}`, "", "resume"},
+		{"the tool is handed a text", PassDecisionToTool, "resume", `"not yet"`, "", "resume"},
+		{"the tool is handed no word for no", PassDecisionToTool, "resume", `" Denied"`, "", CodeContradiction},
+		{"C117 the tool is handed no flag that says no", PassDecisionToTool, "resume", `{"approved":false,"step":2}`, "", "cancel"},
+		{"the tool is handed nothing without a yes", PassDecisionToTool, "", `{"color":"red"}`, "", CodeUnclearDecision},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := ReadDecision(Question{KindApproval, tt.mode}, DecisionInput{Action: tt.action, Result: rawJSON(tt.result), Error: tt.error})
+			got := r.Action.String()
+			var refused *DecisionError
+			if errors.As(err, &refused) {
+				got = refused.Code
+			}
+			if got != tt.want {
+				t.Fatalf("got %s (%v), want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestEveryWordOfAnApproval(t *testing.T) {
 	want := map[ResumeAction][]string{
 		ActionCancel: {"false", "no", "denied", "deny", "reject", "rejected", "cancel", "canceled", "cancelled", "abort", "aborted"},
@@ -110,7 +161,7 @@ func TestEveryWordOfAnApproval(t *testing.T) {
 	for action, words := range want {
 		for _, w := range words {
 			t.Run("C119 C120 "+w, func(t *testing.T) {
-				r, err := ReadDecision(KindApproval, DecisionInput{Result: Encode(w)})
+				r, err := ReadDecision(Question{Kind: KindApproval}, DecisionInput{Result: Encode(w)})
 				if err != nil || r.Action != action {
 					t.Fatalf("got %v, %v; want %v", r.Action, err, action)
 				}
@@ -120,7 +171,7 @@ func TestEveryWordOfAnApproval(t *testing.T) {
 }
 
 func TestAnExplicitReasonStands(t *testing.T) {
-	r, err := ReadDecision(KindApproval, DecisionInput{Action: "cancel", Result: rawJSON(`"not allowed"`), Reason: "budget"})
+	r, err := ReadDecision(Question{Kind: KindApproval}, DecisionInput{Action: "cancel", Result: rawJSON(`"not allowed"`), Reason: "budget"})
 	if err != nil || r.Reason != "budget" {
 		t.Fatalf("got %q, %v", r.Reason, err)
 	}
@@ -158,7 +209,7 @@ func TestWhatADecisionCarriesBesideItsAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := ReadDecision(tt.kind, tt.in)
+			r, err := ReadDecision(Question{Kind: tt.kind}, tt.in)
 			got := r.Action.String()
 			var refused *DecisionError
 			if errors.As(err, &refused) {
@@ -174,11 +225,20 @@ func TestWhatADecisionCarriesBesideItsAnswer(t *testing.T) {
 	}
 }
 
-func TestEditedArgumentsAreKeptAsTheyWereWritten(t *testing.T) {
-	written := `{"b": 1.50, "a": "<x>"}`
-	r, err := ReadDecision(KindApproval, DecisionInput{Action: "resume", Arguments: rawJSON(written)})
-	if err != nil || string(r.Arguments) != written {
+func TestEditedArgumentsAreKeptInTheirCanonicalForm(t *testing.T) {
+	r, err := ReadDecision(Question{Kind: KindApproval}, DecisionInput{Action: "resume", Arguments: rawJSON(`{"b": 1.50, "a": "\u003cx>"}`)})
+	if err != nil || string(r.Arguments) != `{"a":"<x>","b":1.50}` {
 		t.Fatalf("got %s, %v", r.Arguments, err)
+	}
+}
+
+func TestEditedArgumentsThatAreAmbiguousAreRefused(t *testing.T) {
+	for _, written := range []string{`{"amountCents":1,"amountcents":5}`, `{"a":1,"a":2}`, `{"to":"Ann\ud800"}`,
+		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300)} {
+		_, err := ReadDecision(Question{Kind: KindApproval}, DecisionInput{Action: "resume", Arguments: rawJSON(written)})
+		if refused, ok := errors.AsType[*DecisionError](err); !ok || refused.Code != CodeInvalidArguments {
+			t.Errorf("%.80s: %v", written, err)
+		}
 	}
 }
 
@@ -194,7 +254,7 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 	base := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{"a":1,"b":2}`)}
 	same := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{ "b": 2, "a": 1 }`), At: 99}
 	id := func(in DecisionInput) string {
-		r, err := ReadDecision(KindApproval, in)
+		r, err := ReadDecision(Question{KindApproval, PassDecisionToTool}, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,22 +291,33 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 	}
 }
 
-// Whatever is sent, an approval that says no in any member never lets a call run, and reading is deterministic.
+// Whatever is sent, an approval that says no in any member never lets a call run, no text does that is a word for no, and reading is
+// deterministic.
 func FuzzANoNeverRuns(f *testing.F) {
-	for _, seed := range []string{`{"approved":false}`, `{"approved":false,"status":"ok"}`, `{"x":[{}]}`, `"yes"`, `null`, `{"approved":"nope"}`, `7`} {
+	for _, seed := range []string{`{"approved":false}`, `{"approved":false,"status":"ok"}`, `{"x":[{}]}`, `"yes"`, `"denied"`, `null`, `{"approved":"nope"}`, `7`} {
 		f.Add(seed, "", "")
 		f.Add(seed, "resume", "")
 	}
 	f.Fuzz(func(t *testing.T, result, action, failure string) {
 		in := DecisionInput{Suspension: "sus_1_a", Action: action, Result: rawJSON(result), Error: failure}
-		r, err := ReadDecision(KindApproval, in)
-		again, errAgain := ReadDecision(KindApproval, in)
-		if r.DecisionID != again.DecisionID || r.Action != again.Action || (err == nil) != (errAgain == nil) {
-			t.Fatalf("read twice: %+v, %v and %+v, %v", r, err, again, errAgain)
-		}
-		var members map[string]any
-		if json.Unmarshal([]byte(result), &members) == nil && members["approved"] == false && err == nil && r.Action != ActionCancel {
-			t.Fatalf("a no was read as %s", r.Action)
+		for _, mode := range []ResumeMode{ReplayToolCall, PassDecisionToTool} {
+			r, err := ReadDecision(Question{KindApproval, mode}, in)
+			again, errAgain := ReadDecision(Question{KindApproval, mode}, in)
+			if r.DecisionID != again.DecisionID || r.Action != again.Action || (err == nil) != (errAgain == nil) {
+				t.Fatalf("read twice: %+v, %v and %+v, %v", r, err, again, errAgain)
+			}
+			runs := err == nil && r.Action == ActionResume
+			var members map[string]any
+			if json.Unmarshal([]byte(result), &members) == nil && members["approved"] == false && runs {
+				t.Fatalf("a no was read as %s", r.Action)
+			}
+			var word string
+			if json.Unmarshal([]byte(result), &word) == nil && sayWord(word) == saysNo && runs {
+				t.Fatalf("%s was read as %s", result, r.Action)
+			}
+			if mode == ReplayToolCall && runs && len(members) == 0 && len(result) > 0 && result[0] >= '0' && result[0] <= '9' {
+				t.Fatalf("an approval took the result %s", result)
+			}
 		}
 	})
 }

@@ -14,15 +14,16 @@ type draft struct {
 	seg   Segment
 
 	drained []string
-	must    bool            // must be durable before any body runs
-	closes  bool            // a signal that is acceptable now is not after this commit
-	cleared map[string]bool // calls whose bodies may run
-	took    map[int]bool    // answers of hooks that are folded in
-	over    *Reason         // why the run ends as soon as what is at hand is folded in
+	must    bool              // must be durable before any body runs
+	closes  bool              // a signal that is acceptable now is not after this commit
+	cleared map[string]bool   // calls whose bodies may run
+	took    map[int]bool      // answers of hooks that are folded in
+	faults  map[string]string // what is wrong with the arguments of the turn's calls, by call
+	over    *Reason           // why the run ends as soon as what is at hand is folded in
 }
 
 func newDraft(v View) *draft {
-	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{},
+	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{},
 		round: Round{Decisions: cloneMap(v.Round.Decisions)}}
 	d.h.upgrade()
 	for _, call := range v.Round.Calls {
@@ -123,7 +124,7 @@ func (d *draft) message(m Message) int {
 	if m.Role == RoleUser || m.Role == RoleTool && !m.Pending {
 		d.h.Told = false
 	}
-	d.h.Spoken = d.h.Spoken || m.Role == RoleUser
+	d.h.Spoken = d.h.Spoken || m.Role == RoleUser && !m.inResult()
 	d.seg.Messages = append(d.seg.Messages, m)
 	return len(d.seg.Messages)
 }
@@ -216,6 +217,7 @@ func (d *draft) openTurn() {
 	}
 	d.h.Turn++
 	d.h.TurnOpen = true
+	d.endGrantsOfTurn() // those of an older program outlived the wait
 	if d.h.AwakeSince == 0 {
 		d.h.AwakeSince = d.v.Now
 	}

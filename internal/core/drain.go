@@ -65,15 +65,25 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 	case SignalLate:
 		return d.drainLate(strings.TrimPrefix(key, LateKey("")), s, value)
 	case SignalPause:
-		if apply && !d.paused() {
+		applied := apply && !d.paused()
+		d.event(EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
+		if applied {
 			return d.pause(s.ID)
 		}
-		d.event(EventInterruptRecorded, map[string]any{"id": s.ID, "by": s.By, "applied": false}, 0)
 		return nil
 	case SignalCancel:
-		return nil // the end says it
+		d.event(EventCancelRecorded, asked{By: s.By, Via: s.Via, Applied: true}, 0)
+		return nil // the end does the rest
 	}
 	return fmt.Errorf("core: signal %q of unknown kind %q", key, s.Kind)
+}
+
+// asked is the data of interrupt.recorded and cancel.recorded events.
+type asked struct {
+	ID      string `json:"id,omitempty"`
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Applied bool   `json:"applied"`
 }
 
 // drainDecision gives a decision to the call that is suspended on exactly the suspension it names.
@@ -82,7 +92,7 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	if err != nil && apply {
 		return fmt.Errorf("core: decision on %s: %w", key, err)
 	}
-	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Resume: r}
+	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
 	if !apply || !ok || c.Status != CallSuspended || c.Sus != key {
@@ -148,15 +158,6 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	return nil
 }
 
-// mostGrants bounds what a head keeps of them; a person is asked again beyond.
-const mostGrants = 32
-
-func (d *draft) grant(what string) {
-	if len(d.h.Grants) < mostGrants && !slices.Contains(d.h.Grants, what) {
-		d.h.Grants = append(d.h.Grants, what)
-	}
-}
-
 // drainLate records the first answer that came after the deadline of its suspension had decided, and tells the model once. Nothing
 // else follows from it.
 func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
@@ -165,7 +166,8 @@ func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
 		return nil
 	}
 	delete(d.h.Timed, sus)
-	d.event(EventDecisionRecorded, DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Late: true, Resume: r}, 0)
+	d.event(EventDecisionRecorded, DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint,
+		Late: true, Resume: r}, 0)
 	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
 	return nil
 }

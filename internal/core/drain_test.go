@@ -80,3 +80,21 @@ func TestADecisionThatCannotBeReadDoesNotKeepARunFromEnding(t *testing.T) {
 		}
 	}
 }
+
+func TestADecisionByALinkIsJournaledWithTheLinkAndItsMaker(t *testing.T) {
+	for name, sus := range map[string]string{"applied": "sus_3_a", "of an older suspension": "sus_2_a"} {
+		s := decisionSignal("lnk_1", 5)
+		s.By, s.Via, s.Link, s.Mint = "link:anna", ViaLink, "lnk_1", "token:mailer"
+		c := mustDecide(t, waitingFor(KindClient, map[string]Signal{sus: s}))
+		var recorded []DecisionRecord
+		for _, e := range c.Segment.Events {
+			var rec DecisionRecord
+			if e.Type == EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil {
+				recorded = append(recorded, rec)
+			}
+		}
+		if len(recorded) != 1 || recorded[0].By != "link:anna" || recorded[0].Via != "link" || recorded[0].Link != "lnk_1" || recorded[0].MintedBy != "token:mailer" {
+			t.Errorf("%s: %+v", name, recorded)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (d *draft) finishes(calls []ToolCall) bool {
 		return false
 	}
 	spec, _ := d.v.Rules.Tool(calls[0].Name)
-	if !spec.Finish || d.v.Rules.Check(calls[0]) != nil {
+	if !spec.Finish || d.faults[calls[0].ID] != "" || d.check(calls[0]) != nil {
 		return false
 	}
 	_, why := d.readFinish(calls[0])
@@ -174,7 +174,7 @@ func (d *draft) seal(r Reason) {
 	}
 	r.Code, r.Detail = clip(r.Code, 100), clip(r.Detail, 500) // models' and callers' words; the head is small
 	d.h.End = &r
-	d.h.NotBefore = 0
+	d.h.NotBefore, d.h.Outage = 0, nil
 	d.h.Timed = map[string]int{}
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	if r.Kind == NaturalEnd && d.h.Response == "" {
@@ -229,7 +229,11 @@ func (d *draft) releaseDone() (Plan, error) {
 		}
 	}
 	d.openTurn()
-	d.endTurn(map[string]any{"status": RunDone, "reason": r.Kind, "code": r.Code, "detail": r.Detail})
+	ended := map[string]any{"status": RunDone, "reason": r.Kind, "code": r.Code, "detail": r.Detail}
+	if r.Kind == Cancelled {
+		ended["by"], ended["via"] = r.By, r.Via
+	}
+	d.endTurn(ended)
 	d.endActivation(OutcomeDone)
 	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
 	if follows {

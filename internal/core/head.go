@@ -48,6 +48,7 @@ type Head struct {
 	Out       map[string]Out  `json:"out,omitempty"`   // what must still be sent
 	Deadline  int64           `json:"dl,omitempty"`
 	NotBefore int64           `json:"not_before,omitempty"`
+	Outage    *Outage         `json:"mo,omitempty"` // set while the model does not answer
 	Interrupt string          `json:"int,omitempty"`
 	End       *Reason         `json:"end,omitempty"` // set once nothing is accepted any more
 	Response  ResponseState   `json:"rs,omitempty"`
@@ -62,11 +63,12 @@ type Head struct {
 	Spoken   bool `json:"spk,omitempty"`  // the user has spoken since the model's last turn
 	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
 
+	Spoke    int64 `json:"usr,omitempty"`  // the segment of the run's last user message; 0: none
 	Snapshot int64 `json:"snap,omitempty"` // the segment of the last snapshot of the state; 0: none
 	Deltas   int64 `json:"delt,omitempty"` // the first segment with writes to the state since; 0: none
 
 	Narrow   json.RawMessage `json:"narrow,omitempty"` // permissions of this run alone; they can only take away
-	Grants   []string        `json:"grants,omitempty"` // what approvals of this run allowed beyond their own calls
+	Grants   []string        `json:"grants,omitempty"` // what approvals of this turn allowed beyond their own calls
 	NoMemory bool            `json:"nomem,omitempty"`  // the start asked for none
 
 	RetryOf  string          `json:"retry_of,omitempty"`
@@ -180,6 +182,10 @@ func (h Head) Clone() Head {
 	if h.End != nil {
 		end := *h.End
 		h.End = &end
+	}
+	if h.Outage != nil {
+		outage := *h.Outage
+		h.Outage = &outage
 	}
 	return h
 }

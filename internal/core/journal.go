@@ -21,8 +21,8 @@ const (
 	RoleSystem    Role = "system" // the runtime's own notices to the model; not shown as part of the conversation
 )
 
-// ToolCall is one call as the model asked for it. Arguments are JSON exactly as the model wrote it; text that is not
-// JSON is carried as a JSON string, so that it is refused against a schema and not lost.
+// ToolCall is one call as the model asked for it. Arguments are in the canonical form of [ReadArguments], every digit as the
+// model wrote it; of text that was refused the beginning is kept, as a JSON string.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -39,6 +39,10 @@ type Message struct {
 	Tool    string `json:"tool,omitempty"`
 	Error   bool   `json:"error,omitempty"`   // the result tells of a failure
 	Pending bool   `json:"pending,omitempty"` // stands where a result will be; left out of the model's view once one is there
+
+	By      string `json:"by,omitempty"`      // of a user message: the principal who sent it
+	Via     string `json:"via,omitempty"`     // and the door it came through
+	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text is; the model sees it there
 
 	RunID string `json:"run_id"`
 	At    int64  `json:"at"`
@@ -70,9 +74,12 @@ const (
 	EventHookFailed       EventType = "hook.failed"
 	EventMemoryFailed     EventType = "memory.failed"
 	EventMessageQueued    EventType = "message.queued"
-	// EventInterruptRecorded is an interrupt that changed nothing: the run was paused already, or ended with it. One that does suspends the
-	// run's own call.
+	EventMessageReceived  EventType = "message.received"
+	EventRunStarted       EventType = "run.started"
+	// EventInterruptRecorded and EventCancelRecorded say who asked for it. An interrupt that is not applied changed nothing: the run was
+	// paused already, or ended with it. One that is suspends the run's own call.
 	EventInterruptRecorded EventType = "interrupt.recorded"
+	EventCancelRecorded    EventType = "cancel.recorded"
 	EventRunStatus         EventType = "run.status"
 
 	// Live events: readers are sent them while the model speaks, and the journal never holds one.
@@ -104,6 +111,9 @@ type DecisionRecord struct {
 	Suspension string `json:"suspension"`
 	Digest     string `json:"digest"`
 	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
+	Link       string `json:"link,omitempty"`      // with via link: the link's id
+	MintedBy   string `json:"minted_by,omitempty"` // and who made it
 	Applied    bool   `json:"applied"`
 	TimedOut   bool   `json:"timed_out,omitempty"`
 	Late       bool   `json:"late,omitempty"`
@@ -117,6 +127,9 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Suspension string          `json:"suspension"`
 		Digest     string          `json:"digest"`
 		By         string          `json:"by,omitempty"`
+		Via        string          `json:"via,omitempty"`
+		Link       string          `json:"link,omitempty"`
+		MintedBy   string          `json:"minted_by,omitempty"`
 		Applied    bool            `json:"applied"`
 		TimedOut   bool            `json:"timed_out,omitempty"`
 		Late       bool            `json:"late,omitempty"`
@@ -129,7 +142,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Grant      Grant           `json:"grant,omitempty"`
 		UpdatedAt  int64           `json:"updated_at"`
 	}
-	return json.Marshal(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Applied, d.TimedOut, d.Late,
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late,
 		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt})
 }
 
@@ -165,7 +178,7 @@ func (s Segment) expand(e Event) Event {
 		}
 	}
 	switch e.Type {
-	case EventTextEnded:
+	case EventTextEnded, EventMessageReceived:
 		data["text"] = m.Text()
 	case EventReasoningEnded:
 		data["text"] = ReasoningOf(m.Parts)

@@ -3,11 +3,10 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
-// drainMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers a call
-// that waits for input, and lets an interrupted run go on.
+// drainMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers the
+// question it was checked against, and lets an interrupted run go on.
 func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply bool) error {
 	var parts []Part
 	if err := json.Unmarshal(value, &parts); err != nil && (s.Kind != SignalStart || len(value) > 0) {
@@ -16,13 +15,19 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 		}
 		parts = TextParts("(a message that cannot be read any more)")
 	}
-	switch {
-	case s.Kind == SignalStart && len(parts) == 0:
-		d.h.Told = false // a retry: it goes on from the journal as it is
-		return nil
-	case s.On == PendingQueue && (!apply || d.waits()):
+	if s.Kind == SignalStart {
+		d.event(EventRunStarted, started{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+		if len(parts) == 0 {
+			d.h.Told = false // a retry: it goes on from the journal as it is
+			return nil
+		}
+	}
+	if s.On == PendingQueue && (!apply || d.waits()) {
 		d.hold(key, s, parts)
 		return nil
+	}
+	d.endGrants()
+	switch {
 	case !apply:
 	case s.On == PendingAbandon:
 		if err := d.abandon(key, s); err != nil {
@@ -32,26 +37,45 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 		if err := d.unpause(key, s); err != nil {
 			return err
 		}
-		if call, ok := d.waitsForInput(); ok {
-			text, more := answerOf(parts)
-			if len(more) > 0 {
-				d.message(Message{Role: RoleUser, Parts: more})
-			}
-			return d.answer(call, key, s, Encode(text))
+		if call, ok := d.questionOf(s); ok {
+			d.say(s, parts, call.ID)
+			return d.answer(call, key, s, AnswerOf(parts))
 		}
 	}
-	d.message(Message{Role: RoleUser, Parts: parts})
+	d.say(s, parts, "")
 	return nil
 }
 
-// answerOf is what a message says to a call that waits for input, and what else there is in it: a result to a call is a text, and images and
-// documents follow as a message of their own.
-func answerOf(parts []Part) (text string, more []Part) {
-	more = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Type == PartText })
-	if text = TextOf(parts); text == "" && len(more) > 0 {
+// say adds what the user said. The text of a message that answers a call is that call's result, and the model sees it there alone;
+// readers see the whole message.
+func (d *draft) say(s Signal, parts []Part, answers string) {
+	d.h.Spoke = d.seq()
+	m := d.message(Message{Role: RoleUser, Parts: parts, By: s.By, Via: s.Via, Answers: answers})
+	d.event(EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
+}
+
+// started is the data of a run.started event.
+type started struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	RetryOf string `json:"retry_of,omitempty"`
+}
+
+// received is the data of a message.received event; the text is the message's.
+type received struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Answers string `json:"answers,omitempty"`
+}
+
+// AnswerOf is what a message says to a call that waits for input, as a result in JSON: its text. Images and documents follow as a
+// message of their own.
+func AnswerOf(parts []Part) json.RawMessage {
+	text := TextOf(parts)
+	if text == "" && len(parts) > 0 {
 		text = "See what the user sent with this answer; it follows."
 	}
-	return text, more
+	return Encode(text)
 }
 
 // waits says whether some call is suspended.
@@ -64,9 +88,13 @@ func (d *draft) waits() bool {
 	return false
 }
 
-func (d *draft) waitsForInput() (ToolCall, bool) {
+// questionOf is the call that a message answers: the one it was checked against, if that still waits. A message that was sent
+// before a tool asked is no answer to what it asks.
+//
+//	message stored ── tool asks: which colour? ── drain: a message like any other
+func (d *draft) questionOf(s Signal) (ToolCall, bool) {
 	for _, call := range d.round.Calls {
-		if c := d.h.Calls[call.ID]; c.Status == CallSuspended && c.Kind == KindInput {
+		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Status == CallSuspended && c.Kind == KindInput && c.Sus == s.Sus {
 			return call, true
 		}
 	}
@@ -89,7 +117,7 @@ func (d *draft) unpause(key string, s Signal) error {
 //	owner sees the message ── decision stored (202) ── commit: the message is the answer
 func (d *draft) answer(call ToolCall, key string, s Signal, result json.RawMessage) error {
 	d.closes = true
-	return d.apply(call, DecisionRecord{CallID: call.ID, Suspension: d.h.Calls[call.ID].Sus, By: "message", Applied: true,
+	return d.apply(call, DecisionRecord{CallID: call.ID, Suspension: d.h.Calls[call.ID].Sus, By: s.By, Via: ViaMessage, Applied: true,
 		Resume: Resume{DecisionID: key, Action: ActionResume, Result: result, UpdatedAt: s.At}})
 }
 
@@ -127,16 +155,23 @@ func (d *draft) abandon(key string, s Signal) error {
 	return nil
 }
 
+// Doors of decisions that the run itself made, see [DecisionRecord].
+const (
+	ViaMessage  = "message"
+	ViaDeadline = "deadline"
+)
+
 // queuedMessage is the data of a message.queued event.
 type queuedMessage struct {
 	Key   string `json:"key"`
 	By    string `json:"by,omitempty"`
+	Via   string `json:"via,omitempty"`
 	Parts []Part `json:"parts"`
 }
 
 // hold keeps a message for a run of its own.
 func (d *draft) hold(key string, s Signal, parts []Part) {
-	d.event(EventMessageQueued, queuedMessage{key, s.By, parts}, 0)
+	d.event(EventMessageQueued, queuedMessage{key, s.By, s.Via, parts}, 0)
 	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: key})
 }
 
@@ -145,7 +180,7 @@ func FindHeld(segment Segment, key string) (Signal, bool) {
 	for _, e := range segment.Events {
 		var m queuedMessage
 		if e.Type == EventMessageQueued && json.Unmarshal(e.Data, &m) == nil && m.Key == key {
-			return Signal{Kind: SignalStart, ID: key, By: m.By, Value: Encode(m.Parts), At: e.At}, true
+			return Signal{Kind: SignalStart, ID: key, By: m.By, Via: m.Via, Value: Encode(m.Parts), At: e.At}, true
 		}
 	}
 	return Signal{}, false

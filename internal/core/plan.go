@@ -43,6 +43,9 @@ type View struct {
 	Sent     []Sent
 	NotSent  bool // something in the outbox could not be sent
 
+	// Park: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
+	Park int64
+
 	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
 	Broken *Reason
 }
@@ -51,21 +54,16 @@ type View struct {
 type Limits struct {
 	BodyTries  int // claims without a commit after which a body is taken to be what kills the process
 	Claims     int // claims without a commit after which the run ends
-	ModelTries int // failed model calls in a row after which the run ends
-	BusyTries  int // the same, of calls that the provider was too busy to begin; as many as ModelTries if it is fewer
+	ModelTries int // answers in a row that were no turn after which the run ends
 	Calls      int // calls in one round
+
+	// Outage is how many ms a run waits for a model that does not answer, from the first failure in a row on, where its definition
+	// does not say. Then the run ends.
+	Outage int64
 }
 
 // DefaultLimits are the limits of a run unless it is told otherwise.
-var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, BusyTries: 40, Calls: 64}
-
-// modelTries is how many model calls may fail in a row.
-func (l Limits) modelTries(busy bool) int {
-	if busy {
-		return max(l.ModelTries, l.BusyTries)
-	}
-	return l.ModelTries
-}
+var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64, Outage: 24 * 60 * 60_000}
 
 // BodyOutcome is what came of running one call's body. Interrupted says that the body was stopped before it told. Bodies of one
 // batch ran side by side and did not see one another's writes.
@@ -83,8 +81,10 @@ type Sent struct{ Key, Failed string }
 type ModelFailure struct {
 	Reason Reason // Stopped or Failed
 	Again  bool   // it may pass: try again later
-	Busy   bool   // the provider had no room for the call and did nothing
 	After  int64  // ms that the provider wants to be left alone for; 0 if it did not say
+
+	// Answered: the model answered, and what it said is no turn. Asking again costs as much each time.
+	Answered bool
 }
 
 // Plan is the one next thing to do; exactly one field is set. After a Commit the plan is made anew from what was
@@ -153,6 +153,9 @@ func Decide(v View) (Plan, error) {
 
 func (d *draft) decide() (Plan, error) {
 	d.foldSent()
+	if d.parked() {
+		return d.park(), nil
+	}
 	if d.h.End != nil {
 		return d.afterEnd()
 	}
@@ -193,9 +196,9 @@ func (d *draft) goOn() (Plan, error) {
 
 // mustEnd says why the run ends here, whatever else there is to do.
 func (d *draft) mustEnd() *Reason {
-	switch _, cancelled := d.h.Inbox[KeyCancel]; {
+	switch cancel, cancelled := d.h.Inbox[KeyCancel]; {
 	case cancelled, d.v.Cancelled:
-		return &Reason{Kind: Cancelled}
+		return &Reason{Kind: Cancelled, By: cancel.By, Via: cancel.Via}
 	case d.h.Tries > d.v.Limits.Claims:
 		return &Reason{Kind: Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
 	case d.v.Broken != nil:

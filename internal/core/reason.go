@@ -33,6 +33,8 @@ type Reason struct {
 	Kind   ReasonKind `json:"reason"`
 	Code   string     `json:"code,omitempty"`
 	Detail string     `json:"detail,omitempty"`
+	By     string     `json:"by,omitempty"`  // of a cancel: the principal who asked for it
+	Via    string     `json:"via,omitempty"` // and the door it came through
 }
 
 // UnmarshalJSON refuses what names no kind: an end that nobody can tell.
@@ -119,7 +121,7 @@ func (s StopSpec) MarshalJSON() ([]byte, error) {
 	}
 	values := map[string]any{"rounds": s.Rounds, "seconds": s.Seconds, "max_total": s.MaxTotal, "max": s.Max,
 		"tool_name": s.ToolName, "pattern": s.Pattern, "window": s.Window}
-	return json.Marshal(map[string]any{"type": s.Type, member: values[member]})
+	return EncodeAny(map[string]any{"type": s.Type, member: values[member]})
 }
 
 // UnmarshalJSON refuses an unknown type, and any member that does not belong to the type.

@@ -36,6 +36,7 @@ func (d *draft) endStep() error {
 func (d *draft) endTurn(data map[string]any) {
 	if d.h.TurnOpen {
 		d.h.TurnOpen = false
+		d.endGrantsOfTurn()
 		d.event(EventTurnEnded, data, 0)
 	}
 }
@@ -62,10 +63,17 @@ func (d *draft) releaseRunning() (Plan, error) {
 }
 
 // releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
-// The step stays open; what is done is committed, and the model is not asked again for it.
-func (d *draft) releasePartial() (Plan, error) { return d.handOver(OutcomePartial) }
+// The step stays open; what is done is committed, and the model is not asked again for it. A body does not wait for the time of a
+// model's next attempt.
+func (d *draft) releasePartial() (Plan, error) {
+	if d.h.Outage != nil {
+		d.h.NotBefore = 0
+	}
+	return d.handOver(OutcomePartial)
+}
 
 func (d *draft) handOver(outcome string) (Plan, error) {
+	d.wakeForDeadline()
 	d.endActivation(outcome)
 	d.h.Lease = 0
 	delay := max(0, d.h.NotBefore-d.v.Now)
@@ -100,6 +108,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	if err := d.setStatus(RunWaiting); err != nil {
 		return Plan{}, err
 	}
+	d.forgetOutage()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	outcome, pending := d.pending()
 	d.endTurn(map[string]any{"status": Suspended, "pending": pending})

@@ -83,6 +83,8 @@ type Verdict struct {
 	Schema json.RawMessage
 	// Grant names what an approval that says [GrantRun] allows: the tool and the rule that asked. Empty: nothing more.
 	Grant string
+	// NotBy bars approvers of an ask, see [SuspendTicket].
+	NotBy string
 	// Result is that of SetResult, or what an approved call has instead of running.
 	Result *Outcome
 }
@@ -151,6 +153,8 @@ type Terms struct {
 	RunCalls  int        // and in the run
 	Memory    bool       // something is remembered of each run
 	Result    int        // bytes of a result's text that are kept; [DefaultResult] if 0
+	Approvers []string   // the only ones who may say that a call runs; none: every caller who may decide
+	Outage    int64      // ms that a run waits for a model that does not answer; [Limits.Outage] if 0
 }
 
 // Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.

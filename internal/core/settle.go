@@ -61,13 +61,15 @@ func (d *draft) settleRunning(call ToolCall) error {
 // settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run. on is false if
 // the calls before it must run first.
 func (d *draft) settleNew(call ToolCall) (on bool, err error) {
+	if fault := d.faults[call.ID]; fault != "" {
+		return true, d.invalid(call, fault)
+	}
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
 		return true, d.refuse(call, fmt.Sprintf("There is no tool named %q.", call.Name))
 	}
-	if err := d.v.Rules.Check(call); err != nil {
-		d.event(EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": err.Error()}, 0)
-		return true, d.refuse(call, "The arguments are not valid: "+err.Error())
+	if err := d.check(call); err != nil {
+		return true, d.invalid(call, err.Error())
 	}
 	if spec.Finish {
 		return true, nil // when all others are settled
@@ -76,6 +78,21 @@ func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 		return true, d.refuse(call, why)
 	}
 	return d.gate(call, spec)
+}
+
+// check says why a call cannot run with the arguments it has. What is not in its canonical form was journaled by an earlier
+// program, or refused when it came.
+func (d *draft) check(call ToolCall) error {
+	if _, err := ReadArguments(call.Arguments); err != nil {
+		return err
+	}
+	return d.v.Rules.Check(call)
+}
+
+// invalid fails a call whose arguments are refused. The model can correct them.
+func (d *draft) invalid(call ToolCall, why string) error {
+	d.event(EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": why}, 0)
+	return d.refuse(call, "The arguments are not valid: "+why)
 }
 
 // overBudget says why a call is one too many. What was let through counts, whether it ran in the end or not.
@@ -143,7 +160,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	case Ask:
 		d.letThrough(call)
 		d.change(call.ID, func(c *Call) { c.Grant, c.Asked = v.Grant, v.asks() })
-		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, Suspension: Suspension{Action: "approve",
+		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Suspension: Suspension{Action: "approve",
 			Message: orElse(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 	}
 	d.letThrough(call)
@@ -165,15 +182,6 @@ func set(out *Outcome) Outcome {
 		return Outcome{}
 	}
 	return Outcome{Text: out.Text, Failed: out.Failed}
-}
-
-func (d *draft) granted(what string) bool {
-	for _, g := range d.h.Grants {
-		if what != "" && g == what {
-			return true
-		}
-	}
-	return false
 }
 
 // settleResuming turns a decision into a result, or clears the call's body to run.
@@ -208,9 +216,11 @@ func (d *draft) replay(call ToolCall) error {
 		return d.refuse(call, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
 	}
 	if d.h.Calls[call.ID].Edited != "" {
-		if err := d.v.Rules.Check(d.effective(call)); err != nil {
+		if err := d.check(d.effective(call)); err != nil {
 			return d.refuse(call, "Not run: the edited arguments are not valid: "+err.Error())
 		}
+	} else if _, err := ReadArguments(call.Arguments); err != nil {
+		return d.refuse(call, "Not run: the arguments are not valid: "+err.Error())
 	}
 	_, err := d.gate(call, spec)
 	return err
@@ -261,7 +271,8 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 //	intent committed ── body ──✗ process lost        the body ran, or not, or half
 //	                          next owner: ask a person what happened
 func (d *draft) askOutcome(call ToolCall) error {
-	return d.suspend(call, KindUnknownOutcome, SuspendTicket{Suspension: Suspension{Action: "report_outcome",
+	v := d.v.Rules.Gate(d.effective(call), d.state) // whoever may not approve the call may not say that it has to run again
+	return d.suspend(call, KindUnknownOutcome, SuspendTicket{NotBy: v.NotBy, Suspension: Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }
 

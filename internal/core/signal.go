@@ -12,10 +12,17 @@ type Signal struct {
 	// Value is a message's parts, or a decision's [Resume].
 	Value json.RawMessage `json:"v,omitempty"`
 	Ref   string          `json:"ref,omitempty"`
-	By    string          `json:"by,omitempty"`
+	By    string          `json:"by,omitempty"`  // the principal, as its door names it
+	Via   string          `json:"via,omitempty"` // the door: api, link, queue
 	At    int64           `json:"t"`
-	On    OnPending       `json:"on,omitempty"` // of a message: what if the run waits
+	On    OnPending       `json:"on,omitempty"`   // of a message: what if the run waits
+	Sus   string          `json:"sus,omitempty"`  // of a message: the tool's question that it answers, if nothing else does first
+	Link  string          `json:"link,omitempty"` // of a decision by an approval link: the link's id
+	Mint  string          `json:"mint,omitempty"` // and who made the link
 }
+
+// ViaLink: the decision came by an approval link. By then names the recipient the link was made for.
+const ViaLink = "link"
 
 // OnPending says what becomes of a message to a run that waits.
 type OnPending string

@@ -88,6 +88,8 @@ func (op StateOp) check() error {
 		return fmt.Errorf("a write to the state needs a key, a scope and an operation")
 	case op.Op == StateSet && !valid:
 		return fmt.Errorf("what is set for the key %q is no JSON", op.Key)
+	case op.Op == StateSet && TooDeep(op.Value):
+		return fmt.Errorf("what is set for the key %q is nested more than %d deep", op.Key, MaxDepth)
 	case op.Op == StateAdd && (!valid || json.Unmarshal(op.Value, &number) != nil):
 		return fmt.Errorf("what is added to the key %q is no whole number", op.Key)
 	case op.Op == StateInsert && (!valid || json.Unmarshal(op.Value, &text) != nil):

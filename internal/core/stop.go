@@ -139,9 +139,9 @@ func (t Turn) Signature() string {
 	}
 	asks := make([]ask, len(t.Calls))
 	for i, c := range t.Calls {
-		args, err := Canonical(asJSON(c.Arguments))
+		args, err := ReadArguments(c.Arguments)
 		if err != nil {
-			args = Encode(string(c.Arguments))
+			args = refusedArguments(c.Arguments)
 		}
 		asks[i] = ask{c.Name, args}
 	}
@@ -178,13 +178,13 @@ func (d *draft) awake() int64 {
 	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
 }
 
-// closeRound counts how the round before a new turn went. One in which no tool was executed says nothing.
+// closeRound counts how the round before a new turn went: it failed if a call of it was executed and none succeeded. Every other round,
+// one in which nothing was executed included, ends the row of failed ones.
 func (d *draft) closeRound() {
-	switch {
-	case d.h.RoundOK > 0:
-		d.h.Errors = 0
-	case d.h.RoundFailed > 0:
+	if d.h.RoundFailed > 0 && d.h.RoundOK == 0 {
 		d.h.Errors++
+	} else {
+		d.h.Errors = 0
 	}
 	d.h.RoundOK, d.h.RoundFailed, d.h.StepCalls = 0, 0, 0
 }

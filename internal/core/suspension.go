@@ -55,12 +55,18 @@ type PendingCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
+// NotByStarter bars everybody who asked for the run's work: who started or retried it, and who sent it messages.
+const NotByStarter = "starter"
+
 // SuspendTicket is how a call suspends: why, what to show, and how an answer becomes a result.
 type SuspendTicket struct {
 	Suspension Suspension  `json:"suspension"`
 	Pending    PendingCall `json:"pending"`
 	ResumeMode ResumeMode  `json:"resume_mode"`
 	Within     int64       `json:"-"` // ms until the deadline; 0: what the definition says
+
+	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: nobody is barred
+	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
 }
 
 // SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its ticket, flattened.
@@ -71,7 +77,7 @@ type SuspendedCall struct {
 	SuspendTicket
 	Kind      Kind  `json:"kind,omitempty"`
 	Deadline  int64 `json:"deadline,omitempty"`  // 0: none
-	Grantable bool  `json:"grantable,omitempty"` // an approval may be given for the rest of the run
+	Grantable bool  `json:"grantable,omitempty"` // an approval may be given for the rest of the turn, see [GrantRun]
 }
 
 // NewSuspendedCall binds a ticket to the call it holds back.
@@ -114,19 +120,13 @@ type Resume struct {
 	UpdatedAt  int64           `json:"updated_at"`
 }
 
-// Grant says what an approval allows beyond its own call.
-type Grant string
-
-// GrantRun also allows the later calls of this run that the same rule would ask about for the same tool.
-const GrantRun Grant = "run"
-
 // MarshalJSON leaves out a null result as well as an absent one.
 func (r Resume) MarshalJSON() ([]byte, error) {
 	type plain Resume
 	if IsNull(r.Result) {
 		r.Result = nil
 	}
-	return json.Marshal(plain(r))
+	return EncodeAny(plain(r))
 }
 
 // CallState is the record of one call that events carry.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,7 +12,8 @@ const NoResult = "No result was recorded for this call."
 
 // Transcript is what a model is sent of a conversation: in the order of the log, but each call's one result directly behind the
 // turn that asked for it, in call order. A placeholder is left out once the result is there. Messages that came while calls
-// were open follow the results.
+// were open follow the results. Of a message that answers a call the model sees the text as that call's result, and images and
+// documents behind it.
 func Transcript(log []Message) []Message {
 	results := make(map[string]Message)
 	for _, m := range log {
@@ -24,8 +26,11 @@ func Transcript(log []Message) []Message {
 	}
 	out := make([]Message, 0, len(log))
 	for _, m := range log {
-		if m.Role == RoleTool {
+		if m.Role == RoleTool || m.inResult() {
 			continue
+		}
+		if m.Answers != "" {
+			m.Parts = media(m.Parts)
 		}
 		out = append(out, m)
 		for _, c := range m.Calls {
@@ -37,6 +42,14 @@ func Transcript(log []Message) []Message {
 		}
 	}
 	return out
+}
+
+// inResult says whether all of a user message is the result of the call that it answers.
+func (m Message) inResult() bool { return m.Answers != "" && len(media(m.Parts)) == 0 }
+
+// media are the parts of a message that are not text.
+func media(parts []Part) []Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Type == PartText })
 }
 
 // UniqueCallID returns id, or, if it is used, id with the next free suffix _2, _3, ..., and marks what it returns as used. Models

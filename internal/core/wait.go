@@ -14,10 +14,13 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 		return err
 	}
 	t.Suspension.ID = SuspensionID(d.seq(), d.v.Fresh())
-	if !json.Valid(t.Suspension.ResponseSchema) {
+	if !json.Valid(t.Suspension.ResponseSchema) || TooDeep(t.Suspension.ResponseSchema) {
 		t.Suspension.ResponseSchema = nil
 	}
 	t.Pending = PendingCall(d.effective(call))
+	if kind == KindApproval || kind == KindUnknownOutcome {
+		t.Approvers = d.v.Rules.Terms().Approvers
+	}
 	sus := NewSuspendedCall(call, kind, t)
 	sus.Deadline = d.deadlineOf(call, kind, t)
 	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].Grant != ""
@@ -103,7 +106,7 @@ func (d *draft) timeOut() error {
 		if len(d.h.Timed) < mostTimed {
 			d.h.Timed[c.Sus] = 1
 		}
-		rec := DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Applied: true, TimedOut: true, Resume: d.lapse(call, c)}
+		rec := DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.lapse(call, c)}
 		if err := d.apply(call, rec); err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@ import (
 // Commit implements [engine.Store]. The segment is put first, under its own stamp, and is part of the journal only once the head names it: a
 // crash in between leaves an item that nobody reads.
 func (s *Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	if seg := req.Segment; seg != nil {
 		if seg.Seq != req.Next.Seq || seg.W != req.Next.CID {
 			return engine.Written{}, fmt.Errorf("dynamo: segment %d (%d) does not belong to a commit of %d (%d)", seg.Seq, seg.W, req.Next.Seq,

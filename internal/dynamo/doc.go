@@ -1,5 +1,5 @@
 // Package dynamo keeps heads, inboxes, journals, definitions and keys in one DynamoDB table. It implements the store of package engine, and
-// the store and the catalog of package frontend.
+// the stores and the catalog of package frontend.
 //
 // It enforces the conditions of the protocol and nothing more: it sends no wake-up ([engine.Written.Woken] is never set), sweeps nothing on
 // its own, creates no table and does not judge what callers store, beyond reading it back. It makes no client: see [API] and [Retries].
@@ -21,6 +21,7 @@
 //	T#tenant#thread   R#run              the record of a run whose place in the head another has taken
 //	IDEM#tenant#key   #                  an idempotency key
 //	A#tenant#name     V#digest, #CURRENT a version of an agent, and which one is deployed
+//	L#tenant#run      L#id               the record of an approval link
 //	K#tenants         tenant             who ever deployed
 //	K#links           #                  the keys that sign approval links
 //

@@ -10,10 +10,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
 )
 
-// newDouble is a double that must have known everything it was asked.
+// readLag is how many writes behind a read of the double is that does not ask for consistency.
+const readLag = 3
+
+// newDouble is a double that must have known everything it was asked. Reads that do not ask for consistency are stale.
 func newDouble(t *testing.T) *awsdouble.Double {
 	t.Helper()
 	d := awsdouble.New(awsdouble.Options{})
+	d.ReadLag(readLag)
 	t.Cleanup(func() {
 		if unknown := d.Unknown(); len(unknown) > 0 {
 			t.Errorf("the double was asked for what it does not know: %q", unknown)

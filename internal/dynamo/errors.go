@@ -56,7 +56,7 @@ func (s *Store) unavailable(doing string, err error) error {
 
 // unreadable is the error for something in the table that this program cannot have written.
 func unreadable(what string, err error) error {
-	return fmt.Errorf("%w: dynamo: the stored %s cannot be read: %w", engine.ErrUnavailable, what, err)
+	return fmt.Errorf("%w: dynamo: the stored %s: %w: %w", engine.ErrUnavailable, what, engine.ErrUnreadable, err)
 }
 
 // refusal says whether err is the word that a condition did not hold, and brings the item that refused, if the server sent it.

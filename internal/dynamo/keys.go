@@ -28,6 +28,7 @@ const (
 	prefixPayload = "P#"
 	prefixRecord  = "R#"
 	prefixVersion = "V#"
+	prefixLink    = "L#"
 
 	skHead    = "#H"
 	skAlone   = "#"
@@ -58,6 +59,12 @@ func versionKey(tenant, name, digest string) key {
 }
 
 func currentKey(tenant, name string) key { return key{prefixAgent + join(tenant, name), skCurrent} }
+
+func linksPK(tenant, run string) string { return prefixLink + join(tenant, run) }
+
+func linkKey(tenant, run, id string) key {
+	return key{linksPK(tenant, run), prefixLink + escape(id)}
+}
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
 

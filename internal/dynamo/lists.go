@@ -47,8 +47,8 @@ type listed[T any] struct {
 	of T
 }
 
-// Runs implements frontend.Store. What cannot be read, because a newer program has written it or because it is damaged, is left out: whoever asks
-// for it by its name is told.
+// Runs implements frontend.Store. Of what cannot be read, because a newer program has written it or because it is damaged, the list has what
+// its place tells: whoever asks for it by its name is told why.
 func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(listRuns, cursor)
 	if err != nil {
@@ -113,11 +113,24 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 		if !there || textAt(it, attrListSK) != textAt(hit, attrListSK) {
 			continue
 		}
-		if r, err := readListed(it); err == nil { // one that cannot be read must not hide the others
-			found = append(found, listed[core.Record]{textAt(hit, attrListSK), r})
+		at := textAt(hit, attrListSK)
+		r, err := readListed(it)
+		if err != nil { // one that cannot be read must not hide the others
+			r = placed(it, at)
 		}
+		found = append(found, listed[core.Record]{at, r})
 	}
 	return found, nil
+}
+
+// placed is what is known of a run that cannot be read.
+func placed(it item, position string) core.Record {
+	r := core.Record{Run: runAt(position), Agent: textAt(it, attrAgent), Born: bornAt(position), At: bornAt(position)}
+	r.Thread, _ = core.ThreadOf(r.Run)
+	if textAt(it, attrSK) != skHead {
+		r.Status = core.RunDone
+	}
+	return r
 }
 
 // readListed is the run of a head or of a record.
@@ -144,8 +157,11 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 	err = s.query(ctx, "listing the runs of a thread", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
 		r, err := readRecord(it)
+		if err != nil {
+			r = placed(it, textAt(it, attrListSK))
+		}
 		found = append(found, listed[core.Record]{runPosition(r.Born, r.Run), r})
-		return true, err
+		return true, nil
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +171,7 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 	return slices.DeleteFunc(found, func(r listed[core.Record]) bool { return after != "" && r.at >= after }), nil
 }
 
-// Approvals implements frontend.Store. What cannot be read is left out, as of Runs. An entry whose head has nothing suspended any more is left out. One whose head has something else
+// Approvals implements frontend.Store. A head that cannot be read is shown without calls, as of Runs. An entry whose head has nothing suspended any more is left out. One whose head has something else
 // suspended by now is shown where it was found.
 func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	after, err := parseCursor(listApprovals, cursor)
@@ -195,11 +211,20 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 		if it == nil || textAt(it, attrApprovalsSK) == "" {
 			continue
 		}
-		if h, err := readHead(it); err == nil {
-			found = append(found, listed[core.Head]{textAt(hit, attrApprovalsSK), h})
+		h, err := readHead(it)
+		if err != nil {
+			h = unread(it, textAt(hit, attrApprovalsSK))
 		}
+		found = append(found, listed[core.Head]{textAt(hit, attrApprovalsSK), h})
 	}
 	return found, nil
+}
+
+// unread is what is known of a head that cannot be read.
+func unread(it item, position string) core.Head {
+	at, _ := threadOf(textAt(it, attrPK))
+	return core.Head{Tenant: at.Tenant, Thread: at.Thread, Run: textAt(it, attrRun), Agent: textAt(it, attrAgent), Oldest: position,
+		Born: bornAt(position), At: bornAt(position)}
 }
 
 // pages calls each for every page of an index until it does not want more.

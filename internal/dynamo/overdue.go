@@ -11,29 +11,41 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved only if the head says the same. What was
-// moved before an error comes with the error.
-func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved only if the head says the same. An entry
+// that cannot be moved, a throttled head for example, is passed over, and so is the rest of a shard that cannot be read: one hot
+// key must not keep the runs of every tenant asleep.
+func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
 	shards := make([]*shardReader, s.o.Shards)
 	for i := range shards {
 		shards[i] = &shardReader{name: shardName(i)}
 	}
-	for len(taken) < limit && len(shards) > 0 {
+	m := mover{s: s, next: next, limit: limit}
+	for !m.full() && len(shards) > 0 && ctx.Err() == nil {
 		var page []item
 		for _, r := range shards {
-			found, err := s.readShard(ctx, r, now, limit-len(taken))
+			found, err := s.readShard(ctx, r, now, limit-len(m.taken))
 			if err != nil {
-				return taken, err
+				r.ended = true
+				m.failed = append(m.failed, err)
 			}
 			page = append(page, found...)
 		}
 		shards = slices.DeleteFunc(shards, func(r *shardReader) bool { return r.ended })
 		slices.SortStableFunc(page, func(a, b item) int { return int(numberAt(a, attrDue) - numberAt(b, attrDue)) })
-		if taken, err = s.move(ctx, page, next, limit, taken); err != nil {
-			return taken, err
-		}
+		m.move(ctx, page)
 	}
-	return taken, nil
+	if len(m.failed) > 0 {
+		return m.taken, m.failed
+	}
+	return m.taken, s.ended(ctx)
+}
+
+// ended is the error of a request that was not made because ctx ended before.
+func (s *Store) ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return s.unavailable("moving what is due", context.Cause(ctx))
 }
 
 // OldestDue is the first due time at or before now; 0 if nothing is due. It asks the index, which may be behind: good for a measure of how late
@@ -75,26 +87,35 @@ func (s *Store) readShard(ctx context.Context, r *shardReader, now int64, limit 
 	return out.Items, nil
 }
 
-// move moves up to limit entries and adds those that it won to taken.
-func (s *Store) move(ctx context.Context, page []item, next int64, limit int, taken []engine.Wakeup) ([]engine.Wakeup, error) {
+// mover moves due entries and collects what came of them.
+type mover struct {
+	s      *Store
+	next   int64
+	limit  int
+	taken  []engine.Wakeup
+	failed engine.Failures
+}
+
+func (m *mover) full() bool { return len(m.taken) >= m.limit }
+
+// move moves the entries of a page until there are enough or ctx ends.
+func (m *mover) move(ctx context.Context, page []item) {
 	for _, it := range page {
-		if len(taken) >= limit {
-			break
-		}
-		won, err := s.moveDue(ctx, it, next)
-		if err != nil {
-			return taken, err
-		}
-		if !won {
-			continue
+		if m.full() || ctx.Err() != nil {
+			return
 		}
 		w, err := threadOf(textAt(it, attrPK))
 		if err != nil {
-			return taken, err
+			m.failed = append(m.failed, err)
+			continue
 		}
-		taken = append(taken, w)
+		won, err := m.s.moveDue(ctx, it, m.next)
+		if err != nil {
+			m.failed = append(m.failed, &engine.EntryError{Wakeup: w, Err: err})
+		} else if won {
+			m.taken = append(m.taken, w)
+		}
 	}
-	return taken, nil
 }
 
 func (s *Store) moveDue(ctx context.Context, it item, next int64) (won bool, err error) {

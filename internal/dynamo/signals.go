@@ -23,8 +23,12 @@ const (
 	attrDecision = "d" // the value, of a decision that says again what the signal says
 	attrRef      = "ref"
 	attrBy       = "by"
+	attrVia      = "via"
+	attrAnswers  = "sus"
 	attrTime     = "t"
 	attrOn       = "on"
+	attrLink     = "link"
+	attrMint     = "mint"
 )
 
 func inboxOf(inbox map[string]core.Signal) types.AttributeValue {
@@ -39,7 +43,8 @@ func signalOf(s core.Signal) types.AttributeValue {
 	it := item{attrKind: text(string(s.Kind)), attrTime: number(s.At)}
 	for name, v := range map[string]types.AttributeValue{
 		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
-		attrBy: unlessEmpty(s.By), attrOn: unlessEmpty(string(s.On)),
+		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(s.Sus), attrOn: unlessEmpty(string(s.On)),
+		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint),
 	} {
 		if v != nil {
 			it[name] = v
@@ -65,7 +70,8 @@ func around(id string, at int64) (before, after string) {
 
 func readSignal(it item) core.Signal {
 	s := core.Signal{Kind: core.SignalKind(textAt(it, attrKind)), Call: textAt(it, attrCall), ID: textAt(it, attrID), Digest: hashAt(it, attrDig),
-		Ref: textAt(it, attrRef), By: textAt(it, attrBy), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn))}
+		Ref: textAt(it, attrRef), By: textAt(it, attrBy), Via: textAt(it, attrVia), Sus: textAt(it, attrAnswers), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn)),
+		Link: textAt(it, attrLink), Mint: textAt(it, attrMint)}
 	if v := textAt(it, attrValue); v != "" {
 		s.Value = json.RawMessage(v)
 	}

@@ -12,6 +12,9 @@ import (
 
 // Start implements [engine.Store] and frontend.Store. The first run of a thread is one write; a later one is a transaction.
 func (s *Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	req.Head.Due = req.Due
 	if req.Prior == nil && req.Key == nil {
 		return s.create(ctx, req.Head)

@@ -72,6 +72,7 @@ func (s *story) commitRequest(n int, text string) engine.CommitRequest {
 func (s *story) ending(n int) engine.CommitRequest {
 	req := s.commitRequest(n, "bye")
 	req.Next.Status, req.Next.Lease, req.Next.End = core.RunDone, 0, &core.Reason{Kind: core.NaturalEnd}
+	req.Next.Calls = nil
 	req.AllSeen, req.Seen, req.Due = true, s.head.Sigs, new(int64)
 	return req
 }

@@ -22,3 +22,10 @@ func TestStore(t *testing.T) {
 		enginetest.TestStore(t, func(t *testing.T) enginetest.Store { return s.on(t, nil) })
 	})
 }
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return s.on(t, nil) })
+	})
+}

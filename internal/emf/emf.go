@@ -46,6 +46,7 @@ const (
 // Of the sweep.
 const (
 	Overdue          Name = "Overdue"          // wake-ups sent for what was due
+	SweepFailures    Name = "SweepFailures"    // threads that were due and could not be woken; the next sweep tries again
 	OldestDueSeconds Name = "OldestDueSeconds" // how long the first of it had been due; 0 if nothing was
 )
 
@@ -58,7 +59,7 @@ const (
 // Names are all of them, for what is made of them.
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
-		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, OldestDueSeconds,
+		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, SweepFailures, OldestDueSeconds,
 		ReadUnits, WriteUnits}
 }
 

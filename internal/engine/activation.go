@@ -19,6 +19,8 @@ type activation struct {
 	batch  int // of bodies that ran side by side
 	report Report
 
+	refused bool // a write of it broke an invariant
+
 	speaker *speaker // of the model call whose fate is not committed yet; nil: there is none, or nobody looks on
 }
 
@@ -58,10 +60,29 @@ func (a *activation) work(ctx context.Context) error {
 		case plan.Follow != nil:
 			return a.follow(ctx, *plan.Follow)
 		}
-		if err != nil && !errors.Is(err, ErrSignals) {
+		if err != nil && !errors.Is(err, ErrSignals) && !a.endBroken(err) {
 			return err
 		}
 	}
+}
+
+// endBroken lets a run end with error whose next write the store refused because of an invariant: the same plan would be refused
+// again and again. It does so once; if the end is refused as well, the step fails, and the run comes back when its lease is over. A
+// fault of this program is behind it either way, so it is logged as one.
+func (a *activation) endBroken(err error) bool {
+	invariant, ok := errors.AsType[*core.InvariantError](err)
+	if !ok {
+		return false
+	}
+	h := a.view.Head
+	a.e.o.Logger.Error("a write was refused because it would leave the run in a state that nothing can set right; this is a fault of the program",
+		"run", h.Run, "thread", h.Thread, "tenant", h.Tenant, "rule", invariant.Rule, "detail", invariant.Detail)
+	if a.refused {
+		return false
+	}
+	a.refused = true
+	a.view.Broken = &core.Reason{Kind: core.Failed, Code: "head_invariant", Detail: "the program made a write that breaks the rule " + string(invariant.Rule)}
+	return true
 }
 
 // prepare loads what the run is pinned to and the round it is in.
@@ -77,12 +98,30 @@ func (a *activation) prepare(ctx context.Context) error {
 		a.e.o.Logger.Error("the run's version of the agent cannot be run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing", Detail: missingDetail(h, err)}
 		agent.Rules = noRules{}
+	case isUnavailable(err):
+		a.park(err)
+		agent.Rules = noRules{}
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
 	}
 	a.agent, a.view.Rules = agent, a.e.ruled(agent)
 	a.view.Hooked = hooked(agent, a.remembers())
 	return a.recollect(ctx)
+}
+
+// parked is how long a run waits for its agent before it looks again.
+const parked = 30 * time.Second
+
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[*AgentUnavailableError](err)
+	return ok
+}
+
+// park gives the run back as it is: nothing is drained, run or decided, but for a cancel, which needs no agent.
+func (a *activation) park(err error) {
+	h := a.view.Head
+	a.e.o.Logger.Warn("a run waits for its agent", "run", h.Run, "thread", h.Thread, "error", err)
+	a.view.Park = parked.Milliseconds()
 }
 
 // missingDetail says what is missing: the version itself, or what it cannot do without.

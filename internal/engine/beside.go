@@ -26,6 +26,26 @@ func (goroutines) Await(a, b <-chan struct{}) {
 	}
 }
 
+// Slots are the right to compute, where many activations share a process. A step begins with a slot, gives it up while it waits
+// for bodies, the model, a hook or the memory, and takes one again before it goes on. So what waits keeps nobody from computing.
+type Slots interface {
+	// GiveUp returns the slot of an activation of the tenant.
+	GiveUp(tenant string)
+
+	// Take waits for a slot.
+	Take(tenant string)
+}
+
+// rest gives the activation's slot up until back is called.
+func (a *activation) rest() (back func()) {
+	slots, tenant := a.e.o.Slots, a.view.Head.Tenant
+	if slots == nil {
+		return func() {}
+	}
+	slots.GiveUp(tenant)
+	return func() { slots.Take(tenant) }
+}
+
 // beside runs f, guarded, and closes done when it is over. The answer is there then, and not before.
 func beside[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (done <-chan struct{}, got *answer[T]) {
 	over := make(chan struct{})

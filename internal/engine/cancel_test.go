@@ -244,7 +244,7 @@ func TestTime(t *testing.T) {
 			r.wantCalls(map[string]core.CallStatus{"c1": core.CallFailed})
 		}
 	})
-	t.Run("a model that fails for a while is tried again at a committed time, then the run ends", func(t *testing.T) {
+	t.Run("a model that fails for a while is tried again at a committed time", func(t *testing.T) {
 		r := newRig(t, says("hello"))
 		failures := 2
 		r.onAsk = func(context.Context, engine.Prompt) error {
@@ -267,15 +267,6 @@ func TestTime(t *testing.T) {
 		}
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantConversation("user: hi", "assistant: hello")
-
-		r = newRig(t)
-		r.onAsk = func(context.Context, engine.Prompt) error { return errors.Join(engine.ErrTryAgain) }
-		r.start("hi")
-		for range 8 {
-			r.work()
-			r.clock.Advance(time.Minute)
-		}
-		r.wantRun(core.RunDone, core.Failed)
 	})
 	t.Run("a round that nears the end of its lease goes on in the next activation, nothing done twice", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{"n":1}`), call("c2", "slow", `{"n":2}`), call("c3", "slow", `{"n":3}`)), says("done"))
@@ -314,6 +305,32 @@ func TestTime(t *testing.T) {
 		if c := r.head().End.Code; c != "crash_loop" {
 			t.Errorf("code %q", c)
 		}
+	})
+	t.Run("a body is stopped at the next look after another owner took the run over", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
+		started, causes := make(chan struct{}), make(chan error, 1)
+		r.tool("slow", toolRule{effect: core.Allow, body: func(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+			if req.Again {
+				return core.Outcome{Text: "ok"}, nil
+			}
+			close(started)
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return core.Outcome{}, ctx.Err()
+		}})
+		r.start("hi")
+		r.whileRunning(started, func() {
+			other := engine.New(engine.Options{Store: r.db, Waker: r.db, Agents: r, Clock: ahead{r.clock, time.Hour}, Random: rigRandom(t)})
+			for range 2 {
+				_, err := other.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
+				r.must(err)
+			}
+		})
+		if cause := <-causes; !errors.Is(cause, engine.ErrFenced) {
+			t.Errorf("the body was stopped because %v, want %v", cause, engine.ErrFenced)
+		}
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantConversation("user: hi", "assistant[c1]", "tool(c1): ok", "assistant: done")
 	})
 	t.Run("C183 a stale owner's commit is refused and its step stops", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
@@ -386,6 +403,16 @@ func TestOutbox(t *testing.T) {
 		r.must(r.decide("c1", resume("d", `true`)))
 		r.work()
 		r.wantRun(core.RunDone, core.NaturalEnd)
+	})
+	t.Run("H21 what could not be sent does not keep the others from being sent", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "pay", `{}`), call("c2", "pay", `{}`)), says("done"))
+		r.ask("pay")
+		r.build(engine.Options{Notifier: &told{r, 1}})
+		r.start("hi")
+		r.step()
+		if h := r.head(); len(r.notified) != 1 || len(h.Out) != 1 || h.Status != core.RunRunning {
+			t.Errorf("told %d times, %d left, status %s", len(r.notified), len(h.Out), h.Status)
+		}
 	})
 	t.Run("H21 lost between the commit and the mail: the next owner sends it", func(t *testing.T) {
 		r := setup(t, 0)

@@ -304,6 +304,19 @@ func TestRecovery(t *testing.T) {
 		r.recover()
 		r.wantRun(core.RunDone, core.NaturalEnd)
 	})
+	t.Run("a claim whose answer is lost is asked for again and granted: the step does not wait for its own lease", func(t *testing.T) {
+		r := newRig(t, says("done"))
+		r.store = &breaking{Store: r.db, at: 1, how: func() error { return engine.ErrUnavailable }}
+		r.build(engine.Options{})
+		r.start("hi")
+		if report := r.step(); report.Outcome != engine.Released {
+			t.Errorf("outcome %s", report.Outcome)
+		}
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		if h := r.head(); h.Epoch != 1 {
+			t.Errorf("epoch %d, want one claim", h.Epoch)
+		}
+	})
 	t.Run("a body that kills the process each time fails as unknown after three claims; at most once, a person is asked", func(t *testing.T) {
 		for _, delivery := range []core.Delivery{core.AtLeastOnce, core.AtMostOnce} {
 			r := newRig(t, calls(call("c1", "bomb", `{}`), call("c2", "echo", `{}`)), says("done"))

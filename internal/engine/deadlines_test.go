@@ -82,6 +82,29 @@ func TestDeadlines(t *testing.T) {
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantRan()
 	})
+	t.Run("each of two waiting calls is closed at its own deadline", func(t *testing.T) {
+		for _, order := range [][]string{{"c1", "c2"}, {"c2", "c1"}} {
+			asked := map[string]core.ToolCall{"c1": call("c1", "pay", `{"amount":5}`), "c2": call("c2", "upload", `{"file":"a"}`)}
+			r := newRig(t, calls(asked[order[0]], asked[order[1]]), says("done"))
+			r.ask("pay")
+			r.tool("upload", toolRule{effect: core.Allow, spec: core.ToolSpec{Client: true}})
+			r.deadlines = map[core.Kind]core.Deadline{core.KindApproval: {Within: hour}, core.KindClient: {Within: 24 * hour}}
+			r.play()
+			r.wantRun(core.RunWaiting, 0)
+			if h := r.head(); h.Deadline != r.now()+hour || h.Due != h.Deadline {
+				t.Errorf("%v: the head's deadline is %d and it is due at %d, want both at %d", order, h.Deadline, h.Due, r.now()+hour)
+			}
+			r.pass(61 * time.Minute)
+			r.wantRun(core.RunWaiting, 0)
+			r.wantCalls(map[string]core.CallStatus{"c1": core.CallFailed, "c2": core.CallSuspended})
+			r.pass(23 * time.Hour)
+			r.wantRun(core.RunDone, core.NaturalEnd)
+			if got := r.resultOf("c2"); got != "No answer came in time." {
+				t.Errorf("%v: the result of c2 is %q", order, got)
+			}
+			r.wantRan()
+		}
+	})
 	t.Run("HC1 a wake-up after the deadline settles it without the sweep", func(t *testing.T) {
 		r := timed(t, core.Deadline{Within: hour})
 		r.clock.Advance(time.Hour)

@@ -39,6 +39,7 @@ type Options struct {
 	Limits core.Limits
 
 	Scheduler Scheduler // nil: goroutines
+	Slots     Slots     // nil: there is no bound on how many activations compute at once
 	Tracer    Tracer    // nil: nothing is traced
 }
 

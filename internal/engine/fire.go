@@ -77,6 +77,7 @@ func (a *activation) call(ctx context.Context, h Hook, f core.Firing) core.Effec
 
 // within runs f for at most limit; one that does not stop then is left behind a little later.
 func within[T any](ctx context.Context, a *activation, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	defer a.rest()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	left := make(chan struct{})

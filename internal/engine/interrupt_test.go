@@ -102,6 +102,22 @@ func TestInterrupt(t *testing.T) {
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantConversation("user: hi", "user: go on, but be brief", "assistant: done")
 	})
+	t.Run("a message that is drained together with an interrupt does not undo it", func(t *testing.T) {
+		for _, on := range []core.OnPending{core.PendingRefuse, core.PendingAbandon} {
+			r := newRig(t, says("done"))
+			r.start("hi")
+			r.must(r.interrupt("i1"))
+			r.clock.Advance(time.Millisecond)
+			r.must(r.sayOn("m1", "and this", on))
+			r.work()
+			r.wantRun(core.RunWaiting, 0)
+			r.wantAsked(0)
+			r.must(r.goOn("d"))
+			r.work()
+			r.wantRun(core.RunDone, core.NaturalEnd)
+			r.wantConversation("user: hi", "user: and this", "assistant: done")
+		}
+	})
 	t.Run("it can be interrupted again, and cancelled", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
 		r.start("hi")

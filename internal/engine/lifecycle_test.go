@@ -60,34 +60,6 @@ func TestModelFailures(t *testing.T) {
 			t.Errorf("%d steps started", r.count(core.EventStepStarted))
 		}
 	})
-	t.Run("HF14 the tries are bounded, and waiting longer each time", func(t *testing.T) {
-		r := newRig(t)
-		var at []time.Time
-		r.onAsk = func(context.Context, engine.Prompt) error {
-			at = append(at, r.clock.Now())
-			return engine.ErrTryAgain
-		}
-		r.start("hi")
-		var pauses []int64
-		for range 10 {
-			r.work()
-			h := r.head()
-			if h.Status == core.RunDone {
-				break
-			}
-			pauses = append(pauses, h.NotBefore-r.now())
-			r.clock.Advance(time.Duration(h.NotBefore-r.now()) * time.Millisecond)
-		}
-		r.wantEnd(core.Failed, "model_unavailable")
-		if len(at) != core.DefaultLimits.ModelTries {
-			t.Errorf("asked %d times", len(at))
-		}
-		for i := 1; i < len(pauses); i++ {
-			if pauses[i] <= pauses[i-1] {
-				t.Errorf("pauses %v", pauses)
-			}
-		}
-	})
 	t.Run("HF14 a message to a run that pauses is not lost, and the tries are not forgotten for it", func(t *testing.T) {
 		r := newRig(t, says("done"))
 		r.onAsk = func(context.Context, engine.Prompt) error {

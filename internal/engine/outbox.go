@@ -6,7 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// send works the outbox off. What cannot be sent now stays; the agent's memory is asked once and never keeps a run from being done. An error
+// send works the outbox off. What cannot be sent now stays, and does not keep the entries behind it; the agent's memory is asked once and never keeps a run from being done. An error
 // is the journal's, from which the memory is told: the next activation sends.
 func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
@@ -21,7 +21,7 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 		} else if err := a.sendOne(ctx, out); err != nil {
 			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
 			a.view.NotSent = true
-			return nil
+			continue
 		}
 		a.view.Sent = append(a.view.Sent, sent)
 	}

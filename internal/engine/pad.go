@@ -32,7 +32,7 @@ func (p *Pad) Get(scope core.Scope, key string) json.RawMessage {
 
 // Set writes a value; nobody else may write the key at the same time. The error says that value has no JSON form.
 func (p *Pad) Set(scope core.Scope, key string, value any) error {
-	raw, err := json.Marshal(value)
+	raw, err := core.EncodeAny(value)
 	if err == nil {
 		p.write(core.StateOp{Scope: scope, Key: key, Op: core.StateSet, Value: raw})
 	}

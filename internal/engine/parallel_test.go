@@ -139,6 +139,33 @@ func TestParallelRounds(t *testing.T) {
 		r.play()
 		r.wantConversation("user: hi", "assistant[c1][c2]", "tool(c1): met", "tool(c2): met", "assistant: done")
 	})
+	for _, delivery := range []core.Delivery{core.AtLeastOnce, core.AtMostOnce} {
+		t.Run(fmt.Sprintf("bodies that do not stop in time have no results of their own (delivery %q)", delivery), func(t *testing.T) {
+			r := newRig(t, calls(call("c1", "stuck", `{}`), call("c2", "jammed", `{}`)), says("done"))
+			r.terms.Parallel = true
+			end := make(chan struct{})
+			t.Cleanup(func() { close(end) })
+			started := map[string]chan struct{}{"stuck": make(chan struct{}), "jammed": make(chan struct{})}
+			for name, begun := range started {
+				r.blocking(name, begun, func(context.Context) (core.Outcome, error) { <-end; return core.Outcome{Text: "late"}, nil })
+				rule := r.tools[name]
+				rule.spec.Delivery = delivery
+				r.tools[name] = rule
+			}
+			r.start("hi")
+			r.whileRunning(started["stuck"], func() {})
+			if delivery == core.AtLeastOnce {
+				r.wantCalls(map[string]core.CallStatus{"c1": core.CallFailed, "c2": core.CallFailed})
+				return
+			}
+			r.wantRun(core.RunWaiting, 0)
+			for _, id := range []string{"c1", "c2"} {
+				if s := r.suspended(id); s.Kind != core.KindUnknownOutcome {
+					t.Errorf("%s is suspended as %s", id, s.Kind)
+				}
+			}
+		})
+	}
 	t.Run("a panic of one body is its own failure", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "bad", `{}`), call("c2", "echo", `{}`)), says("done"))
 		r.terms.Parallel = true

@@ -76,16 +76,28 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	case errors.As(err, &stop):
 		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
 	case errors.Is(err, errDeadline), errors.Is(err, ErrTryAgain):
-		a.e.o.Logger.Warn("the model did not answer; it is asked again later", "run", h.Run, "error", err)
-		a.view.Failure = &core.ModelFailure{Again: true, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
-		if later, ok := errors.AsType[*TryLater](err); ok {
-			a.view.Failure.Busy, a.view.Failure.After = later.Busy, later.After.Milliseconds()
-		}
+		a.view.Failure = a.passing(err)
 	default:
 		a.e.o.Logger.Error("the model failed", "run", h.Run, "error", err)
 		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_error", Detail: publicDetail(err)}}
 	}
 	return nil
+}
+
+// passing is a failure after which the model is asked again. One that spoke until the time of the activation was over is there.
+func (a *activation) passing(err error) *core.ModelFailure {
+	f := &core.ModelFailure{Again: true, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)},
+		Answered: errors.Is(err, errDeadline) && a.speaker.spoke()}
+	later, ok := errors.AsType[*TryLater](err)
+	if ok {
+		f.Answered, f.After = later.Answered, later.After.Milliseconds()
+	}
+	if f.Answered {
+		f.Reason.Code = "model_error"
+	}
+	a.e.o.Logger.Warn("the model gave no turn", "run", a.view.Head.Run, "answered", f.Answered, "busy", ok && later.Busy,
+		"failures", a.view.Head.ModelTries+1, "error", err)
+	return f
 }
 
 // publicDetail is what callers may be shown of a model's failure.
@@ -97,6 +109,8 @@ func publicDetail(err error) string {
 		return public.Detail
 	case errors.As(err, &later):
 		return later.Detail
+	case errors.Is(err, errDeadline):
+		return "the model did not answer in the time that one activation has"
 	}
 	return "the model could not answer; the log of the worker has the cause"
 }
@@ -220,6 +234,7 @@ func (a *activation) timeUp() bool {
 // watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
 // What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
 func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
+	defer a.rest()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
 	defer w.end()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -14,6 +15,13 @@ import (
 var (
 	// ErrUnavailable: it may or may not have happened. The same request may be sent again.
 	ErrUnavailable = errors.New("engine: the store did not answer")
+
+	// ErrUnreadable: something that is stored cannot be read, however often it is asked for. It comes with ErrUnavailable: a newer
+	// program, or a repair, may be able to.
+	ErrUnreadable = errors.New("engine: stored data cannot be read")
+
+	// ErrNoRoom is an [ErrUnavailable] whose reason is known: the store's disk is full. Nothing was written.
+	ErrNoRoom = fmt.Errorf("%w: the disk is full", ErrUnavailable)
 
 	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes with it.
 	ErrRefused = errors.New("engine: refused by a condition")
@@ -44,7 +52,7 @@ type Store interface {
 	// Commit writes a segment, if there is one, and the owner's attributes of the head, removes the drained signals, and returns
 	// the head as it is then, with the signals that came meanwhile. Both or neither become visible. A repeat of a commit
 	// that landed, known by its stamp, is a success. [ErrFenced] if epoch or rev differ; [ErrSignals] (with the head) if only
-	// the demanded sigs differ.
+	// the demanded sigs differ. [*core.InvariantError] if [CommitRequest.Check] refuses it, before anything is written.
 	Commit(ctx context.Context, req CommitRequest) (Written, error)
 
 	// Load reads the head, consistently. [ErrNotFound] if there is none.
@@ -55,7 +63,7 @@ type Store interface {
 	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
 
 	// Start creates a run. The engine uses it for the run that a held message begins, in place of the one it owns: req.Owned.
-	// Errors as for the frontend's Store; [ErrFenced] and [ErrSignals] as for Commit.
+	// Errors as for the frontend's Store; [ErrFenced], [ErrSignals] and [*core.InvariantError] as for Commit.
 	Start(ctx context.Context, req StartRequest) (Written, error)
 
 	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
@@ -76,7 +84,9 @@ type Waker interface {
 // Receiver hands out wake-ups. A delivery that is neither acknowledged nor given back becomes visible again when its
 // visibility ends, and goes to the dead letters after too many attempts.
 type Receiver interface {
-	// Receive returns up to max deliveries without waiting; none if nothing is visible.
+	// Receive returns up to max deliveries without waiting; none if nothing is visible. Tenants take turns, where the queue can do
+	// that: the next delivery is of the tenant with the fewest deliveries that are not settled yet, and of several such tenants, of
+	// the one that has waited longest for its turn.
 	Receive(ctx context.Context, max int) ([]Delivery, error)
 
 	// Ack removes a delivery. [ErrRefused] if its visibility ended and somebody else has it.
@@ -97,8 +107,9 @@ type Delivery struct {
 // Overdue is what the sweep needs of a store.
 type Overdue interface {
 	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns their threads. It moves first,
-	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next. What was moved before
-	// an error comes with the error.
+	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next. An entry that
+	// cannot be moved stays due and does not keep those behind it: what was moved comes with the error, which is [Failures] if it is
+	// about single entries.
 	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
 }
 
@@ -119,7 +130,7 @@ type Random interface {
 type Agents interface {
 	// Load returns the version of the agent that a run is pinned to, narrowed by what the version deployed now denies, by the
 	// policy over all agents, and by the run's own permissions. [ErrNotFound] if that version, or something it cannot do
-	// without, is not there any more; [ErrUnavailable] if it cannot be told now.
+	// without, is not there any more; [*AgentUnavailableError] if it will be there again; [ErrUnavailable] if it cannot be told now.
 	Load(ctx context.Context, pin Pin) (Agent, error)
 
 	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is none any more.
@@ -140,6 +151,14 @@ func (e *LacksError) Error() string { return e.Text }
 // Unwrap makes it an [ErrNotFound].
 func (e *LacksError) Unwrap() error { return ErrNotFound }
 
+// AgentUnavailableError is what [Agents.Load] answers for an agent that is deployed and that this program cannot serve for now: a
+// secret is not set, a file cannot be read. Its runs wait; none of them fails for it. Reason may be shown to callers.
+type AgentUnavailableError struct{ Name, Reason string }
+
+func (e *AgentUnavailableError) Error() string {
+	return fmt.Sprintf("engine: agent %q is not available: %s", e.Name, e.Reason)
+}
+
 // Agent is a pinned definition with everything behind it.
 type Agent struct {
 	Instructions string
@@ -154,8 +173,8 @@ type Agent struct {
 // Model answers with the next turn. The same prompt may be asked again after a crash.
 type Model interface {
 	// Ask returns the next assistant turn, whole: an answer that broke off is an error and never a turn. A [*StopError] ends the run as
-	// stopped; a [*TryLater], or an error that wraps [ErrTryAgain], is tried again later by another activation; any other ends the run
-	// with error. It may repeat a request at once, a few times and for a few seconds in all, and does not sleep longer than that.
+	// stopped; a [*TryLater], or an error that wraps [ErrTryAgain], is tried again later by another activation, for as long as the
+	// agent waits for its model, or a few times if it is Answered; any other ends the run with error. It may repeat a request at once, a few times and for a few seconds in all, and does not sleep longer than that.
 	Ask(ctx context.Context, p Prompt) (core.Turn, error)
 }
 
@@ -196,9 +215,12 @@ func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
 // TryLater is a failure that may pass: the run sleeps, and asks again. It wraps [ErrTryAgain].
 type TryLater struct {
 	Detail string        // safe to show to callers
-	Busy   bool          // the provider had no room for the call and did nothing
+	Busy   bool          // the provider had no room for the call and did nothing; for the log
 	After  time.Duration // for which the provider wants to be left alone; 0 if it did not say
 	Cause  error         // for the log; may be nil
+
+	// Answered: the model answered, or began to, and what it said is no turn. Without it nothing answered, which is an outage.
+	Answered bool
 }
 
 func (e *TryLater) Error() string {

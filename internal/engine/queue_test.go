@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -96,6 +98,31 @@ func TestMessagesToAWaitingRun(t *testing.T) {
 			t.Errorf("the first run is kept as %+v, %v", old, err)
 		}
 	})
+	t.Run("a queued message's run keeps the permissions of the run that the message was sent to", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "pay", `{"amount":5}`)), says("done"), says("second done"), says("third done"))
+		r.ask("pay")
+		narrow := `{"deny":["refund"]}`
+		r.startWith("pay 5", func(h *core.Head) { h.Narrow, h.NoMemory = []byte(narrow), true })
+		r.work()
+		r.must(r.sayOn("m1", "then this", core.PendingQueue))
+		r.clock.Advance(time.Second)
+		r.must(r.sayOn("m2", "then that", core.PendingQueue))
+		r.work()
+		var pins []string
+		r.onLoad = func(p engine.Pin) { pins = append(pins, string(p.Narrow)) }
+		r.must(r.decide("c1", resume("d", "")))
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantAsked(4)
+		for _, pin := range pins {
+			if pin != narrow {
+				t.Errorf("a step loaded the agent with permissions %q, want %q", pin, narrow)
+			}
+		}
+		if h := r.head(); string(h.Narrow) != narrow || !h.NoMemory {
+			t.Errorf("the last run has permissions %q, no memory %v", h.Narrow, h.NoMemory)
+		}
+	})
 	t.Run("queue survives a cancel of the run before, and a crash at any write in between", func(t *testing.T) {
 		for at := 1; at <= 9; at++ {
 			r := paying(t)
@@ -112,6 +139,22 @@ func TestMessagesToAWaitingRun(t *testing.T) {
 			if r.head().Run == core.RunID(r.thread, 0) {
 				t.Errorf("at %d: no run began", at)
 			}
+		}
+	})
+	t.Run("a message for later that is drained by the end of a run that does not wait begins a run, too", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "slow", `{}`)), says("second done"))
+		r.tool("slow", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
+			r.must(r.sayOn("m1", "then this", core.PendingQueue))
+			r.must(r.cancel())
+			return core.Outcome{Text: "ok"}, nil
+		}})
+		r.start("go")
+		first := r.head().Run
+		r.work()
+		r.wantRun(core.RunDone, core.NaturalEnd)
+		r.wantConversation("user: go", "assistant[c1]", "tool(c1): ok", "user: then this", "assistant: second done")
+		if old, err := r.db.Archived(r.ctx, "t", first); err != nil || old.End == nil || old.End.Kind != core.Cancelled {
+			t.Errorf("the first run is kept as %+v, %v", old, err)
 		}
 	})
 	t.Run("a message for later is not lost with the end that it races", func(t *testing.T) {

@@ -45,6 +45,7 @@ type rig struct {
 	deadlines map[core.Kind]core.Deadline
 	hooks     []engine.Hook
 	memory    engine.Memory
+	onLoad    func(engine.Pin)
 }
 
 type toolRule struct {
@@ -133,7 +134,10 @@ func (r *rig) suspending(name string, mode core.ResumeMode, times int) {
 }
 
 // Load implements engine.Agents.
-func (r *rig) Load(context.Context, engine.Pin) (engine.Agent, error) {
+func (r *rig) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
+	if r.onLoad != nil {
+		r.onLoad(pin)
+	}
 	tools := map[string]engine.Tool{}
 	for name, rule := range r.tools {
 		if !rule.spec.Client {
@@ -318,9 +322,22 @@ func cancelled(id, reason string) core.Resume {
 
 func (r *rig) signal(key string, s core.Signal) error {
 	s.At = r.now()
+	if s.Kind == core.SignalMessage && s.On == core.PendingRefuse {
+		s.Sus = r.question()
+	}
 	_, err := r.db.Signal(r.ctx, engine.SignalRequest{Tenant: "t", Thread: r.thread, Run: r.head().Run, InboxKey: key, Signal: s,
 		Due: r.now() + 5000, Wake: &engine.Delay{}})
 	return err
+}
+
+// question is what a message answers, as the frontend finds it; "" if no call waits for input.
+func (r *rig) question() string {
+	for _, c := range r.head().Calls {
+		if c.Status == core.CallSuspended && c.Kind == core.KindInput {
+			return c.Sus
+		}
+	}
+	return ""
 }
 
 func (r *rig) cancel() error { return r.signal(core.KeyCancel, core.Signal{Kind: core.SignalCancel}) }

@@ -101,13 +101,16 @@ func TestStops(t *testing.T) {
 		}{
 			{"C148 three in a row", []core.Turn{bad("a"), bad("b"), bad("c"), bad("d"), bad("e")}, 4, "consecutive_errors"},
 			{"C150 a success among them", []core.Turn{bad("a"), bad("b"), mixed("c"), bad("d"), bad("e"), says("done")}, 6, ""},
-			{"C150 a round that executed nothing says nothing", []core.Turn{bad("a"), bad("b"), calls(call("x", "nope", `{}`)), bad("c"), bad("d")}, 5, "consecutive_errors"},
+			{"C150 a round that executed nothing is no failure", []core.Turn{bad("a"), bad("b"), calls(call("x", "nope", `{}`)), bad("c"), bad("d"), says("done")}, 6, ""},
+			{"C150 three in a row behind it", []core.Turn{bad("a"), calls(call("x", "nope", `{}`)), bad("b"), bad("c"), bad("d"), bad("e")}, 6, "consecutive_errors"},
+			{"C150 a round that was refused is no failure", []core.Turn{bad("a"), bad("b"), calls(call("x", "forbidden", `{}`)), bad("c"), bad("d"), says("done")}, 6, ""},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				r := newRig(t, c.turns...)
 				r.tool("bad", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
 					return core.Outcome{}, errors.New("no luck")
 				}})
+				r.tool("forbidden", toolRule{effect: core.Deny, reason: "no"})
 				r.stopping(t, core.StopSpec{Type: "consecutive_errors", Max: 3})
 				r.play()
 				if end := r.head().End; end.Code != c.end {

@@ -1,9 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +38,99 @@ func TestASweepThatFailsHalfwayWakesWhatItHasMoved(t *testing.T) {
 	err := engine.Sweep(t.Context(), halfway{moved}, &sent, enginetest.AtMilli(1000), time.Minute)
 	if !errors.Is(err, errHalfway) || !slices.Equal(sent.sent, moved) {
 		t.Errorf("sent %v, %v", sent.sent, err)
+	}
+}
+
+// entries is an index whose first entry can never be moved.
+type entries struct {
+	due   []engine.Wakeup
+	calls int
+}
+
+var errHot = errors.New("the key is throttled")
+
+func (e *entries) TakeOverdue(_ context.Context, _, _ int64, limit int) ([]engine.Wakeup, error) {
+	e.calls++
+	n := min(limit, len(e.due))
+	taken := e.due[:n]
+	e.due = e.due[n:]
+	return taken, engine.Failures{&engine.EntryError{Wakeup: engine.Wakeup{Tenant: "t", Thread: "thr_hot"}, Err: errHot}}
+}
+
+func manyDue(n int) (due []engine.Wakeup) {
+	for i := range n {
+		due = append(due, engine.Wakeup{Tenant: "t", Thread: fmt.Sprint("thr_", i)})
+	}
+	return due
+}
+
+func TestASweepGoesOnPastAnEntryThatFailsUntilNothingIsDue(t *testing.T) {
+	index, want := &entries{due: manyDue(250)}, manyDue(250)
+	var sent mailbox
+	err := engine.Sweep(t.Context(), index, &sent, enginetest.AtMilli(1000), time.Minute)
+	if !slices.Equal(sent.sent, want) {
+		t.Errorf("%d of %d were woken", len(sent.sent), len(want))
+	}
+	failed, ok := errors.AsType[*engine.SweepError](err)
+	if !ok || failed.Woken != 250 || len(failed.Failures) != 3 || !errors.Is(err, errHot) {
+		t.Errorf("got %v", err)
+	}
+	if index.calls != 3 {
+		t.Errorf("the index was asked %d times", index.calls)
+	}
+}
+
+// picky refuses one thread.
+type picky struct {
+	mailbox
+	refuses string
+}
+
+func (p *picky) Send(ctx context.Context, w engine.Wakeup, d time.Duration) error {
+	if w.Thread == p.refuses || p.refuses == "all" {
+		return engine.ErrUnavailable
+	}
+	return p.mailbox.Send(ctx, w, d)
+}
+
+// steady is an index without failures.
+type steady struct{ entries }
+
+func (s *steady) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	taken, _ := s.entries.TakeOverdue(ctx, now, next, limit)
+	return taken, nil
+}
+
+func TestAWakeUpThatCannotBeSentKeepsNoOtherFromBeingSent(t *testing.T) {
+	waker := &picky{refuses: "thr_3"}
+	var log bytes.Buffer
+	err := engine.Sweep(t.Context(), &steady{entries{due: manyDue(150)}}, waker, enginetest.AtMilli(1000), time.Minute)
+	failed, ok := errors.AsType[*engine.SweepError](err)
+	if !ok || len(waker.sent) != 149 || failed.Woken != 149 || len(failed.Failures) != 1 {
+		t.Fatalf("%d sent, %v", len(waker.sent), err)
+	}
+	failed.Log(slog.New(slog.NewTextHandler(&log, nil)))
+	if !strings.Contains(log.String(), "tenant=t thread=thr_3") {
+		t.Errorf("the log does not name the thread: %s", log.String())
+	}
+}
+
+func TestASweepEndsWhenNoWakeUpCanBeSent(t *testing.T) {
+	index := &steady{entries{due: manyDue(500)}}
+	err := engine.Sweep(t.Context(), index, &picky{refuses: "all"}, enginetest.AtMilli(1000), time.Minute)
+	if failed, ok := errors.AsType[*engine.SweepError](err); !ok || failed.Woken != 0 || index.calls != 1 {
+		t.Errorf("the index was asked %d times, %v: entries were moved away for nothing", index.calls, err)
+	}
+}
+
+func TestTheLogOfASweepIsBounded(t *testing.T) {
+	var log bytes.Buffer
+	var failed engine.SweepError
+	for _, w := range manyDue(500) {
+		failed.Failures = append(failed.Failures, &engine.EntryError{Wakeup: w, Err: errHot})
+	}
+	failed.Log(slog.New(slog.NewTextHandler(&log, nil)))
+	if n := strings.Count(log.String(), "\n"); n != 11 || !strings.Contains(log.String(), "threads=490") {
+		t.Errorf("%d lines: %s", n, log.String())
 	}
 }

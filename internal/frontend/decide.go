@@ -42,7 +42,7 @@ type decision struct {
 
 func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
 	in.Suspension = call.Suspension.ID
-	resume, err := core.ReadDecision(call.Kind, in)
+	resume, err := core.ReadDecision(core.Question{Kind: call.Kind, Mode: call.ResumeMode}, in)
 	if err != nil {
 		return decision{}, decisionRefused(err)
 	}
@@ -53,6 +53,9 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 		return decision{}, err
 	}
 	if err := f.checkArguments(ctx, c, p.record, call, resume); err != nil {
+		return decision{}, err
+	}
+	if err := f.mayApprove(ctx, c, p, call, resume); err != nil {
 		return decision{}, err
 	}
 	return decision{call: call, resume: resume, digest: in.Digest()}, nil
@@ -85,6 +88,9 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d deci
 		if !p.current || !d.awaits(p.head) {
 			return f.explain(ctx, c, p, d)
 		}
+		if c.Link != nil && f.passed(d.call) {
+			return wire.DecisionAnswer{}, lateDecision()
+		}
 		w, err := f.storeDecision(ctx, c, p.head, d)
 		if err == nil {
 			f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
@@ -110,8 +116,11 @@ func (f *Frontend) storeDecision(ctx context.Context, c Caller, h core.Head, d d
 }
 
 func (f *Frontend) signalOf(ctx context.Context, c Caller, h core.Head, kind core.SignalKind, d decision) (core.Signal, error) {
-	return f.value(ctx, c.Tenant, h.Thread, core.Signal{Kind: kind, Call: d.call.CallID, ID: d.resume.DecisionID, Digest: d.digest,
-		By: c.By, At: d.resume.UpdatedAt}, core.Encode(d.resume))
+	signal := core.Signal{Kind: kind, Call: d.call.CallID, ID: d.resume.DecisionID, Digest: d.digest, By: c.By, Via: c.Via, At: d.resume.UpdatedAt}
+	if c.Link != nil {
+		signal.Link, signal.Mint = c.Link.ID, makerOf(*c.Link)
+	}
+	return f.value(ctx, c.Tenant, h.Thread, signal, core.Encode(d.resume))
 }
 
 // moved is the place after a write was refused by the head h.
@@ -147,9 +156,10 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 	return wire.DecisionAnswer{}, p.whyClosed(d)
 }
 
-// late leaves the first answer that comes after the deadline for the record; it is told the same as every later one.
+// late leaves the first answer that comes after the deadline for the record; it is told the same as every later one. A link is dead at the
+// deadline, so that nothing of it is stored.
 func (f *Frontend) late(ctx context.Context, c Caller, h core.Head, d decision) error {
-	if _, there := h.Inbox[core.LateKey(d.sus())]; there {
+	if _, there := h.Inbox[core.LateKey(d.sus())]; there || c.Link != nil {
 		return lateDecision()
 	}
 	signal, err := f.signalOf(ctx, c, h, core.SignalLate, d)
@@ -177,19 +187,25 @@ func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal
 		f.wake(ctx, h.Tenant, h.Thread, false)
 		return same(nil), nil
 	}
+	first, err := f.firstResume(ctx, h, s)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	return wire.DecisionAnswer{}, otherWasFirst(first)
+}
+
+// firstResume is what a decision says that is stored and not yet taken up.
+func (f *Frontend) firstResume(ctx context.Context, h core.Head, s core.Signal) (core.Resume, error) {
 	first := core.Resume{DecisionID: s.ID}
 	value := []byte(s.Value)
 	if s.Ref != "" {
 		var err error
 		value, err = try(ctx, f, func() ([]byte, error) { return f.store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
 		if err != nil {
-			return wire.DecisionAnswer{}, err
+			return first, err
 		}
 	}
-	if err := json.Unmarshal(value, &first); err != nil {
-		return wire.DecisionAnswer{}, err
-	}
-	return wire.DecisionAnswer{}, otherWasFirst(first)
+	return first, json.Unmarshal(value, &first)
 }
 
 func same(applied *bool) wire.DecisionAnswer {

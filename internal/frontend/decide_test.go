@@ -86,6 +86,38 @@ func TestTheWinnerIsShown(t *testing.T) {
 	x.wantCode(err, frontend.CodeAlreadyDecided)
 }
 
+func TestADecisionIDWithOtherContentIsNotTheSameDecision(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second wire.Decision
+	}{
+		{"a no after a yes", wire.Decision{Action: "resume"}, wire.Decision{Action: "cancel"}},
+		{"a yes after a no", wire.Decision{Action: "cancel"}, wire.Decision{Action: "resume"}},
+		{"other arguments", wire.Decision{Action: "resume", Arguments: []byte(`{"amount":5}`)}, wire.Decision{Action: "resume", Arguments: []byte(`{"amount":500}`)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := newFixture(t, nil)
+			run, sus := x.waiting(core.KindApproval)
+			c.first.DecisionID, c.second.DecisionID = "ticket-7", "ticket-7"
+			a, err := x.decide(run.ID, sus, c.first)
+			x.want(a, err, "accepted")
+			refused := func(when string) {
+				t.Helper()
+				x.unchanged(run.ThreadID, func() {
+					_, err := x.decide(run.ID, sus, c.second)
+					e := x.wantCode(err, frontend.CodeAlreadyDecided)
+					if e.Same == nil || *e.Same || e.Winner == nil || e.Winner.Action != c.first.Action {
+						t.Errorf("%s: same %v, winner %+v", when, e.Same, e.Winner)
+					}
+				})
+			}
+			refused("while the first is in the inbox")
+			x.worker.Drain(run.ID)
+			refused("once the first is in the journal")
+		})
+	}
+}
+
 func TestHundredDecisionsAtOnce(t *testing.T) {
 	x := newFixture(t, nil)
 	run, sus := x.waiting(core.KindApproval)

@@ -37,6 +37,15 @@ func TestEditedArguments(t *testing.T) {
 			t.Errorf("HB28 detail %q", e.Detail)
 		}
 	})
+	x.unchanged(run.ThreadID, func() {
+		for name, ambiguous := range map[string]string{"names that differ by case": `{"amount":1,"AMOUNT":9}`, "a name twice": `{"amount":1,"amount":9}`,
+			"half a character": `{"amount":"\ud800"}`, "too deep": `{"amount":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`} {
+			x.decides(t, name, run.ID, sus, edited(ambiguous), "invalid_arguments")
+		}
+		for name, result := range map[string]string{"half a character": `"Ann\ud800"`, "a name twice": `{"a":1,"a":2}`, "too deep": strings.Repeat("[", 300) + strings.Repeat("]", 300)} {
+			x.decides(t, "a result with "+name, run.ID, sus, wire.Decision{Action: "resume", Result: []byte(result)}, "invalid_request")
+		}
+	})
 	written := `{"amount": 5.10, "order": "A-17"}`
 	x.decides(t, "HB28 arguments that fit", run.ID, sus, edited(written), "accepted")
 	x.unchanged(run.ThreadID, func() {

@@ -21,11 +21,16 @@ const (
 	CodeContradiction        Code = core.CodeContradiction
 	CodeBadGrant             Code = core.CodeBadGrant
 	CodeInvalidArguments     Code = core.CodeInvalidArguments
+	CodeResultRequired       Code = core.CodeResultRequired
 	CodeInvalidPermissions   Code = "invalid_permissions"
+	CodeNotAStarter          Code = "not_a_starter"
+	CodeNotAnApprover        Code = "not_an_approver"
+	CodeSeparationOfDuties   Code = "separation_of_duties"
 	CodeRunNotFound          Code = "run_not_found"
 	CodeThreadNotFound       Code = "thread_not_found"
 	CodeCallNotFound         Code = "call_not_found"
 	CodeAgentNotFound        Code = "agent_not_found"
+	CodeAgentUnavailable     Code = "agent_unavailable"
 	CodeRunOpen              Code = "run_open"
 	CodeRunDone              Code = "run_done"
 	CodeRunSuperseded        Code = "run_superseded"
@@ -38,7 +43,12 @@ const (
 	CodeNotSuspended         Code = "not_suspended"
 	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
 	CodeSchemaMismatch       Code = "schema_mismatch"
+	CodeLinkNotFound         Code = "link_not_found"
+	CodeTooManyLinks         Code = "too_many_links"
 	CodeInboxFull            Code = "inbox_full"
+	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
+	CodeTenantFull           Code = "tenant_storage_full"
+	CodeDiskFull             Code = "disk_full"
 	CodeUnavailable          Code = "unavailable"
 )
 
@@ -48,10 +58,17 @@ const CodeAccepted Code = "accepted"
 // Codes are all codes of errors, in a fixed order.
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
-		CodeInvalidPermissions, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeRunOpen, CodeRunDone,
+		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeLateDecision, CodeStaleSuspension,
-		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeInvalidArguments, CodeInboxFull,
-		CodeUnavailable}
+		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
+		CodeLinkNotFound, CodeTooManyLinks, CodeInboxFull,
+		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeUnavailable}
+}
+
+// NoRoom is the [Error] of [engine.ErrNoRoom].
+func NoRoom(cause error) *Error {
+	return &Error{Code: CodeDiskFull, RetryAfter: 30 * time.Second, cause: cause,
+		Detail: "the disk of the server's data directory is full, so nothing was stored; it needs 16 MB of free space at least. Reading goes on; send the same request again later"}
 }
 
 // Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]: then it may have been, and
@@ -61,7 +78,7 @@ type Error struct {
 	Detail string // a sentence, safe to show
 
 	RunID      string        // with CodeRunOpen: the run that is in the way
-	RetryAfter time.Duration // with CodeUnavailable and CodeInboxFull
+	RetryAfter time.Duration // with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeInboxFull, CodeTooManyRuns and CodeTenantFull
 
 	// Of refused decisions: Same is false where another decision was first, and Winner is that one.
 	Same   *bool

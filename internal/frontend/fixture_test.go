@@ -29,12 +29,25 @@ type fixture struct {
 
 	check  func(call core.ToolCall) error // of edited arguments
 	narrow func(raw json.RawMessage) error
+	quota  frontend.Quota // of the next frontend
+	front  func(*frontend.Options)
 }
 
 // newFixture wraps the store, if wrap is given, before the frontend gets it.
 func newFixture(t *testing.T, wrap func(frontend.Store) frontend.Store) *fixture {
 	t.Helper()
-	x := &fixture{t: t, clock: frontendtest.NewClock(), random: &frontendtest.Random{}, waker: &frontendtest.Waker{}}
+	return newFixtureOver(t, wrap, nil)
+}
+
+// newFixtureWith is for a frontend with other options.
+func newFixtureWith(t *testing.T, front func(*frontend.Options)) *fixture {
+	t.Helper()
+	return newFixtureOver(t, nil, front)
+}
+
+func newFixtureOver(t *testing.T, wrap func(frontend.Store) frontend.Store, front func(*frontend.Options)) *fixture {
+	t.Helper()
+	x := &fixture{t: t, clock: frontendtest.NewClock(), random: &frontendtest.Random{}, waker: &frontendtest.Waker{}, front: front}
 	x.path = filepath.Join(t.TempDir(), "dormouse.db")
 	x.store = openStore(t, x.path, x)
 	x.worker = frontendtest.Worker{Test: t, Store: x.store, Clock: x.clock, Random: x.random, Tenant: anna.Tenant}
@@ -57,8 +70,8 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 	if wrap != nil {
 		store = wrap(db)
 	}
-	return frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
-		Clock: x.clock, Random: x.random,
+	opts := frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
+		Clock: x.clock, Random: x.random, Quota: x.quota,
 		Check: func(_ context.Context, _ string, _ core.Record, call core.ToolCall) error {
 			if x.check == nil {
 				return nil
@@ -70,7 +83,11 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 				return nil
 			}
 			return x.narrow(raw)
-		}})
+		}}
+	if x.front != nil {
+		x.front(&opts)
+	}
+	return frontend.New(opts)
 }
 
 func (x *fixture) start() wire.Run {

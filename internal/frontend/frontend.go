@@ -12,6 +12,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -25,6 +26,10 @@ type Options struct {
 	Clock   engine.Clock
 	Random  engine.Random
 	Limits  Limits
+	Quota   Quota // of each tenant
+
+	// Links keeps the records of approval links. Nil: none can be made.
+	Links LinkStore
 
 	// Stopping, once closed, ends every held read with what is there then: a server that stops does not make its callers wait,
 	// nor wait for them. Nil never does.
@@ -40,9 +45,17 @@ type Options struct {
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 
+	// Unavailable says of agents that cannot be served for now why, by name, in words that may be shown: they are listed with it, and
+	// starts of them are refused. Nil: all can be.
+	Unavailable func() map[string]string
+
 	// Check says why a call with edited arguments cannot run in the version that the run is pinned to, in words that may be shown; nil
 	// if it can. An error that wraps [engine.ErrUnavailable] says that it cannot be told now. Without a Check all are accepted.
 	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+
+	// Starters are the callers who may start runs of a version of an agent and send them messages; none: every caller with the role.
+	// Without it every caller may. The body of the definition may be missing.
+	Starters func(context.Context, engine.Definition) ([]string, error)
 
 	// Narrow says what is wrong with the permissions of one run, in words that may be shown. Without it all are accepted.
 	Narrow func(raw json.RawMessage) error
@@ -86,12 +99,16 @@ type Frontend struct {
 	waker    engine.Waker
 	clock    engine.Clock
 	random   engine.Random
+	links    LinkStore
 	limits   Limits
+	quotas   quotas
 	stopping <-chan struct{}
 	watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	live     Live
 	describe func(engine.Definition) (wire.Agent, error)
+	missing  func() map[string]string
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+	starters func(context.Context, engine.Definition) ([]string, error)
 	narrow   func(raw json.RawMessage) error
 	pages    chan struct{} // one in it for each page that is being read
 }
@@ -99,9 +116,15 @@ type Frontend struct {
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		limits: opts.Limits.orDefaults(), stopping: opts.Stopping, watch: opts.Watch, live: opts.Live, describe: opts.Describe,
-		check: opts.Check, narrow: opts.Narrow}
+		links: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, live: opts.Live, describe: opts.Describe,
+		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, missing: opts.Unavailable}
+	if f.links == nil {
+		f.links = noLinks{}
+	}
 	f.pages = make(chan struct{}, f.limits.Pages)
+	if f.missing == nil {
+		f.missing = func() map[string]string { return nil }
+	}
 	if f.describe == nil {
 		f.describe = func(d engine.Definition) (wire.Agent, error) {
 			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil
@@ -110,10 +133,15 @@ func New(opts Options) *Frontend {
 	return f
 }
 
-// Caller is who asks: the tenant whose things are seen, and a name for the journal.
+// Caller is who asks: the tenant whose things are seen, and for the journal the principal and the door it came through.
 type Caller struct {
 	Tenant string
-	By     string
+	By     string // such as token:anna; empty where callers have no names
+	Via    string // such as api, link or queue
+	Roles  []access.Role
+
+	// Link is the approval link that the caller answers by; nil for a caller with a right of its own.
+	Link *engine.Link
 }
 
 // dueAfter is when the sweep looks after a signal whose wake-up got lost.
@@ -144,7 +172,10 @@ func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, erro
 		if !errors.Is(err, engine.ErrUnavailable) {
 			return v, err
 		}
-		if n == storeTries {
+		if errors.Is(err, engine.ErrNoRoom) { // a second try would not find any either
+			return v, NoRoom(err)
+		}
+		if n == storeTries || errors.Is(err, engine.ErrUnreadable) {
 			return v, &Error{Code: CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second, cause: err}
 		}
 		if err := f.pause(ctx, pause); err != nil {
@@ -194,6 +225,9 @@ func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Writt
 		return try(ctx, f, op)
 	}
 	w, err := op()
+	if errors.Is(err, engine.ErrNoRoom) {
+		return w, NoRoom(err)
+	}
 	if errors.Is(err, engine.ErrUnavailable) {
 		err = &Error{Code: CodeUnavailable, RetryAfter: time.Second, cause: err,
 			Detail: "the store did not answer, so it may have been done; look before sending it again, or send it with an Idempotency-Key"}

@@ -41,6 +41,9 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 	if len(metadata) > written*f.limits.Metadata {
 		return nil, refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
+	if core.TooDeep(metadata) {
+		return nil, refuse(CodeInvalid, "metadata is nested more than %d deep", core.MaxDepth)
+	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
 		return nil, refuse(CodeInvalid, "metadata must be an object")
@@ -58,6 +61,9 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 	}
 	if len(raw) > written*f.limits.Narrow {
 		return nil, refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+	}
+	if core.TooDeep(raw) {
+		return nil, refuse(CodeInvalidPermissions, "permissions are nested more than %d deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {
@@ -90,6 +96,11 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 		Grant: d.Grant, Reason: d.Reason, At: now}
 	if err := in.Check(); err != nil {
 		return in, decisionRefused(err)
+	}
+	if d.Result != nil {
+		if err := core.CheckJSON(d.Result); err != nil {
+			return in, refuse(CodeInvalid, "result cannot be used: %v", err)
+		}
 	}
 	if d.Target == "" {
 		return in, refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")

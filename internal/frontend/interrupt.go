@@ -30,7 +30,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 		return f.interrupted(ctx, c, p, record)
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyPause, NotInterrupt: id,
-		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, At: f.now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
+		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, Via: c.Via, At: f.now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
 		Due: f.due(), Wake: &engine.Delay{}})
 	var taken *engine.KeyTakenError
 	switch {

@@ -79,7 +79,7 @@ func nextPiece(count int64, read []core.Segment) int64 {
 }
 
 // errTorn: the journal is not the chain that the head says it is.
-var errTorn = fmt.Errorf("frontend: the journal does not fit its head: %w", engine.ErrUnavailable)
+var errTorn = fmt.Errorf("frontend: the journal does not fit its head: %w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
 
 func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segment, error) {
 	var found core.Segment

@@ -1,8 +1,11 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -102,19 +105,25 @@ func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most 
 // shown reads the runs of records that fit the query. The list is a hint, the head is the truth.
 func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.Record) ([]wire.Run, error) {
 	var runs []wire.Run
+	var e entries
 	for _, r := range records {
 		if q.Agent != "" && r.Agent != q.Agent {
 			continue
 		}
 		run, err := f.Run(ctx, c, r.Run)
 		if err != nil {
-			return nil, err
+			if err := e.failed(ctx, err); err != nil {
+				return nil, err
+			}
+			run = runOf(r)
+			run.Error = unreadable()
 		}
+		e.read = e.read || err == nil
 		if q.Status == "" || run.Status == q.Status {
 			runs = append(runs, run)
 		}
 	}
-	return runs, nil
+	return runs, e.end()
 }
 
 func weighRun(run wire.Run) int {
@@ -153,21 +162,27 @@ func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[w
 }
 
 func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
+	var e entries
 	for _, h := range heads {
 		if q.Agent != "" && h.Agent != q.Agent {
 			continue
 		}
-		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
-		if err != nil {
-			return nil, 0, err
-		}
 		fit++
+		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
+		if err != nil || len(h.Calls) == 0 {
+			if err := e.failed(ctx, err); err != nil {
+				return nil, 0, err
+			}
+			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, Since: wire.Millis(h.At), Error: unreadable()})
+			continue
+		}
+		e.read = true
 		for _, w := range waiting {
 			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
 				Since: wire.Millis(w.since), Pending: pendingOf(w)})
 		}
 	}
-	return approvals, fit, nil
+	return approvals, fit, e.end()
 }
 
 // Thread reads a conversation's newest state.
@@ -206,24 +221,55 @@ func (f *Frontend) Agents(ctx context.Context, c Caller) (wire.Page[wire.Agent],
 	if err != nil {
 		return page, err
 	}
+	missing := f.missing()
 	for _, def := range defs {
-		agent, err := f.describe(def)
-		if err != nil {
-			return page, err
-		}
-		page.Items = append(page.Items, agent)
+		page.Items = append(page.Items, f.agent(def, missing))
+		delete(missing, def.Name)
 	}
+	for name, reason := range missing { // never deployed
+		page.Items = append(page.Items, wire.Agent{Name: name, Unavailable: reason, Tools: []wire.Tool{}})
+	}
+	slices.SortFunc(page.Items, func(a, b wire.Agent) int { return cmp.Compare(a.Name, b.Name) })
 	return page, nil
+}
+
+// agent describes a stored definition. One that cannot be described does not hide the others.
+func (f *Frontend) agent(def engine.Definition, missing map[string]string) wire.Agent {
+	shown, err := f.describe(def)
+	if err != nil {
+		shown = wire.Agent{Name: def.Name, Version: def.Digest, Unavailable: "this server cannot read its definition", Tools: []wire.Tool{}}
+	}
+	if reason, cannot := missing[def.Name]; cannot {
+		shown.Unavailable = reason
+	}
+	return shown
 }
 
 // Agent shows the deployed version of an agent.
 func (f *Frontend) Agent(ctx context.Context, c Caller, name string) (wire.Agent, error) {
+	missing := f.missing()
 	def, err := f.current(ctx, c.Tenant, name)
+	if reason, cannot := missing[name]; cannot && errors.As(err, new(*Error)) {
+		return wire.Agent{Name: name, Unavailable: reason, Tools: []wire.Tool{}}, nil
+	}
 	if err != nil {
 		return wire.Agent{}, err
 	}
-	return f.describe(def)
+	return f.agent(def, missing), nil
 }
+
+// startable is the version that a new run starts with.
+func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	if reason, cannot := f.missing()[name]; cannot {
+		e := refuse(CodeAgentUnavailable, "the agent %s cannot be started now: %s", name, reason)
+		e.RetryAfter = agentPause
+		return engine.Definition{}, e
+	}
+	return f.current(ctx, tenant, name)
+}
+
+// agentPause is how long callers shall leave an unavailable agent alone.
+const agentPause = 30 * time.Second
 
 func (f *Frontend) current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if len(name) > maxID {

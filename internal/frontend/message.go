@@ -48,11 +48,28 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 			return Started{}, head, why
 		}
 	}
+	leave, s, known, err := f.roomInRun(ctx, c, b, head)
+	if known || err != nil {
+		return s, head, err
+	}
+	defer leave()
 	id := b.nonce
 	if b.key != "" {
 		id = core.Digest([]byte(b.record))[:24]
 	}
-	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, By: c.By, At: f.now(), On: b.on}, b.parts)
+	pinned := engine.Definition{Tenant: head.Tenant, Name: head.Agent, Digest: head.Version}
+	if err := f.mayStart(ctx, c, pinned); err != nil {
+		return Started{}, head, err
+	}
+	question, err := f.question(ctx, head, b)
+	if err != nil {
+		if s, known, knownErr := f.known(ctx, c, b); known || knownErr != nil {
+			return s, head, knownErr
+		}
+		return Started{}, head, err
+	}
+	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, By: c.By, Via: c.Via, At: f.now(),
+		On: b.on, Sus: question}, b.parts)
 	if err != nil {
 		return Started{}, head, err
 	}
@@ -106,7 +123,7 @@ func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, 
 		return f.cancelled(ctx, p)
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyCancel,
-		Signal: core.Signal{Kind: core.SignalCancel, By: c.By, At: f.now()}, Due: f.due(), Wake: &engine.Delay{}})
+		Signal: core.Signal{Kind: core.SignalCancel, By: c.By, Via: c.Via, At: f.now()}, Due: f.due(), Wake: &engine.Delay{}})
 	if err != nil && !errors.Is(err, engine.ErrRefused) {
 		return wire.Run{}, err
 	}

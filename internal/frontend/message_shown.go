@@ -31,9 +31,9 @@ func messagesOf(s core.Segment, data bool) []wire.Message {
 
 func messageOf(m core.Message, data bool) wire.Message {
 	shown := wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), Parts: partsOf(m, data), CallID: m.CallID, Tool: m.Tool,
-		Error: m.Error, Pending: m.Pending, At: wire.Millis(m.At)}
+		Error: m.Error, Pending: m.Pending, By: m.By, Via: m.Via, Answers: m.Answers, At: wire.Millis(m.At)}
 	for _, call := range m.Calls {
-		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: shownJSON(call.Arguments)})
 	}
 	return shown
 }

@@ -35,12 +35,30 @@ type Store interface {
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 
 	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The cursor of the last page is "".
-	// [engine.ErrRefused] for a cursor that this list did not give out.
+	// [engine.ErrRefused] for a cursor that this list did not give out. A run that cannot be read comes with as much of its record as
+	// its place in the list tells, and hides no other.
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 
 	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
-	// [engine.ErrRefused] as for Runs.
+	// [engine.ErrRefused] as for Runs. A head that cannot be read comes without calls.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
+}
+
+// LinkStore keeps the records of approval links, each under its tenant, its run and its id. Errors are those of package engine.
+type LinkStore interface {
+	// PutLink stores the record of a new link. A record that is there stays as it is, so that a put sent again changes nothing. Once the
+	// time of [engine.Link.Gone] is over, the store may delete it.
+	PutLink(ctx context.Context, l engine.Link) error
+
+	// Link reads one, consistently. [engine.ErrNotFound] if there is none.
+	Link(ctx context.Context, tenant, run, id string) (engine.Link, error)
+
+	// Links are all of a run, consistently, by id.
+	Links(ctx context.Context, tenant, run string) ([]engine.Link, error)
+
+	// RevokeLink records that the link is good no more, and returns its record. One that was revoked before is returned as it is.
+	// [engine.ErrNotFound] if there is none.
+	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
 }
 
 // Catalog is what can be run.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/visible"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -39,7 +40,11 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 	run := runOf(p.record)
 	run.Queued = queued(p)
+	waitsForModel(&run, p)
 	var err error
+	if run.StartedBy, err = f.startedBy(ctx, p); err != nil {
+		return run, err
+	}
 	if run.Output, err = f.output(ctx, p); err != nil {
 		return run, err
 	}
@@ -48,6 +53,20 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 		run.Pending = append(run.Pending, pendingOf(w))
 	}
 	return run, err
+}
+
+// waitsForModel says that the run cannot go on because its model does not answer.
+func waitsForModel(run *wire.Run, p place) {
+	outage := p.head.Outage
+	if !p.current || outage == nil || p.record.Status != core.RunRunning {
+		return
+	}
+	since := wire.Millis(outage.Since)
+	run.WaitingOn, run.WaitingSince, run.Code, run.Detail = "model", &since, outage.Code, outage.Detail
+	if p.head.Lease == 0 {
+		next := wire.Millis(p.head.NotBefore)
+		run.NextAttemptAt = &next
+	}
 }
 
 // queued is how many messages wait for the end of the run: those it has taken up as such, and those it has not seen yet.
@@ -94,6 +113,9 @@ func ended(run *wire.Run, r core.Record) {
 		return
 	}
 	run.Code, run.Detail = r.End.Code, r.End.Detail
+	if r.End.Kind == core.Cancelled {
+		run.CancelledBy = actor(r.End.By, r.End.Via)
+	}
 }
 
 // output is what a run that came to its natural end leaves: the value it finished with, or the text of its last assistant turn. Nil
@@ -192,15 +214,34 @@ func segmentsOf(suspensions map[string]bool) []int64 {
 }
 
 func pendingOf(w waitingCall) wire.Pending {
-	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: w.Pending.Arguments, Kind: w.Kind.String(),
+	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: shownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
-			ResponseSchema: w.Suspension.ResponseSchema},
-		ResumeMode: w.ResumeMode.String(), Grantable: w.Grantable}
+			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
+		ResumeMode: w.ResumeMode.String(), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
+	if w.Grantable {
+		p.GrantScope = grantScope(w.ToolName)
+	}
 	if w.Deadline != 0 {
 		deadline := wire.Millis(w.Deadline)
 		p.Deadline = &deadline
 	}
 	return p
+}
+
+// grantScope says what an approver allows with [core.GrantRun].
+func grantScope(tool string) string {
+	return "Also approves every later call of " + tool + " that the same rule asks about, with any arguments, until the run waits again, ends or gets a message."
+}
+
+// mostWarnings bounds what is said of one call. A reader who is warned twenty times looks at all of it.
+const mostWarnings = 20
+
+// warningsOf are what a reader of arguments may miss.
+func warningsOf(arguments []byte) (warnings []wire.Warning) {
+	for _, f := range visible.Warnings(arguments, mostWarnings) {
+		warnings = append(warnings, wire.Warning{Path: f.Path, Code: f.Code, Text: f.Text})
+	}
+	return warnings
 }
 
 // limit is what a caller asked for, within bounds; zero is the usual size.

@@ -1,6 +1,7 @@
 package frontend_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -346,6 +347,33 @@ func TestAPendingCallIsShownAsItWouldRun(t *testing.T) {
 	for _, p := range []wire.Pending{got.Pending[0], inbox.Items[0].Pending} {
 		if string(p.Arguments) != `{"order":"B-02"}` || p.Deadline == nil || p.Deadline.Format(wire.TimeFormat) != want || p.ResumeMode != "pass_decision_to_tool" {
 			t.Errorf("C128 pending %+v", p)
+		}
+	}
+}
+
+func TestAPendingCallSaysWhatAReaderOfItsArgumentsMayMiss(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.start()
+	const exact = `{"amount":1e2,"to":{"name":"P\u0430ypal","note":"a\u202eb"},"fair":"Größe"}`
+	x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Arguments: []byte(exact)})
+	got, err := x.Run(t.Context(), anna, run.ID)
+	if err != nil || len(got.Pending) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	inbox, err := x.Approvals(t.Context(), anna, frontend.List{})
+	if err != nil || len(inbox.Items) != 1 {
+		t.Fatalf("%+v, %v", inbox, err)
+	}
+	for _, p := range []wire.Pending{got.Pending[0], inbox.Items[0].Pending} {
+		var said []string
+		for _, w := range p.Warnings {
+			said = append(said, w.Path+" "+w.Code)
+		}
+		if want := []string{"/amount power_of_ten", "/to/name mixed_scripts", "/to/note hidden"}; !slices.Equal(said, want) {
+			t.Errorf("warns of %q, want %q", said, want)
+		}
+		if string(p.Arguments) != exact {
+			t.Errorf("the arguments are %s", p.Arguments)
 		}
 	}
 }

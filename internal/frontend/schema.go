@@ -15,9 +15,6 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 	if d.Arguments == nil {
 		return nil
 	}
-	if call.ResumeMode == core.UseDecisionAsToolResult {
-		return refuse(CodeWrongKind, "the call does not run after its approval, so that it has no use for arguments")
-	}
 	if f.check == nil {
 		return nil
 	}
@@ -32,8 +29,8 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 	return refuse(CodeInvalidArguments, "%v", err)
 }
 
-// checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval is no
-// result. A schema that is none is ignored: it must not keep a call waiting for ever.
+// checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval that lets the call
+// run is no result. A schema that is none is ignored: it must not keep a call waiting for ever.
 func checkSchema(call core.SuspendedCall, r core.Resume) error {
 	if core.IsNull(call.Suspension.ResponseSchema) || r.Result == nil || r.Action != core.ActionResume {
 		return nil
@@ -42,7 +39,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 	if err := json.Unmarshal(r.Result, &value); err != nil {
 		return refuse(CodeInvalid, "result is not JSON")
 	}
-	if _, object := value.(map[string]any); call.Kind == core.KindApproval && !object {
+	if _, object := value.(map[string]any); call.Kind == core.KindApproval && call.ResumeMode != core.UseDecisionAsToolResult && !object {
 		return nil
 	}
 	var schema jsonschema.Schema

@@ -101,6 +101,11 @@ func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Star
 			return Started{}, err
 		}
 	}
+	leave, err := f.room(ctx, c, b, 1)
+	if err != nil {
+		return Started{}, err
+	}
+	defer leave()
 	head, err := f.firstHead(ctx, c, thread, b)
 	if err != nil {
 		return Started{}, err
@@ -136,12 +141,15 @@ func (f *Frontend) firstHead(ctx context.Context, c Caller, thread string, b beg
 
 // newHead is what first and later runs of a thread have in common. The input is in the inbox.
 func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b beginning) (core.Head, error) {
-	def, err := f.current(ctx, c.Tenant, b.agent)
+	def, err := f.startable(ctx, c.Tenant, b.agent)
 	if err != nil {
 		return core.Head{}, err
 	}
+	if err := f.mayStart(ctx, c, def); err != nil {
+		return core.Head{}, err
+	}
 	now := f.now()
-	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, By: c.By, At: now}, b.parts)
+	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, By: c.By, Via: c.Via, At: now}, b.parts)
 	if err != nil {
 		return core.Head{}, err
 	}
@@ -153,7 +161,10 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 
 func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
 	f.wake(ctx, head.Tenant, head.Thread, woken)
-	return Started{Run: runOf(head.Record()), New: true}, nil
+	run := runOf(head.Record())
+	start := head.Inbox[core.KeyStart]
+	run.StartedBy = actor(start.By, start.Via)
+	return Started{Run: run, New: true}, nil
 }
 
 // startedBefore answers a start whose thread is there: it is the same start, or the key was used for something else.
@@ -228,6 +239,11 @@ func contended() *Error {
 // follow stores the run that comes after prior. [errMoved], with the head that is there now, if prior is not the thread's
 // finished head any more. A repeat that came in between is known by its key, which the store looks at first.
 func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b beginning) (Started, core.Head, error) {
+	leave, s, known, err := f.roomOnThread(ctx, c, b, 1)
+	if known || err != nil {
+		return s, prior, err
+	}
+	defer leave()
 	head, err := f.nextHead(ctx, c, prior, b)
 	if err != nil {
 		return Started{}, prior, err
@@ -257,6 +273,9 @@ func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b be
 	}
 	next := prior.Succeed(h.Version, h.Inbox[core.KeyStart], h.Born)
 	next.Agent, next.Metadata, next.Narrow, next.NoMemory, next.RetryOf = h.Agent, h.Metadata, h.Narrow, h.NoMemory, h.RetryOf
+	if next.RetryOf != "" {
+		next.Spoke = prior.Spoke // a retry answers what the run before was asked
+	}
 	return next, nil
 }
 

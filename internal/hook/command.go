@@ -78,32 +78,46 @@ func inside(root *os.Root, files []string) ([]string, error) {
 // lingering is how long the output of a command's own children is waited for once it has ended.
 const lingering = time.Second
 
-// execute runs a program and returns what it printed. Its exit code says nothing here. The error is the cause of ctx's end, or that the
-// program could not be started.
-func execute(ctx context.Context, dir string, argv []string) (string, error) {
+// environment is all that a command is given of this process's own: an agent's author chooses the
+// command, and the rest holds secrets and credentials.
+func environment() []string {
+	var kept []string
+	for _, name := range []string{"PATH", "HOME"} {
+		if value, ok := os.LookupEnv(name); ok {
+			kept = append(kept, name+"="+value)
+		}
+	}
+	return kept
+}
+
+// execute runs a program and returns what it printed, and whether that is all of it. Its exit code says nothing here. The error is the cause of
+// ctx's end, or that the program could not be started.
+func execute(ctx context.Context, dir string, argv []string) (text string, whole bool, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out := &head{most: 2 * MostText} // more than is shown, so that the cut is made where text is shortened
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, lingering
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, environment(), out, out, lingering
 	group(cmd)
-	err := cmd.Run()
+	inheritNothing()
+	err = cmd.Run()
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return "", true, context.Cause(ctx)
 	}
 	if _, exited := errors.AsType[*exec.ExitError](err); exited || err == nil || errors.Is(err, exec.ErrWaitDelay) {
-		return string(out.kept), nil
+		return string(out.kept), !out.cut, nil
 	}
-	return "", fmt.Errorf("%s could not be run: %w", filepath.Base(argv[0]), err)
+	return "", true, fmt.Errorf("%s could not be run: %w", filepath.Base(argv[0]), err)
 }
 
 // head keeps the beginning of what is written to it.
 type head struct {
 	most int
 	kept []byte
+	cut  bool
 }
 
 func (h *head) Write(b []byte) (int, error) {
-	if room := h.most - len(h.kept); room > 0 {
-		h.kept = append(h.kept, b[:min(room, len(b))]...)
-	}
+	room := min(h.most-len(h.kept), len(b))
+	h.kept = append(h.kept, b[:room]...)
+	h.cut = h.cut || room < len(b)
 	return len(b), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // MostText is how much of an effect's text the model is shown, in bytes.
@@ -40,19 +41,26 @@ type Spec struct {
 	Command   []string
 	Workspace string
 
+	// Refused is why the command may not run, which is told in place of running it; empty if it may.
+	Refused string
+
 	// Files are the paths that a call's arguments name, relative to Workspace; they are put behind the command. Nil if the command
 	// takes none.
 	Files func(arguments json.RawMessage) []string
 
 	Clock   engine.Clock
 	Timeout time.Duration // of a command; 30 s if zero
+
+	// Hidden are the secrets of this process. They are taken out of the effect's text and of its errors. Nil for none.
+	Hidden func() secret.Values
 }
 
 // Effect is the hook that runs an effect after the results of tools: of calls that succeeded, and no others.
 //
 // A command that finds nothing to do does nothing and says nothing: its program is not on this machine, its workspace is
 // not there, or the call names no file in it. A path that leads out of the workspace is an error and nothing is run. What the
-// command prints is its text, whatever its exit code; it has no input, and ends with its process group when ctx or its time does.
+// command prints is its text, whatever its exit code; it has no input, and ends with its process group when ctx or its time does. Of this
+// process it has the user, but neither the environment, other than PATH and HOME, nor open files.
 func Effect(s Spec) engine.Hook {
 	if s.Timeout <= 0 {
 		s.Timeout = 30 * time.Second
@@ -71,29 +79,57 @@ func (e effect) AfterToolExecute(ctx context.Context, req engine.HookRequest, ca
 	if out.Status() != core.CallSucceeded || !e.Follows(call.Name) {
 		return core.Effects{}, nil
 	}
-	text, err := e.text(ctx, EffectRequest{Tenant: req.Tenant, Thread: req.Thread, Run: req.Run, Call: call, Result: out.Text, State: req.State})
+	text, whole, err := e.text(ctx, EffectRequest{Tenant: req.Tenant, Thread: req.Thread, Run: req.Run, Call: call, Result: out.Text, State: req.State})
 	if err != nil {
-		return core.Effects{}, err
+		return core.Effects{}, e.withoutSecrets(ctx, err)
 	}
-	return core.Effects{Append: tidy(text)}, nil
+	values := e.hidden()
+	if !whole {
+		text = values.CutEnd(text)
+	}
+	return core.Effects{Append: tidy(values.Redact(text))}, nil
 }
 
-func (e effect) text(ctx context.Context, req EffectRequest) (string, error) {
+func (e effect) hidden() secret.Values {
+	if e.Hidden == nil {
+		return nil
+	}
+	return e.Hidden()
+}
+
+// withoutSecrets is an error whose text can be journaled. That of a context that ended stays what it
+// is: it says who ended it.
+func (e effect) withoutSecrets(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if shown := e.hidden().Redact(err.Error()); shown != err.Error() {
+		return errors.New(shown)
+	}
+	return err
+}
+
+// text is what the effect says, and whether that is all of it.
+func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole bool, err error) {
 	if e.Func != nil {
-		return e.Func(ctx, req)
+		text, err = e.Func(ctx, req)
+		return text, true, err
+	}
+	if e.Refused != "" {
+		return "", true, fmt.Errorf("the command %s was not run: %s", e.Command[0], e.Refused)
 	}
 	argv, err := e.argv(req.Call)
 	if err != nil || len(argv) == 0 {
-		return "", err
+		return "", true, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer e.Clock.AfterFunc(e.Timeout, func() { cancel(errTimeout) })()
-	text, err := execute(ctx, e.Workspace, argv)
+	text, whole, err = execute(ctx, e.Workspace, argv)
 	if errors.Is(err, errTimeout) {
-		return "", fmt.Errorf("%s did not end within %s", argv[0], e.Timeout)
+		err = fmt.Errorf("%s did not end within %s", argv[0], e.Timeout)
 	}
-	return text, err
+	return text, whole, err
 }
 
 var errTimeout = errors.New("hook: the time of the command is over")

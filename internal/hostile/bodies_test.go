@@ -65,6 +65,7 @@ func places(run wire.Run) []place {
 		{"a start", "/v1/runs", wire.StartRequest{}, map[string]string{"agent": `"waits"`, "input": `"x"`}},
 		{"a decision", "/v1/runs/" + run.ID + "/decisions", wire.Decision{}, map[string]string{"target": target, "action": `"resume"`}},
 		{"a message", "/v1/threads/" + run.ThreadID + "/messages", wire.MessageRequest{}, map[string]string{"input": `"x"`, "on_pending": `"queue"`}},
+		{"a link", "/v1/runs/" + run.ID + "/links", wire.LinkRequest{}, map[string]string{"target": target, "for": `"anna"`}},
 		{"a resume", "/v1/runs/" + run.ID + "/resume", wire.ResumeRequest{}, map[string]string{}},
 		{"a cancel", "/v1/runs/" + run.ID + "/cancel", struct{}{}, map[string]string{}},
 		{"an interrupt", "/v1/runs/" + run.ID + "/interrupt", struct{}{}, map[string]string{}},

@@ -1,6 +1,6 @@
 package hostile
 
-// What the tested program gives a caller; it is built with these.
+// What the hasty program gives a caller; it is built with these.
 const (
 	headerTime = "1s"
 	bodyTime   = "2s"

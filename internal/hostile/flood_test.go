@@ -20,7 +20,7 @@ const crowdSize = 1500
 
 // A crowd does not lock others out: whoever comes is let in, and somebody who keeps the server waiting has to go.
 func TestACrowdLocksNobodyOut(t *testing.T) {
-	a := attack(t)
+	a := attackInHaste(t)
 	run := a.waiting(t, "waits")
 	held := a.held(t)
 	for _, tt := range []struct{ name, text string }{
@@ -67,7 +67,7 @@ func (a *attacked) held(t *testing.T) string {
 // Those who ask and never take the answer are cut off, however much they ask for.
 func TestReadersWhoNeverReadAreCutOff(t *testing.T) {
 	t.Parallel() // it mostly waits
-	a := attack(t)
+	a := attackInHaste(t)
 	run := a.waitingWith(t, "waits", long[:900_000])
 	ask := "GET /v1/threads/" + run.ThreadID + "/messages HTTP/1.1\r\nHost: localhost\r\n"
 	a.during(t, func() {
@@ -75,10 +75,11 @@ func TestReadersWhoNeverReadAreCutOff(t *testing.T) {
 		for range 40 {
 			conn := a.dial(t)
 			_ = conn.(*net.TCPConn).SetReadBuffer(4096)
-			_ = conn.SetWriteDeadline(time.Now().Add(callTime))
+			stop := machine().bound(conn, callTime)
 			if _, err := io.WriteString(conn, strings.Repeat(ask+"\r\n", 30)+ask+"Connection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
+			stop()
 		}
 		a.until(t, "the readers are there", func(now int) bool { return now >= before+40 })
 		a.until(t, "the readers were cut off", func(now int) bool { return now <= before+moreSockets })
@@ -131,8 +132,8 @@ func TestMuchThatIsNotTakenIsNotHeldEither(t *testing.T) {
 // until waits for a number of sockets.
 func (a *attacked) until(t *testing.T, what string, is func(sockets int) bool) {
 	t.Helper()
-	for end := time.Now().Add(recoverTime); !is(a.sockets(t)); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
+	for end := machine().now() + recoverTime; !is(a.sockets(t)); time.Sleep(20 * time.Millisecond) {
+		if machine().now() > end {
 			t.Fatalf("not so after %v: %s; %d sockets are open", recoverTime, what, a.sockets(t))
 		}
 	}
@@ -144,7 +145,7 @@ func TestRequestsInARowAreAnsweredInTheirOrder(t *testing.T) {
 	const rows = 1000
 	a.during(t, func() {
 		conn := a.dial(t)
-		_ = conn.SetDeadline(time.Now().Add(callTime))
+		defer machine().bound(conn, callTime)()
 		go func() {
 			for i := range rows {
 				_, _ = fmt.Fprintf(conn, "GET /v1/agents/nobody_%d HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"row%05d\"}", i, i)

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // dial connects; the connection is closed with the test.
 func (a *attacked) dial(t *testing.T) net.Conn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", a.addr, callTime)
+	conn, err := machine().connect(a.addr, callTime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +42,7 @@ func (a *attacked) exchange(t *testing.T, text string) ([]answer, error) {
 	t.Helper()
 	conn := a.dial(t)
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(callTime))
+	defer machine().bound(conn, callTime)()
 	go func() { _, _ = io.WriteString(conn, text) }() // the server may answer, and close, before it has all of it
 	return answers(conn, strings.HasPrefix(text, "HEAD "))
 }

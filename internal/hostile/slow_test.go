@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ const (
 
 // The server ends each of many slow senders in time, with an answer or without.
 func TestSlowSendersAreCutOff(t *testing.T) {
-	a := attack(t)
+	a := attackInHaste(t)
 	a.slowSenders(t, "header", headerTime,
 		sender{"nothing at all", "", "", some, "closed"},
 		sender{"the first line, byte by byte", "G", "E", some, "closed|net/http"},
@@ -58,7 +57,7 @@ func (a *attacked) slowSenders(t *testing.T, name, within string, senders ...sen
 	}
 	t.Run(name, func(t *testing.T) {
 		a.during(t, func() {
-			begun := time.Now()
+			begun := machine().now()
 			var all []func() error
 			for _, s := range senders {
 				for range s.many {
@@ -66,7 +65,7 @@ func (a *attacked) slowSenders(t *testing.T, name, within string, senders ...sen
 				}
 			}
 			a.atOnce(t, all)
-			if took := time.Since(begun); took > limit+4*time.Second {
+			if took := machine().now() - begun; took > limit+4*time.Second {
 				t.Errorf("the last one was cut off after %v, the limit is %v", took, limit)
 			}
 		})
@@ -76,7 +75,7 @@ func (a *attacked) slowSenders(t *testing.T, name, within string, senders ...sen
 // The time for a body ends with it: what is held afterwards, on the same connection, is held as long as was asked.
 func TestAHeldReadOutlastsTheTimeForBodies(t *testing.T) {
 	t.Parallel() // it mostly waits
-	a := attack(t)
+	a := attackInHaste(t)
 	path := a.held(t)
 	a.during(t, func() {
 		if got, err := a.send(http.MethodPost, "/v1/runs", "{}"); err != nil || got.code() != "invalid_request" {
@@ -92,12 +91,12 @@ func TestAHeldReadOutlastsTheTimeForBodies(t *testing.T) {
 
 // slow is one such caller; it holds what comes back against what is wanted.
 func (a *attacked) slow(s sender) error {
-	conn, err := net.DialTimeout("tcp", a.addr, callTime)
+	conn, err := machine().connect(a.addr, callTime)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(callTime))
+	defer machine().bound(conn, callTime)()
 	over := make(chan struct{})
 	defer close(over)
 	go func() {

@@ -19,6 +19,7 @@ import (
 	"time"
 )
 
+// Times are of the machine's [pace].
 const (
 	healthTime  = time.Second      // within which /healthz answers, whatever else happens
 	moreMemory  = 100 << 20        // that an attack may leave behind
@@ -53,13 +54,24 @@ permissions: {ask: [speak], allow: [locate]}
 
 func attack(t *testing.T) *attacked {
 	t.Helper()
+	return attackOn(t, binary)
+}
+
+// attackInHaste attacks a server that gives slow senders and readers little time.
+func attackInHaste(t *testing.T) *attacked {
+	t.Helper()
+	return attackOn(t, hasty)
+}
+
+func attackOn(t *testing.T, program string) *attacked {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts and attacks whole processes")
 	}
 	client := fmt.Sprintf(hostileAgents, "locate")
 	person := strings.Replace(fmt.Sprintf(hostileAgents, "speak"), "name: waits", "name: asks", 1)
-	return &attacked{server: start(t, map[string]string{"waits": client, "asks": person}), codes: tableOfCodes(t),
-		http: &http.Client{Timeout: callTime, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
+	return &attacked{server: serve(t, program, map[string]string{"waits": client, "asks": person}), codes: tableOfCodes(t),
+		http: &http.Client{Transport: within{&http.Transport{MaxIdleConnsPerHost: 4}, callTime},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -128,11 +140,11 @@ func (a *attacked) askForHealth() (stop func() error) {
 }
 
 func (a *attacked) healthy() error {
-	fresh := &http.Client{Timeout: healthTime, Transport: &http.Transport{DisableKeepAlives: true}}
-	before := time.Now()
+	fresh := &http.Client{Transport: within{&http.Transport{DisableKeepAlives: true}, healthTime}}
+	before := machine().now()
 	resp, err := fresh.Get("http://" + a.addr + "/healthz")
 	if err != nil {
-		return fmt.Errorf("no health after %v: %w", time.Since(before), err)
+		return fmt.Errorf("no health after %v: %w", machine().now()-before, err)
 	}
 	defer resp.Body.Close()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
@@ -179,12 +191,12 @@ func (a *attacked) sockets(t *testing.T) int {
 // settle waits until the server has given back what it took.
 func (a *attacked) settle(t *testing.T, before usage) usage {
 	t.Helper()
-	for end := time.Now().Add(recoverTime); ; {
+	for end := machine().now() + recoverTime; ; {
 		now := a.use(t)
 		if now.memory <= before.memory+moreMemory && now.sockets <= before.sockets+moreSockets {
 			return now
 		}
-		if time.Now().After(end) {
+		if machine().now() > end {
 			t.Errorf("after %v: memory %d MB, was %d; sockets %d, were %d", recoverTime, now.memory>>20, before.memory>>20, now.sockets, before.sockets)
 			return now
 		}

@@ -20,7 +20,7 @@ var (
 // TestOddRequests sends one thing per connection. want is what comes back, or several with a bar between them.
 func TestOddRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
-	a := attack(t)
+	a := attackInHaste(t)
 	start := `{"agent":"nobody","input":"x"}`
 	for _, tt := range []struct{ name, text, want string }{
 		// Sizes.

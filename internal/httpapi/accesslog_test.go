@@ -50,7 +50,7 @@ func TestALineOfTheAccessLogSaysWhatWasAskedAndNothingSecret(t *testing.T) {
 		{"GET", "/v1/runs/" + run.ID + "?x=a-secret-query", "a-secret-token", "/v1/runs/{id}", "default", 400},
 		{"GET", "/v1/runs/" + run.ID, "a-secret-token", "/v1/runs/{id}", "default", 200},
 		{"GET", "/v1/runs/" + run.ID, "another-secret", "/v1/runs/{id}", "", 401},
-		{"GET", linkTo(run.ID, sus), "", "/v1/approvals/{token}", "default", 410},
+		{"GET", s.linkTo(run.ID, sus), "", "/v1/approvals/{token}", "default", 410},
 		{"GET", "/v1/streams/" + ticketFor(run.ID), "", "/v1/streams/{ticket}", "default", 200},
 		{"GET", "/v2/a-secret-path", "a-secret-token", "", "default", 404},
 		{"PATCH", "/v1/runs", "a-secret-token", "", "default", 405},

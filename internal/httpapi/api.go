@@ -45,6 +45,9 @@ type Options struct {
 	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
 	LinkSource LinkSource
 
+	// Names are shown on the pages of links.
+	Names Names
+
 	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.
 	StreamURL string
 
@@ -59,6 +62,9 @@ type Options struct {
 
 	// Stopping, once closed, ends the open streams. Nil never does.
 	Stopping <-chan struct{}
+
+	// Full says whether the disk of the store is full, for /healthz. Nil: it never is.
+	Full func() bool
 
 	Version string       // shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
@@ -75,6 +81,7 @@ type api struct {
 	gate      Gate
 	part      Part
 	links     LinkSource // nil: there are none
+	names     Names
 	streamURL string
 	buffered  bool
 	limits    Limits
@@ -83,6 +90,7 @@ type api struct {
 	outgoing  *outgoing
 	stopping  <-chan struct{}
 	version   string
+	full      func() bool // nil: never
 	log       *slog.Logger
 	mux       *http.ServeMux
 }
@@ -91,8 +99,8 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), buffered: opts.Buffered, limits: limits,
-		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, log: opts.Logger, mux: http.NewServeMux()}
+		links: opts.linkSource(), names: opts.Names, buffered: opts.Buffered, limits: limits,
+		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, full: opts.Full, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -227,5 +235,9 @@ func (a *api) recovered(next http.Handler) http.Handler {
 }
 
 func (a *api) health(w http.ResponseWriter, r *http.Request) error {
-	return a.writeJSON(w, r, http.StatusOK, wire.Health{Status: "ok", Version: a.version})
+	health := wire.Health{Status: "ok", Version: a.version}
+	if a.full != nil && a.full() {
+		health.Storage = wire.StorageFull
+	}
+	return a.writeJSON(w, r, http.StatusOK, health)
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,6 +73,26 @@ func TestAConversationWhoseAgentIsGone(t *testing.T) {
 	catalog.gone.Store(true)
 	s.posts(posted{"/v1/threads/" + run.ThreadID + "/messages", `{"input":"x"}`, "", 404, "agent_not_found"},
 		posted{"/v1/runs/" + run.ID + "/retry", "", "", 404, "agent_not_found"})
+}
+
+func TestAnAgentThatCannotBeServedIsListedAndNotStarted(t *testing.T) {
+	missing := map[string]string{}
+	s := newServer(t, settings{front: func(o *frontend.Options) {
+		o.Unavailable = func() map[string]string { return maps.Clone(missing) }
+	}})
+	run, asleep := s.start(), s.start()
+	s.worker.End(run.ID, core.Reason{Kind: core.Failed, Code: "crash_loop"}, "")
+	missing["desk"], missing["never"] = "the secret TOKEN is not set", "its file never.yaml has 1 problem(s)"
+	s.posts(posted{"/v1/runs", `{"agent":"desk","input":"x"}`, "", 503, "agent_unavailable"},
+		posted{"/v1/runs", `{"agent":"never","input":"x"}`, "", 503, "agent_unavailable"},
+		posted{"/v1/threads/" + run.ThreadID + "/messages", `{"input":"x"}`, "", 503, "agent_unavailable"},
+		posted{"/v1/runs/" + run.ID + "/retry", "", "", 503, "agent_unavailable"},
+		posted{"/v1/runs/" + asleep.ID + "/cancel", "", "", 202, ""})
+	for path, want := range map[string]string{"/v1/agents": "TOKEN is not set", "/v1/agents/desk": "TOKEN is not set", "/v1/agents/never": "never.yaml"} {
+		if got := s.send("GET", path, ""); got.StatusCode != 200 || !strings.Contains(got.text, want) {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
+		}
+	}
 }
 
 func TestWhatStartsIsPaced(t *testing.T) {

@@ -23,8 +23,13 @@ func at(rt httpapi.Route, run, thread string) string {
 	if strings.HasPrefix(rt.Path, "/v1/threads/") {
 		id = thread
 	}
-	link := access.LinkKeys{linkKey}.Sign(access.Link{Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
-	return strings.NewReplacer("{id}", id, "{name}", "desk", "{token}", link, "{ticket}", ticketFor(run)).Replace(rt.Path)
+	link := access.LinkKeys{linkKey}.Sign(access.Link{ID: "lnk_sus_1_nobody", Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
+	return strings.NewReplacer("{id}", id, "{name}", "desk", "{link}", "lnk_nobody", "{token}", link, "{ticket}", ticketFor(run)).Replace(rt.Path)
+}
+
+// recorded stores the record of the link that [at] makes for a run.
+func (s *server) recorded(run string) {
+	s.signed(linkKey, engine.Link{Run: run, Suspension: "sus_1_nobody", For: "anna", Expires: s.worker.Clock.Now().Add(24 * time.Hour).UnixMilli()})
 }
 
 // fit is a body that the route takes.
@@ -36,6 +41,8 @@ func fit(rt httpapi.Route) string {
 		return `{"agent":"desk","input":"x"}`
 	case rt.Name == "sendMessage":
 		return `{"input":"x"}`
+	case rt.Name == "makeLink":
+		return `{"target":"c1","for":"anna"}`
 	case rt.Name == "answerLink":
 		return `{"action":"resume"}`
 	case rt.Name == "decide":
@@ -61,6 +68,7 @@ func (s *server) refusedAs(status int, code string, send func(httpapi.Route) (an
 func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 	s := newServer(t, settings{options: withLinks})
 	run := s.start()
+	s.recorded(run.ID)
 	path := func(rt httpapi.Route) string { return at(rt, run.ID, run.ThreadID) }
 	s.refusedAs(400, "unknown_field", func(rt httpapi.Route) (answer, bool) {
 		return s.send(rt.Method, path(rt)+"?colour=1", fit(rt)), !rt.Link
@@ -88,6 +96,7 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 
 func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
+	s.recorded("run_nobody_0")
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found",
 		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
@@ -109,11 +118,11 @@ func (noAgents) Deployed(context.Context, string) ([]engine.Definition, error) {
 
 func TestEveryCallNeedsItsRole(t *testing.T) {
 	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("starter", "default", "start", access.Start),
-		grant("reader", "default", "read", access.Read), grant("decider", "default", "decide", access.Decide)}})
+		grant("reader", "default", "read", access.Read), grant("decider", "default", "decide", access.Decide), grant("mailer", "default", "link", access.Links)}})
 	s.refusedAs(401, "unauthorized", func(rt httpapi.Route) (answer, bool) {
 		return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), len(rt.Roles) > 0
 	})
-	for _, role := range []access.Role{access.Start, access.Read, access.Decide} {
+	for _, role := range []access.Role{access.Start, access.Read, access.Decide, access.Links} {
 		s.refusedAs(403, "role_required", func(rt httpapi.Route) (answer, bool) {
 			got := s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt), header("Authorization", "Bearer "+string(role)))
 			may := len(rt.Roles) == 0 || slices.Contains(rt.Roles, role)
@@ -151,12 +160,16 @@ func (l lost) Current(context.Context, string, string) (engine.Definition, error
 func (l lost) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, l.err }
 
 func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
-	for code, err := range map[string]error{"unavailable": engine.ErrUnavailable, "internal": fmt.Errorf("the disk is full")} {
+	for code, err := range map[string]error{"unavailable": engine.ErrUnavailable, "internal": fmt.Errorf("the disk is full"), "disk_full": engine.ErrNoRoom} {
 		t.Run(code, func(t *testing.T) {
 			l := lost{err: err}
 			s := newServer(t, settings{catalog: l, options: withLinks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
-			s.refusedAs(map[string]int{"unavailable": 503, "internal": 500}[code], code, func(rt httpapi.Route) (answer, bool) {
-				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), rt.Tag != "server"
+			s.recorded("run_x_0")
+			s.refusedAs(map[string]int{"unavailable": 503, "internal": 500, "disk_full": 507}[code], code, func(rt httpapi.Route) (answer, bool) {
+				if rt.Tag == "server" || code == "disk_full" && rt.Method == "GET" {
+					return answer{}, false
+				}
+				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), true
 			})
 		})
 	}

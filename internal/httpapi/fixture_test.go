@@ -29,6 +29,8 @@ type server struct {
 	worker frontendtest.Worker
 	http   *http.Client // holds every exchange against the OpenAPI document, as client does
 	client *client.Client
+	token  string
+	links  frontend.LinkStore
 }
 
 type settings struct {
@@ -62,7 +64,7 @@ func newServer(t *testing.T, s settings) *server {
 	if s.clock == nil {
 		s.clock = clock
 	}
-	asked := frontend.Options{Store: store, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: s.clock, Random: random,
+	asked := frontend.Options{Store: store, Links: db, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: s.clock, Random: random,
 		Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }}
 	if s.front != nil {
 		s.front(&asked)
@@ -90,7 +92,7 @@ func newServer(t *testing.T, s settings) *server {
 	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
 	checked := &http.Client{Transport: contract.Transport(t, listener.Client().Transport)}
-	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, s.token, checked),
+	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, s.token, checked), token: s.token, links: db,
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
 }
 

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -111,25 +117,21 @@ func TestBehindAGateALinkOfSomebodyIsGoodUntilItExpires(t *testing.T) {
 	s := newGatedServer(t)
 	run := s.startBy("ann")
 	sus := s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
-	inbox := decoded[wire.Page[wire.Approval]](t, s.send("GET", "/v1/approvals", "", by("ann")).text)
-	if len(inbox.Items) != 1 || inbox.Items[0].Link == "" {
-		t.Fatalf("%+v", inbox)
+	link := s.makeLink(run.ID, "c1", "anna@example.com", by("ann")).Link
+	if readers := s.send("POST", "/v1/runs/"+run.ID+"/links", `{"target":"c1","for":"rob"}`, by("rob")); readers.StatusCode != 403 {
+		t.Errorf("a reader made a link: %d %s", readers.StatusCode, readers.text)
 	}
-	if readers := s.send("GET", "/v1/approvals", "", by("rob")); strings.Contains(readers.text, `"link"`) {
-		t.Errorf("a reader was given a link: %s", readers.text)
-	}
-	if got := s.send("GET", inbox.Items[0].Link, ""); got.StatusCode != 200 {
+	if got := s.send("GET", link, ""); got.StatusCode != 200 {
 		t.Errorf("look: %d %s", got.StatusCode, got.text)
 	}
-	nobodys := linkTo(run.ID, sus)
-	if got := s.send("POST", nobodys, `{"action":"resume"}`); got.StatusCode != 410 {
-		t.Errorf("a link for nobody: %d %s", got.StatusCode, got.text)
+	if got := s.send("POST", s.linkTo(run.ID, sus), `{"action":"resume"}`); got.StatusCode != 410 {
+		t.Errorf("a link that nobody made: %d %s", got.StatusCode, got.text)
 	}
-	expired := "/v1/approvals/" + access.LinkKeys{linkKey}.Sign(access.Link{Tenant: "default", Name: "ann", Fingerprint: "a1", Run: run.ID, Suspension: sus, Expires: frontendtest.NewClock().Now().Add(-time.Second)})
+	expired := s.signed(linkKey, engine.Link{Maker: "ann", Fingerprint: "a1", Run: run.ID, Suspension: sus, Expires: frontendtest.NewClock().Now().Add(-time.Second).UnixMilli()})
 	if got := s.send("POST", expired, `{"action":"resume"}`); got.StatusCode != 410 {
 		t.Errorf("an expired one: %d %s", got.StatusCode, got.text)
 	}
-	if got := s.send("POST", inbox.Items[0].Link, `{"action":"resume"}`); got.StatusCode != 202 {
+	if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 202 {
 		t.Errorf("answer: %d %s", got.StatusCode, got.text)
 	}
 }
@@ -164,19 +166,37 @@ func TestEachRouteIsServedByOnePart(t *testing.T) {
 	}
 }
 
+// There is no connection in between: on one, time would go on while nothing happens.
 func TestALongPollEndsBeforeItsRequestMust(t *testing.T) {
 	for _, path := range []string{"", "/events?wait=20"} {
-		s := newServer(t, settings{clock: realClock{}, before: func(h http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ctx, cancel := context.WithTimeout(r.Context(), 1200*time.Millisecond)
-				defer cancel()
-				h.ServeHTTP(w, r.WithContext(ctx))
-			})
-		}})
-		run := s.start()
-		if got := s.send("GET", "/v1/runs/"+run.ID+path, "", header("Prefer", "wait=20"), header("Accept", "application/json")); got.StatusCode != 200 {
-			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			random := &frontendtest.Random{}
+			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: realClock{}, Random: random, Sync: sqlite.SyncOff})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			front := frontend.New(frontend.Options{Store: db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{}, Clock: realClock{}, Random: random})
+			api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: realClock{}, Version: "v1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			started, err := front.Start(t.Context(), frontend.Caller{Tenant: access.Tenant}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("hi")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			began := time.Now()
+			r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/v1/runs/"+started.Run.ID+path, nil)
+			r.Header.Set("Prefer", "wait=20")
+			r.Header.Set("Accept", "application/json")
+			w := httptest.NewRecorder()
+			api.ServeHTTP(w, r)
+			if took := time.Since(began); w.Code != 200 || ctx.Err() != nil || took < 3*time.Second {
+				t.Errorf("%s: after %s: %d %s", path, took, w.Code, w.Body)
+			}
+		})
 	}
 }
 

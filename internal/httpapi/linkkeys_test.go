@@ -12,7 +12,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // A server whose keys are a minute old must open what another one, with newer keys, has signed.
@@ -32,7 +31,7 @@ func TestALinkByAKeyThatIsNewOpens(t *testing.T) {
 	}})
 	run := s.start()
 	sus := s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
-	byNewer := "/v1/approvals/" + access.LinkKeys{newer}.Sign(access.Link{Tenant: "default", Run: run.ID, Suspension: sus, Expires: s.worker.Clock.Now().Add(time.Hour)})
+	byNewer := s.signed(newer, engine.Link{Run: run.ID, Suspension: sus, For: "anna", Expires: s.worker.Clock.Now().Add(time.Hour).UnixMilli()})
 	if got := s.send("GET", byNewer, ""); got.StatusCode != 404 {
 		t.Errorf("before the key is there: %d %s", got.StatusCode, got.text)
 	}
@@ -40,14 +39,17 @@ func TestALinkByAKeyThatIsNewOpens(t *testing.T) {
 	if got := s.send("GET", byNewer, ""); got.StatusCode != 200 {
 		t.Errorf("with the key: %d %s", got.StatusCode, got.text)
 	}
-	inbox := decoded[wire.Page[wire.Approval]](t, s.send("GET", "/v1/approvals", "").text)
-	if asked.Store(0); len(inbox.Items) != 1 || s.send("GET", inbox.Items[0].Link, "").StatusCode != 200 || asked.Load() != 1 {
+	link := s.makeLink(run.ID, sus, "anna").Link
+	if asked.Store(0); s.send("GET", link, "").StatusCode != 200 || asked.Load() != 1 {
 		t.Errorf("a link by the key that is known: asked for keys %d times", asked.Load())
 	}
 	gone.Store(1)
-	for _, path := range []string{byNewer, "/v1/streams/" + ticketFor(run.ID), "/v1/approvals"} {
+	for _, path := range []string{byNewer, "/v1/streams/" + ticketFor(run.ID)} {
 		if got := s.send("GET", path, ""); got.StatusCode != 503 || got.problem(t).Code != "unavailable" {
 			t.Errorf("%s without keys: %d %s", path, got.StatusCode, got.text)
 		}
+	}
+	if got := s.send("POST", "/v1/runs/"+run.ID+"/links", `{"target":"c1","for":"anna"}`); got.StatusCode != 503 {
+		t.Errorf("a link without keys: %d %s", got.StatusCode, got.text)
 	}
 }

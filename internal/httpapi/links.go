@@ -10,44 +10,29 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-const linksPath = "/v1/approvals/"
-
-// withLinks adds to each entry of an inbox the link that answers it. Only who may decide is given some: a link is the right to.
-func (a *api) withLinks(r *http.Request, page wire.Page[wire.Approval]) (wire.Page[wire.Approval], error) {
-	p := principal(r)
-	if a.links == nil || !p.May(access.Decide) || len(page.Items) == 0 {
-		return page, nil
-	}
-	keys, err := a.links(r.Context(), keysAge)
-	if err != nil {
-		return page, err
-	}
-	expires := a.clock.Now().Add(a.limits.LinkLife)
-	for i, item := range page.Items {
-		if canLink(item.Pending) {
-			page.Items[i].Link = linksPath + keys.Sign(access.Link{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Run: item.RunID, Suspension: item.Suspension.ID, Expires: expires})
-		}
-	}
-	return page, nil
-}
-
-// canLink says whether the call asks for a yes or a no. What asks for more is answered by programs.
-func canLink(p wire.Pending) bool { return p.Kind == "approval" }
-
-// question is what a link stands for: a call that waits.
+// question is what a link stands for: a call that waits, or that did.
 type question struct {
-	link   access.Link
-	caller frontend.Caller
-	run    wire.Run
-	call   *wire.Pending // nil: it does not wait any more
+	link    access.Link
+	record  engine.Link
+	caller  frontend.Caller
+	product string // as the operator names it, see [Names]
+	tenant  string
+	run     wire.Run
+	call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
 }
 
+// openLink reads a link: its signature, its record, the right of who made it, and then what it asks. What it refuses tells nothing of the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	link, err := openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
+	l.product = a.names.product()
+	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
+	if l.link.Tenant != "" {
+		l.tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
+	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
 		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
@@ -56,29 +41,37 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	case err != nil:
 		return l, err
 	}
-	noteOf(r).tenant = link.Tenant
-	if err := a.stillGood(r, link); err != nil {
+	if l.record, err = a.front.LinkRecord(r.Context(), l.link.Tenant, l.link.Run, l.link.ID); err != nil {
 		return l, err
 	}
-	l = question{link: link, caller: frontend.Caller{Tenant: link.Tenant, By: link.By()}}
-	if l.run, err = a.front.Run(r.Context(), l.caller, link.Run); err != nil {
+	if err := a.stillGood(r, l); err != nil {
+		return l, err
+	}
+	l.caller = frontend.LinkCaller(l.record)
+	if l.run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
 		return l, err
 	}
 	for i, p := range l.run.Pending {
-		if p.Suspension.ID == link.Suspension {
+		if p.Suspension.ID == l.link.Suspension && (p.Deadline == nil || a.clock.Now().Before(p.Deadline.Time)) {
 			l.call = &l.run.Pending[i]
 		}
 	}
 	return l, nil
 }
 
-// stillGood demands that whoever was given the link may still decide: a link lends the right of one token, and ends with it, even if another gets
-// its name. Behind a gate nobody can be asked about who does not call: there a link that somebody was given is good until it expires, or its key
-// is taken away.
-func (a *api) stillGood(r *http.Request, l access.Link) error {
-	may, err := a.stillMay(r, access.Principal{Tenant: l.Tenant, Name: l.Name, Fingerprint: l.Fingerprint}, access.Decide)
+// stillGood demands that the link was not revoked, and that its maker may still make links: it ends with the token it was made with, even if
+// another token gets that one's name. Behind a gate it cannot be known whether a caller is still let in; a link that a known caller made is good
+// there until it expires, is revoked, or its key is taken away.
+func (a *api) stillGood(r *http.Request, l question) error {
+	switch {
+	case l.record.Suspension != l.link.Suspension:
+		return &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
+	case l.record.Revoked > 0:
+		return &frontend.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
+	}
+	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
 	if err == nil && !may {
-		err = &frontend.Error{Code: codeLinkExpired, Detail: "whoever was given this link may not decide any more; ask for a new one"}
+		err = &frontend.Error{Code: codeLinkExpired, Detail: "the caller who made this link may not make links any more; ask for a new one"}
 	}
 	return err
 }
@@ -99,19 +92,33 @@ func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (b
 	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(role), nil
 }
 
-// showLink shows what the link asks, and changes nothing: those who look at links before people do (mail scanners, previews) use GET.
+// showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail
+// scanners, previews) use GET.
 func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	l, err := a.openLink(r)
 	if err != nil {
-		return a.linkRefused(w, r, err)
+		return a.linkRefused(w, r, l, err)
 	}
 	if l.call == nil {
-		return a.linkRefused(w, r, &frontend.Error{Code: frontend.CodeNotSuspended, Detail: "this was answered already, or its run has ended"})
+		return a.showOutcome(w, r, l, http.StatusOK, "")
 	}
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, http.StatusOK, wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, Since: l.run.UpdatedAt, Pending: *l.call})
 	}
-	writePage(w, http.StatusOK, questionPage(l))
+	l.writePage(w, http.StatusOK, questionPage(l, a.clock.Now()))
+	return nil
+}
+
+// showOutcome says what became of the question. Above stands why an answer that was sent just now did not count, if one was.
+func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, status int, above string) error {
+	o, err := a.front.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
+	if err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
+	if !wantsPage(r) {
+		return a.writeJSON(w, r, status, o)
+	}
+	l.writePage(w, status, outcomePage(o, above))
 	return nil
 }
 
@@ -119,22 +126,35 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	l, err := a.openLink(r)
 	if err != nil {
-		return a.linkRefused(w, r, err)
+		return a.linkRefused(w, r, l, err)
 	}
 	d, err := readVerdict(w, r, l.link.Suspension)
-	if err != nil {
-		return a.linkRefused(w, r, err)
+	if l.call != nil && onlyLooks(r, err) {
+		l.writePage(w, http.StatusBadRequest, questionPage(l, a.clock.Now()))
+		return nil
 	}
-	answer, err := a.front.Decide(r.Context(), l.caller, l.link.Run, d)
 	if err != nil {
-		return a.linkRefused(w, r, err)
+		return a.linkRefused(w, r, l, err)
+	}
+	answer, err := a.front.DecideByLink(r.Context(), l.caller, d.Action, d.Reason)
+	if err != nil {
+		return a.answerRefused(w, r, l, err)
 	}
 	answer.Status = decidedStatus(answer)
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, answer.Status, answer)
 	}
-	writePage(w, answer.Status, answeredPage(d, answer))
+	l.writePage(w, answer.Status, answeredPage(d, answer))
 	return nil
+}
+
+// answerRefused shows a person whose answer came second, or too late, what counts instead. A program gets the problem.
+func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
+	e, known := refused(err)
+	if p := problemOf[e.Code]; known && p.status == http.StatusConflict && wantsPage(r) {
+		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
+	}
+	return a.linkRefused(w, r, l, err)
 }
 
 // readVerdict reads a form of the page, or a [wire.Verdict].
@@ -178,9 +198,9 @@ func readForm(w http.ResponseWriter, r *http.Request) (v wire.Verdict, err error
 }
 
 // linkRefused answers a person with a page, and a program with a problem.
-func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, err error) error {
+func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	if e, ok := refused(err); ok && wantsPage(r) {
-		writePage(w, problemOf[e.Code].status, refusedPage(e))
+		l.writePage(w, problemOf[e.Code].status, refusedPage(e))
 		return nil
 	}
 	return err

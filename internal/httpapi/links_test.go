@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
-	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
@@ -27,11 +26,22 @@ func asks(t *testing.T, arguments string) (s *server, run wire.Run, link string)
 	s = newServer(t, settings{token: "secret", options: withLinks})
 	run = s.start()
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Arguments: json.RawMessage(arguments)})
-	inbox, err := s.client.Approvals(t.Context(), client.List{})
-	if err != nil || len(inbox.Items) != 1 || !strings.HasPrefix(inbox.Items[0].Link, "/v1/approvals/") {
-		t.Fatalf("%+v, %v", inbox, err)
+	return s, run, s.makeLink(run.ID, "c1", "anna@example.com").Link
+}
+
+// makeLink makes a link with the server's own token.
+func (s *server) makeLink(run, target, recipient string, change ...func(*http.Request)) wire.Link {
+	s.t.Helper()
+	got := s.send("POST", "/v1/runs/"+run+"/links", string(core.Encode(wire.LinkRequest{Target: target, For: recipient})),
+		append([]func(*http.Request){bearer(s.token)}, change...)...)
+	if got.StatusCode != 201 {
+		s.t.Fatalf("%d %s", got.StatusCode, got.text)
 	}
-	return s, run, inbox.Items[0].Link
+	l := decoded[wire.Link](s.t, got.text)
+	if !strings.HasPrefix(l.Link, "/v1/approvals/") {
+		s.t.Fatalf("%+v", l)
+	}
+	return l
 }
 
 func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
@@ -54,13 +64,15 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 	if got := s.send("POST", link, `{"action":"cancel"}`); got.StatusCode != 409 || got.problem(t).Code != "already_decided" {
 		t.Errorf("another one: %d %s", got.StatusCode, got.text)
 	}
-	if got := s.send("GET", link, ""); got.StatusCode != 409 || got.problem(t).Code != "not_suspended" {
-		t.Errorf("look afterwards: %d %s", got.StatusCode, got.text)
+	seen := s.send("GET", link, "")
+	o := decoded[wire.Outcome](t, seen.text)
+	if seen.StatusCode != 200 || o.State != "answered" || o.Decision.Action != "resume" || o.Decision.By != "link:anna@example.com" || o.Decision.Reason != "it is broken" {
+		t.Errorf("look afterwards: %d %s", seen.StatusCode, seen.text)
 	}
 }
 
 func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
-	s, _, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000","order":"A-2`+"\u3164\u2800\u20dd"+`"}`)
+	s, run, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000","order":"A-2`+"\u3164\u2800\u20dd"+`"}`)
 	html := header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 	page := s.send("GET", link, "", html)
 	if page.StatusCode != 200 || strings.Contains(page.text, "<script") || strings.ContainsAny(page.text, "\u202e\u3164\u2800") || !strings.Contains(page.text, "refund") {
@@ -71,14 +83,23 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if first := page.text[strings.Index(page.text, "<form"):]; !strings.HasPrefix(first[strings.Index(first, "<button"):], `<button type="submit" disabled`) || strings.Contains(first, "<input") {
+	if first := page.text[strings.Index(page.text, "<form"):]; !strings.HasPrefix(first[strings.Index(first, "<button"):], `<button name="action" value="look" hidden>`) {
 		t.Error("the enter key answers")
 	}
 	form := header("Content-Type", "application/x-www-form-urlencoded")
-	for body, status := range map[string]int{"action=resume&action=cancel": 400, "action=resume&grant=run": 400, "action=cancel&reason=%ff": 400, "reason=x": 400, "": 415} {
+	for body, status := range map[string]int{"action=resume&action=cancel": 400, "action=resume&grant=run": 400, "action=cancel&reason=%ff": 400, "": 415} {
 		if got := s.send("POST", link, body, html, form); body != "" && got.StatusCode != status {
 			t.Errorf("%s: %d %s", body, got.StatusCode, got.text)
 		}
+	}
+	for _, body := range []string{"action=look&reason=x", "reason=x", "action=yes"} {
+		again := s.send("POST", link, body, html, form)
+		if again.StatusCode != 400 || !strings.Contains(again.text, `value="resume">Approve`) {
+			t.Errorf("%s does not show the question again: %d %s", body, again.StatusCode, again.text)
+		}
+	}
+	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+		t.Errorf("a look was stored: %+v, %v", now, err)
 	}
 	fromElsewhere := s.send("POST", link, "action=resume", html, form, header("Sec-Fetch-Site", "cross-site"))
 	if fromElsewhere.StatusCode != 403 {
@@ -88,14 +109,14 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 	if got := s.send("POST", link, no, html, form, header("Sec-Fetch-Site", "same-origin")); got.StatusCode != 202 || !strings.Contains(got.text, "stored") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	if got := s.send("POST", link, "action=resume", html, form); got.StatusCode != 409 || !strings.Contains(got.text, "the answer that counts is cancel") {
+	if got := s.send("POST", link, "action=resume", html, form); got.StatusCode != 409 || !strings.Contains(got.text, "Your answer was not used.") || !strings.Contains(got.text, "Answered: No") || !strings.Contains(got.text, "not this one") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 }
 
 func TestALinkIsGoodForNothingElse(t *testing.T) {
 	s, run, link := asks(t, `{}`)
-	other := access.LinkKeys{bytes.Repeat([]byte{8}, 32)}.Sign(access.Link{Tenant: "default", Name: "test", Run: run.ID, Suspension: "sus_2_x", Expires: time.Now().Add(time.Hour)})
+	other := access.LinkKeys{bytes.Repeat([]byte{8}, 32)}.Sign(access.Link{ID: "lnk_x", Tenant: "default", Run: run.ID, Suspension: "sus_2_x", Expires: time.Now().Add(time.Hour)})
 	for name, tt := range map[string]struct {
 		path, body string
 		status     int
@@ -123,15 +144,74 @@ func TestALinkIsGoodForNothingElse(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoMayDecideIsGivenLinks(t *testing.T) {
-	s := newServer(t, settings{token: "secret", options: withLinks, grants: []access.Grant{grant("reader", "default", "reads", access.Read)}})
-	run := s.start()
-	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c2", Tool: "locate", Kind: core.KindClient})
-	if got := s.send("GET", "/v1/approvals", "", bearer("reads")); got.StatusCode != 200 || strings.Contains(got.text, `"link"`) {
+func TestARevokedLinkAnswersAndTellsNothing(t *testing.T) {
+	s, run, _ := asks(t, `{"order":"A-17"}`)
+	first, second := s.makeLink(run.ID, "c1", "anna"), s.makeLink(run.ID, "c1", "bob")
+	if got := s.send("DELETE", "/v1/runs/"+run.ID+"/links/"+first.ID, "", bearer("secret")); got.StatusCode != 200 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	for _, method := range []string{"GET", "POST"} {
+		for _, media := range []string{"application/json", "text/html"} {
+			got := s.send(method, first.Link, `{"action":"resume"}`, header("Accept", media))
+			if got.StatusCode != 410 || !strings.Contains(got.text, "revoked") {
+				t.Errorf("%s %s: %d %s", method, media, got.StatusCode, got.text)
+			}
+			for _, secret := range []string{"A-17", "refund", "desk", run.ID, "anna"} {
+				if strings.Contains(got.text, secret) {
+					t.Errorf("%s %s tells %s: %s", method, media, secret, got.text)
+				}
+			}
+		}
+	}
+	if got := s.send("DELETE", "/v1/runs/"+run.ID+"/links/lnk_nobody", "", bearer("secret")); got.StatusCode != 404 || got.problem(t).Code != "link_not_found" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	if got := s.send("GET", "/v1/approvals", "", bearer("secret")); strings.Count(got.text, `"link"`) != 1 {
-		t.Errorf("a link for the approval, and none for the client's call: %s", got.text)
+	if got := s.send("POST", second.Link, `{"action":"cancel"}`); got.StatusCode != 202 {
+		t.Errorf("the other link: %d %s", got.StatusCode, got.text)
+	}
+}
+
+// A signature without a record, as after a restore of older data, or with the record of another question, answers nothing.
+func TestASignatureAloneAnswersNothing(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: withLinks})
+	run := s.start()
+	call := frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}
+	other := call
+	other.ID = "c2"
+	second := s.worker.Suspend(run.ID, call, other)["c2"]
+	made := s.makeLink(run.ID, "c1", "anna")
+	sign := func(l access.Link) string {
+		l.Tenant, l.Expires = "default", s.worker.Clock.Now().Add(time.Hour)
+		return "/v1/approvals/" + access.LinkKeys{linkKey}.Sign(l)
+	}
+	for name, link := range map[string]string{
+		"no record":         sign(access.Link{ID: "lnk_never", Run: run.ID, Suspension: made.Suspension}),
+		"another question":  sign(access.Link{ID: made.ID, Run: run.ID, Suspension: second}),
+		"another run":       sign(access.Link{ID: made.ID, Run: s.start().ID, Suspension: made.Suspension}),
+		"the form before":   "/v1/approvals/YXBwcm92YWwtbGluay0xAGRlZmF1bHQAAABydW5fbHdhZzc2ZW5xMjJzYTRsejNhMjV6anRhXzAAc3VzXzFfZmJhcGVjbTIAMTc3Mjk3MTIwMA.e_LHtJbrSun_z0oLOLjWpezeYfYCu7uTjwH5ItdH4Ug",
+		"a ticket for it":   "/v1/approvals/" + access.LinkKeys{linkKey}.SignTicket(access.Ticket{Tenant: "default", Run: run.ID, Expires: s.worker.Clock.Now().Add(time.Hour)}),
+		"the link's record": "/v1/approvals/" + made.ID,
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			if got := s.send(method, link, `{"action":"resume"}`); got.StatusCode != 404 {
+				t.Errorf("%s: %s: %d %s", name, method, got.StatusCode, got.text)
+			}
+		}
+	}
+}
+
+func TestTwoLinksToOneQuestionAreTwoAnswers(t *testing.T) {
+	s, run, _ := asks(t, `{}`)
+	anna, bob := s.makeLink(run.ID, "c1", "anna"), s.makeLink(run.ID, "c1", "bob")
+	if got := s.send("POST", anna.Link, `{"action":"resume"}`); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("POST", bob.Link, `{"action":"resume"}`); got.StatusCode != 409 || got.problem(t).Code != "already_decided" {
+		t.Errorf("the same answer by another person is called the same: %d %s", got.StatusCode, got.text)
+	}
+	page := s.send("GET", bob.Link, "", header("Accept", "text/html"))
+	if page.StatusCode != 200 || !strings.Contains(page.text, "Answered: Yes") || !strings.Contains(page.text, "anna, by a link") {
+		t.Errorf("%d %s", page.StatusCode, page.text)
 	}
 }
 
@@ -142,23 +222,24 @@ func TestALinkExpires(t *testing.T) {
 	}})
 	run := s.start()
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
-	inbox, err := s.client.Approvals(t.Context(), client.List{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	link := s.makeLink(run.ID, "c1", "anna@example.com").Link
 	for _, method := range []string{"GET", "POST"} {
-		if got := s.send(method, inbox.Items[0].Link, `{"action":"resume"}`); got.StatusCode != 410 || got.problem(t).Code != "link_expired" {
+		if got := s.send(method, link, `{"action":"resume"}`); got.StatusCode != 410 || got.problem(t).Code != "link_expired" {
 			t.Errorf("%s: %d %s", method, got.StatusCode, got.text)
+		}
+		page := s.send(method, link, `{"action":"resume"}`, header("Accept", "text/html"))
+		if page.StatusCode != 410 || !strings.Contains(page.text, "This link has expired") || strings.Contains(page.text, "refund") || strings.Contains(page.text, "desk") || strings.Contains(page.text, "UTC") {
+			t.Errorf("%s: %d %s", method, page.StatusCode, page.text)
 		}
 	}
 }
 
 func TestALinkEndsWithTheRightOfWhoWasGivenIt(t *testing.T) {
-	given := grant("bot", "default", "bot's", access.Decide, access.Start)
+	given := grant("bot", "default", "bot's", access.Links, access.Decide, access.Start)
 	was, _ := access.NewKeys(given).Named("bot")
 	moved, reads, anew := was, was, was
-	moved.Tenant, reads.Roles, anew.Fingerprint = "zoo", []access.Role{access.Read}, "another"
-	for name, then := range map[string]*access.Principal{"the token is gone": nil, "it is another tenant's": &moved, "it may only read": &reads, "another has its name": &anew} {
+	moved.Tenant, reads.Roles, anew.Fingerprint = "zoo", []access.Role{access.Read, access.Decide}, "another"
+	for name, then := range map[string]*access.Principal{"the token is gone": nil, "it is another tenant's": &moved, "it may make no links any more": &reads, "another has its name": &anew} {
 		t.Run(name, func(t *testing.T) {
 			known := &changing{Keys: access.NewKeys(given)}
 			s := newServer(t, settings{options: func(o *httpapi.Options) {
@@ -167,11 +248,7 @@ func TestALinkEndsWithTheRightOfWhoWasGivenIt(t *testing.T) {
 			}})
 			run := s.startAs("bot's")
 			s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
-			var inbox wire.Page[wire.Approval]
-			if err := json.Unmarshal([]byte(s.send("GET", "/v1/approvals", "", bearer("bot's")).text), &inbox); err != nil || len(inbox.Items) != 1 {
-				t.Fatal(inbox, err)
-			}
-			link := inbox.Items[0].Link
+			link := s.makeLink(run.ID, "c1", "anna@example.com", bearer("bot's")).Link
 			if got := s.send("GET", link, ""); got.StatusCode != 200 {
 				t.Fatalf("%d %s", got.StatusCode, got.text)
 			}
@@ -185,7 +262,7 @@ func TestALinkEndsWithTheRightOfWhoWasGivenIt(t *testing.T) {
 	}
 }
 
-func TestADecisionByALinkSaysWhoseLinkItWas(t *testing.T) {
+func TestADecisionByALinkSaysForWhomItWasMadeAndByWhom(t *testing.T) {
 	s, run, link := asks(t, `{}`)
 	if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 202 {
 		t.Fatalf("%d %s", got.StatusCode, got.text)
@@ -196,7 +273,11 @@ func TestADecisionByALinkSaysWhoseLinkItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range page.Items {
-		if e.Type == "decision.recorded" && strings.Contains(string(e.Data), `"link:test"`) {
+		var rec core.DecisionRecord
+		if e.Type == "decision.recorded" && json.Unmarshal(e.Data, &rec) == nil {
+			if rec.By != "link:anna@example.com" || rec.Via != "link" || !strings.HasPrefix(rec.Link, "lnk_") || rec.MintedBy != "token:test" {
+				t.Errorf("%s", e.Data)
+			}
 			return
 		}
 	}

@@ -15,6 +15,7 @@ var bodies = []struct{ call, name, about, body string }{
 	{"decide", "no", "A no", `{"target":"sus_2_qcxsnhzekczzodc7","action":"cancel","reason":"it was not broken"}`},
 	{"decide", "result", "The result of a client's call", `{"target":"sus_2_qcxsnhzekczzodc7","result":{"city":"Rome"}}`},
 	{"decide", "several", "Several at once", `{"decisions":[{"target":"call_1","action":"resume"},{"target":"call_2","action":"cancel"}]}`},
+	{"makeLink", "one", "For one person, good for four hours", `{"target":"sus_2_qcxsnhzekczzodc7","for":"anna@example.com","expires_in":14400}`},
 	{"answerLink", "yes", "A yes", `{"action":"resume"}`},
 	{"resumeRun", "reason", "With a reason", `{"reason":"the shop is open again"}`},
 }

@@ -80,6 +80,8 @@ func indented(answer string) string {
 
 var suspensionID = regexp.MustCompile(`"id": ?"(sus_[^"]+)"`)
 
+var linkID = regexp.MustCompile(`lnk_[0-9a-z]+`)
+
 var linkPath = regexp.MustCompile(`/v1/approvals/[^"]+`)
 
 // suspension is the first one in the last answer.
@@ -139,13 +141,21 @@ func (c *curls) oneRun() {
 	c.call("readRun", "", path+" -H 'Prefer: wait=20'", "Preference-Applied")
 	c.call("readRun", "A run that is not there, or not yours", "URL/v1/runs/run_nobody_0", "Content-Type")
 	c.call("listApprovals", "", "'URL/v1/approvals?agent=desk'")
-	sus, link := c.suspension(), "URL"+linkPath.FindString(c.last)
+	sus := c.suspension()
+	for range 2 {
+		c.call("makeLink", "", path+"/links"+asJSON+"'"+strings.Replace(httpapi.BodyOf("makeLink", "one"), "sus_2_qcxsnhzekczzodc7", sus, 1)+"'")
+	}
+	c.told = c.told[:len(c.told)-1]
+	link, other := "URL"+linkPath.FindString(c.told[len(c.told)-1].Answer), linkID.FindString(c.last)
 	c.call("showLink", "", link)
+	c.call("revokeLink", "", "-X DELETE "+path+"/links/"+other)
+	c.call("listLinks", "", path+"/links")
 	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	no := strings.Replace(httpapi.BodyOf("decide", "no"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	c.call("decide", "", path+"/decisions"+asJSON+"'"+yes+"'")
 	c.call("decide", "Another decision comes too late", path+"/decisions"+asJSON+"'"+no+"'")
-	c.call("answerLink", "The same answer, by somebody who was sent the link", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
+	c.call("answerLink", "The call was answered before, by the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
+	c.call("showLink", "What became of it", link)
 	c.call("interruptRun", "", "-X POST "+path+"/interrupt")
 	c.worker.Drain(run.ID)
 	c.call("resumeRun", "", path+"/resume"+asJSON+"'"+httpapi.BodyOf("resumeRun", "reason")+"'")

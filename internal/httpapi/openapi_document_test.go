@@ -217,7 +217,7 @@ var idSchemas = map[string]parameter{
 	"runs":      {Description: "The run's id.", Schema: &schema{Type: "string"}},
 	"threads":   {Description: "The thread's id.", Schema: &schema{Type: "string"}},
 	"streams":   {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
-	"approvals": {Description: "The link, as the inbox shows it.", Schema: &schema{Type: "string"}},
+	"approvals": {Description: "The link, as `makeLink` shows it.", Schema: &schema{Type: "string"}},
 	"agents":    {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
 
@@ -225,6 +225,9 @@ func parametersOf(rt route) []parameter {
 	var list []parameter
 	for _, m := range pathName.FindAllStringSubmatch(rt.path, -1) {
 		p := idSchemas[strings.Split(rt.path, "/")[2]]
+		if m[1] == "link" {
+			p = parameter{Description: "The link's id.", Schema: &schema{Type: "string"}}
+		}
 		p.In, p.Name, p.Required = "path", m[1], true
 		list = append(list, p)
 	}
@@ -274,6 +277,9 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 	if rt.tag != "server" {
 		codes = append(codes, frontend.CodeUnavailable)
 	}
+	if rt.method != http.MethodGet && rt.tag != "server" {
+		codes = append(codes, frontend.CodeDiskFull)
+	}
 	if rt.body != nil {
 		codes = append(codes, codeMalformed, codeTooLarge, codeMediaType)
 	}
@@ -292,7 +298,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 // shared are answers that are the same wherever they occur.
 var shared = map[string][]frontend.Code{
 	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
-	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": {frontend.CodeUnavailable},
+	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": {frontend.CodeUnavailable}, "DiskFull": {frontend.CodeDiskFull},
 }
 
 func sharedResponses() map[string]response {
@@ -329,7 +335,7 @@ func refusalOf(status int, codes []frontend.Code) response {
 	switch status {
 	case http.StatusUnauthorized:
 		r.Headers = map[string]header{"WWW-Authenticate": headers["WWW-Authenticate"]}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		r.Headers = map[string]header{"Retry-After": headers["Retry-After"]}
 	}
 	return r

@@ -27,6 +27,8 @@ func events(s *shapes) []event {
 	return []event{
 		{core.EventRunStatus, "The run's status changed.", s.of(reflect.TypeFor[core.RunState]())},
 		{core.EventTurnStarted, "The run was taken up.", nil},
+		{core.EventRunStarted, "The run begins. A retry names the run that it goes on from.", who(retried())},
+		{core.EventMessageReceived, "The user said something. If it answers a call, the call's result is its text.", who(answering(text))},
 		{core.EventStepStarted, "The model is asked.", nil},
 		{core.EventTextDelta, "Live: what the model is saying just now, from `offset` on, in bytes of UTF-8. It is not committed.", delta()},
 		{core.EventReasoningDelta, "Live: the same, of what the model thinks.", delta()},
@@ -47,8 +49,9 @@ func events(s *shapes) []event {
 		{core.EventStepEnded, "The step is over.", nil},
 		{core.EventHookFailed, "A hook failed; the run goes on.", detail},
 		{core.EventMemoryFailed, "The agent's memory failed; the run goes on.", detail},
-		{core.EventMessageQueued, "A message waits for the end of the run.", object("key", text, "parts", &schema{Types: []string{"array", "null"}})},
-		{core.EventInterruptRecorded, "An interrupt changed nothing: the run was paused already, or ended.", object("id", text, "by", text, "applied", truth)},
+		{core.EventMessageQueued, "A message waits for the end of the run.", who(object("key", text, "parts", &schema{Types: []string{"array", "null"}}))},
+		{core.EventInterruptRecorded, "Somebody asked the run to pause. If it is not `applied`, the run was paused already, or ended.", who(object("id", text, "applied", truth))},
+		{core.EventCancelRecorded, "Somebody asked for the end of the run.", who(object("applied", truth))},
 		{core.EventTurnEnded, "The run is done, or waits.", turnEnd()},
 		{core.EventActivationEnded, "The run was put down.", object("activation", millis, "outcome", text, "step", millis)},
 	}
@@ -73,7 +76,8 @@ func said() *jsonschema.Schema {
 func reset() *jsonschema.Schema {
 	text := &schema{Type: "string"}
 	s := object("reason", &schema{Type: "string", Description: "`model_unavailable`, `yielded` or `repeated`; more may come."}, "text", text)
-	s.Properties["code"], s.Properties["try"], s.Properties["try_at"] = text, &schema{Type: "integer"}, millis
+	s.Properties["code"], s.Properties["try_at"] = text, millis
+	s.Properties["try"] = &schema{Type: "integer", Description: "How many attempts in a row have failed."}
 	s.PropertyOrder = append(s.PropertyOrder, "code", "try", "try_at")
 	return s
 }
@@ -85,7 +89,29 @@ func turnEnd() *jsonschema.Schema {
 	end.Properties["reason"], end.Properties["code"], end.Properties["detail"] = reasons.CloneSchemas(), text, text
 	end.Properties["pending"] = &schema{Description: "What the run waits for."}
 	end.PropertyOrder = append(end.PropertyOrder, "reason", "code", "detail", "pending")
-	return end
+	return who(end)
+}
+
+// who adds the members that say who did it, where that is known.
+func who(of *jsonschema.Schema) *jsonschema.Schema {
+	of.Properties["by"] = &schema{Type: "string", Description: "The principal, such as `token:anna`."}
+	of.Properties["via"] = &schema{Type: "string", Description: "The way it came, such as `api`, `link` or `queue`."}
+	of.PropertyOrder = append(of.PropertyOrder, "by", "via")
+	return of
+}
+
+func retried() *jsonschema.Schema {
+	s := object()
+	s.Properties["retry_of"] = runID.CloneSchemas()
+	s.PropertyOrder = []string{"retry_of"}
+	return s
+}
+
+func answering(text *jsonschema.Schema) *jsonschema.Schema {
+	s := object("text", text)
+	s.Properties["answers"] = &schema{Type: "string", Description: "The call whose result it is."}
+	s.PropertyOrder = append(s.PropertyOrder, "answers")
+	return s
 }
 
 // object is an object with these members, all of which are there: names and schemas in turn.

@@ -30,6 +30,7 @@ tenant is not found.
 | 413, 415 | with a body: ` + "`too_large`, `unsupported_media_type`" + ` |
 | 500 | ` + "`internal`" + `: a fault of the server |
 | 503 | ` + "`unavailable`" + `, with ` + "`Retry-After`" + `: the request may or may not have been stored; send the same one again |
+| 507 | ` + "`disk_full`" + `, with ` + "`Retry-After`" + `, of calls that store something: nothing was stored, reads go on |
 
 **Tokens and tenants.** A server that was started with tokens wants ` + "`Authorization: Bearer TOKEN`" + `. A token is for one tenant and has roles:
 
@@ -38,6 +39,7 @@ tenant is not found.
 | ` + "`start`" + ` | start runs, send messages (one lets an interrupted run go on), interrupt, cancel, retry |
 | ` + "`read`" + ` | read everything of the tenant |
 | ` + "`decide`" + ` | see what waits, answer it, interrupt, resume, cancel |
+| ` + "`link`" + ` | see what waits; make, list and revoke approval links. A link hands on the right to decide, so this role is as strong as ` + "`decide`" + `, and no other role but ` + "`admin`" + ` has it |
 | ` + "`admin`" + ` | all of that |
 
 A server without tokens listens on a loopback address, answers only to loopback host names, and lets everybody in. Pages of other sites may call
@@ -55,6 +57,10 @@ the list that gave them out.
 **Waiting for something.** Three ways: ` + "`Prefer: wait=N`" + ` on a run holds the answer until the run waits for somebody or is done; ` + "`wait=N`" + ` on pages of
 events holds it until there is an event; a stream sends events as they come. N is at most 20 seconds; the answer may come
 earlier, with nothing new.
+
+**A model that does not answer.** The run keeps the status ` + "`running`" + ` and has ` + "`waiting_on: model`" + `, with ` + "`code`" + ` and ` + "`detail`" + ` (why), ` + "`waiting_since`" + `
+and ` + "`next_attempt_at`" + `; each failed attempt is an event ` + "`step.reset`" + ` with ` + "`try`" + ` and ` + "`try_at`" + `. It goes on by itself. It ends in ` + "`error`" + ` with the code
+` + "`model_unavailable`" + ` once the outage has lasted as long as the agent allows (` + "`model.outage`" + `, 24 hours by default).
 
 **Streams.** Events are sent as server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep a silent stream open.
 Whoever comes back with the cursor of the last event that was seen, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice. A stream may
@@ -75,8 +81,9 @@ is shown with its ` + "`text`" + ` and, if it is made of more than text, with al
 its provider seals is shown to nobody.
 
 **On AWS** the authorizer of the gateway lets callers in, with a JWT or a signature of IAM, and the API believes it: which tenant and roles a JWT stands for is in the claims that
-the stack's parameters name, and who signs with IAM has the role ` + "`admin`" + `. Somebody of whom that cannot be said gets 403 ` + "`not_admitted`" + `. A link to an approval that was given to
-such a caller is good until it expires, even if the caller is let in no more: to end all links at once, take the key away that signs them.
+the stack's parameters name, and a caller who signs with IAM has the roles that the stack's parameter IAMRoles gives to its ARN, or else ` + "`read`" + ` alone. A caller whose tenant or roles the claims do not say gets
+403 ` + "`not_admitted`" + `. A link that such a caller made is good until it expires or is revoked, even if the caller is let in no more: to end all links at once, take the key away that
+signs them.
 
 **Decisions.** A call that waits is answered with a decision on its suspension. What the decision must hold depends on the ` + "`kind`" + ` of the call:
 
@@ -90,10 +97,10 @@ such a caller is good until it expires, even if the caller is let in no more: to
 The first decision counts. What it is told, in this order: 404 for a run or a call that is not there; 400 or 422 for what cannot be read or does not fit;
 202 ` + "`accepted`" + `; 200 ` + "`already_decided`" + ` with ` + "`same: true`" + ` for the same decision again, also when the run is done; 409 ` + "`already_decided`" + ` with the
 ` + "`winner`" + ` if another was first; 409 ` + "`late_decision`" + ` if the deadline decided; 409 ` + "`stale_suspension`, `run_done` or `not_suspended`" + `. Nothing
-is stored with a refusal, but for the first late one, which is recorded.
+is stored with a refusal, but for the first late one, which is recorded; of a link, which is dead at the deadline, not even that.
 
 **Limits.** A body 1 MiB; an id in a path 256 bytes; a key or a decision's id 255 bytes; metadata 2,048 and permissions of a run 1,024 bytes of compact
-JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; runs, messages, retries and interrupts as
+JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; 500 links to one run, else 409 ` + "`too_many_links`" + `; runs, messages, retries, interrupts and links as
 often as the server was told (` + "`--starts-per-second`" + `), else 429 ` + "`rate_limited`" + `; pages end early once they weigh 1 MiB, and 8 MiB of large answers may be on
 their way to one tenant, else 503 ` + "`unavailable`" + `. Each 429 and 503 has ` + "`Retry-After`" + ` in seconds.
 

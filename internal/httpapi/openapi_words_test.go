@@ -32,6 +32,9 @@ var (
 	responses = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
 )
 
+const warningCodes = "`hidden`, `blanks`, `marks`, `not_text`, `order`, `mixed_scripts`, `looks_like`, `styled`, `digits`, `punctuation`, `power_of_ten`, " +
+	"`many_digits`, `check_digits`, `address`, `same_name`, `similar_name`, `not_taken_apart`; others may come"
+
 // input is what starts and messages carry.
 var input = &schema{Description: "Text, or a list of content parts.", AnyOf: []*schema{
 	{Type: "string", Pattern: `\S`, Description: "Text that is not blank."},
@@ -79,11 +82,18 @@ var abouts = map[string]string{
 	"RunPage":         "A page of runs.",
 	"Usage":           "What the model took in and gave out, over the whole run.",
 	"RunError":        "Why a run ended in error.",
+	"Actor":           "Who did something, and which way it came.",
 	"Pending":         "A call that waits for an answer.",
+	"Warning":         "Something that a reader of the arguments may miss.",
 	"Suspension":      "What a decision names as its target, and what to show to the person or program that is asked.",
 	"Part":            "A piece of a message.",
 	"Approval":        "A call that waits, and the run it belongs to.",
 	"ApprovalPage":    "A page of the inbox.",
+	"LinkRequest":     "What makes an approval link.",
+	"Link":            "An approval link.",
+	"LinkPage":        "The approval links of a run.",
+	"Outcome":         "What became of a call that waited.",
+	"OutcomeDecision": "What was decided, by whom and when.",
 	"DecisionAnswer":  "What became of one decision.",
 	"DecisionAnswers": "What became of each decision, in the order of the request.",
 	"Winner":          "The decision that was first.",
@@ -147,7 +157,7 @@ var members = map[string]member{
 	"Run.agent_version":  {"A digest of the agent's definition; the run keeps it to its end.", nil},
 	"Run.status":         {"Where it is.", statuses},
 	"Run.reason":         {"Why it ended; null until it is done.", orNull(reasons.CloneSchemas())},
-	"Run.code":           {"Of a run that ended `stopped` or `blocked`: which rule.", nil},
+	"Run.code":           {"Of a run that ended `stopped` or `blocked`: which rule. With `waiting_on`: why it waits, such as `model_unavailable`.", nil},
 	"Run.detail":         {"A sentence beside `code`.", nil},
 	"Run.steps":          {"How many turns of the model are committed.", nil},
 	"Run.activations":    {"How often it was taken up.", nil},
@@ -156,12 +166,21 @@ var members = map[string]member{
 	"Run.output":         {"The final text, or the value given to `finish`; null if there is none.", anyValue},
 	"Run.response_state": {"How the agent says it ended; null unless it is done.", orNull(responses.CloneSchemas())},
 	"Run.error":          {"Set if `reason` is `error`.", nil},
+	"Run.started_by":     {"Who started it, or retried the run before.", nil},
+	"Run.cancelled_by":   {"Who cancelled it.", nil},
+	"Actor.by":           {"The principal, such as `token:anna` or `link:anna@example.com`; left out where callers have no names.", nil},
+	"Actor.via":          {"The way it came: `api`, `link` or `queue`.", nil},
 	"Run.retry_of":       {"The run that this one goes on from.", orNull(runID.CloneSchemas())},
 	"Run.metadata":       {"As it was given.", anObject},
 	"Run.pending":        {"The calls that wait for an answer.", nil},
 	"Run.queued":         {"How many messages wait for the end of this run.", nil},
 	"Run.created_at":     {"When it was started.", nil},
 	"Run.updated_at":     {"When it changed last.", nil},
+
+	"Run.waiting_on": {"What a `running` run cannot go on without: `model`, while its model does not answer. The run goes on by itself when it does. " +
+		"No such member: nothing.", enumOf("model")},
+	"Run.waiting_since":   {"With `waiting_on`: when the first attempt in a row failed.", nil},
+	"Run.next_attempt_at": {"With `waiting_on`: when the model is asked again. No such member while it is being asked.", nil},
 
 	"Usage.input_tokens":  {"Taken in.", nil},
 	"Usage.output_tokens": {"Given out.", nil},
@@ -177,6 +196,14 @@ var members = map[string]member{
 	"Pending.resume_mode": {"How the answer becomes a result.", words[core.ResumeMode]()},
 	"Pending.deadline":    {"When it is decided without an answer. No such member: never.", nil},
 	"Pending.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
+	"Pending.grant_scope": {"What that allows beyond this call, in a sentence to show before it is given.", nil},
+	"Pending.not_by":      {"`starter`: whoever asked for the run's work may deny the call and not approve it.", enumOf(core.NotByStarter, "")},
+	"Pending.approvers":   {"The only callers who may approve it.", nil},
+	"Pending.warnings":    {"What a reader of the arguments may miss, such as characters that do not show; at most 20. No such member: nothing.", nil},
+
+	"Warning.path": {"The value it is about, or that leads to it through a name it is about, as a JSON Pointer; of a long one, that of what is around it.", nil},
+	"Warning.code": {"What it is: " + warningCodes + ".", nil},
+	"Warning.text": {"The same in a sentence, in ASCII.", nil},
 
 	"Suspension.id":              {"Opaque, with the prefix `sus_`.", susID},
 	"Suspension.action":          {"What is asked for.", nil},
@@ -186,8 +213,45 @@ var members = map[string]member{
 	"Approval.run_id":    {"The run that waits.", runID},
 	"Approval.thread_id": {"Its conversation.", threadID},
 	"Approval.agent":     {"Its agent.", nil},
-	"Approval.link":      {"A path of this server by which whoever has it may answer this one, without a token. Only those who may decide see it.", nil},
+	"Approval.error":     {"Set if what waits cannot be read (`unreadable`): nothing else of the call is known then. One such entry hides no other.", nil},
 	"Approval.since":     {"Since when it waits.", nil},
+
+	"LinkRequest.target":     {"A suspension's id; or a call's id, while that call was suspended only once. It waits for an approval.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"LinkRequest.for":        {"The one recipient, a name or an address: at most 120 characters, all of which show. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},
+	"LinkRequest.expires_in": {"In how many seconds it expires: at most, and if left out, 604,800 (7 days).", &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(604800.0)}},
+
+	"Link.id":         {"Opaque, with the prefix `lnk_`. It answers nothing.", nil},
+	"Link.run_id":     {"The run of the call.", runID},
+	"Link.suspension": {"The suspension that the link answers.", susID},
+	"Link.call_id":    {"The call that waits.", nil},
+	"Link.tool":       {"Its tool.", nil},
+	"Link.for":        {"The recipient.", nil},
+	"Link.created_by": {"Who made it; left out where the server needs no tokens.", nil},
+	"Link.created_at": {"When it was made.", nil},
+	"Link.expires_at": {"Until when it answers: its own end, or the deadline of the call if that is sooner.", nil},
+	"Link.revoked_at": {"When it was revoked; left out if it was not.", nil},
+	"Link.revoked_by": {"Who revoked it.", nil},
+	"Link.link":       {"The path of this server that answers the call, without a token. It is shown once, to the caller who made it.", nil},
+
+	"Outcome.run_id":     {"The run of the call.", runID},
+	"Outcome.thread_id":  {"Its conversation.", threadID},
+	"Outcome.agent":      {"Its agent.", nil},
+	"Outcome.call_id":    {"The call that waited.", nil},
+	"Outcome.tool":       {"Its tool.", nil},
+	"Outcome.suspension": {"The suspension that the link was for.", susID},
+	"Outcome.since":      {"Since when it waited.", nil},
+	"Outcome.deadline":   {"When it was to be decided without an answer. No such member: never.", nil},
+	"Outcome.state":      {"`answered`; `timed_out`: nobody answered before the deadline; `withdrawn`: the run ended or went on without an answer.", enumOf(frontend.OutcomeAnswered, frontend.OutcomeTimedOut, frontend.OutcomeWithdrawn)},
+	"Outcome.decision":   {"What was decided. Left out if nothing was, or the deadline was not applied yet.", nil},
+	"Outcome.call":       {"How the call went on from there, once that is known.", enumOf("succeeded", "failed", "cancelled", "suspended")},
+
+	"OutcomeDecision.action":  {"What it said.", words[core.ResumeAction]()},
+	"OutcomeDecision.error":   {"The error that the call was given.", nil},
+	"OutcomeDecision.reason":  {"Its reason.", nil},
+	"OutcomeDecision.by":      {"Who decided: `token:` and the token's name, `link:` and the recipient, `deadline`, or `message`.", nil},
+	"OutcomeDecision.via":     {"The way it came, as in `decision.recorded`.", nil},
+	"OutcomeDecision.at":      {"When.", nil},
+	"OutcomeDecision.applied": {"Whether it took effect; left out until the run has taken it up.", nil},
 
 	"DecisionAnswer.status":      {"The HTTP status that it would have had alone.", millis},
 	"DecisionAnswer.code":        {"`accepted`, `already_decided`, or the code of a problem.", nil},
@@ -215,6 +279,9 @@ var members = map[string]member{
 	"Message.tool":       {"Of a tool's message: the tool.", nil},
 	"Message.error":      {"Whether the result tells of a failure.", nil},
 	"Message.pending":    {"It stands where the call waited; the result comes later.", nil},
+	"Message.by":         {"Of a user message: the principal who sent it.", nil},
+	"Message.via":        {"Of a user message: the way it came.", nil},
+	"Message.answers":    {"Of a user message: the call whose result its text became.", nil},
 	"Message.at":         {"When it was committed.", nil},
 
 	"Part.type": {"What it is. `reasoning` is what the model thought; what its provider seals is not shown, and the text may be missing.",
@@ -250,6 +317,7 @@ var members = map[string]member{
 	"Agent.model":        {"Whose model it asks.", nil},
 	"Agent.instructions": {"What the model is told first.", nil},
 	"Agent.tools":        {"What it may call.", nil},
+	"Agent.unavailable":  {"Why it cannot be started now, and why its open runs wait. Not there if it can be started.", nil},
 
 	"Tool.name":        {"Its name.", nil},
 	"Tool.description": {"What it does.", nil},
@@ -291,6 +359,8 @@ var members = map[string]member{
 	"SuspendTicket.suspension":  {"What to answer.", nil},
 	"SuspendTicket.pending":     {"What is shown.", nil},
 	"SuspendTicket.resume_mode": {"How the answer becomes a result.", nil},
+	"SuspendTicket.not_by":      {"`starter`: whoever asked for the run's work may not approve it.", nil},
+	"SuspendTicket.approvers":   {"The only callers who may approve it.", nil},
 	"SuspendedCall.kind":        {"Who is expected to answer.", nil},
 	"SuspendedCall.deadline":    {"When it is decided without an answer, in milliseconds since 1970.", nil},
 	"SuspendedCall.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
@@ -303,9 +373,12 @@ var members = map[string]member{
 	"DecisionRecord.suspension": {"The suspension that was answered.", nil},
 	"DecisionRecord.digest":     {"Of what the decision says.", nil},
 	"DecisionRecord.by":         {"Who answered.", nil},
+	"DecisionRecord.via":        {"The way the answer came: `api`, `link`, `message` or `deadline`.", nil},
 	"DecisionRecord.applied":    {"Whether it took effect.", nil},
 	"DecisionRecord.timed_out":  {"Nobody answered; the deadline did.", nil},
 	"DecisionRecord.late":       {"It came after the deadline and changes nothing.", nil},
+	"DecisionRecord.link":       {"With `via` `link`: the link's id; `by` is then `link:` and the recipient.", nil},
+	"DecisionRecord.minted_by":  {"Who made that link.", nil},
 	"Resume.decision_id":        {"Its key.", nil},
 	"Resume.action":             {"What it says.", nil},
 	"Resume.result":             {"Its result.", anyValue},
@@ -329,5 +402,6 @@ var members = map[string]member{
 	"State.thread":   {"The conversation's, over all its runs.", nil},
 
 	"Health.status":  {"Always `ok`.", &schema{Const: jsonschema.Ptr[any]("ok")}},
+	"Health.storage": {"`full` while the server's disk is full: it can be read, and stores nothing. Not there otherwise.", nil},
 	"Health.version": {"Of the program.", nil},
 }

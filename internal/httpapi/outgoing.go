@@ -1,12 +1,12 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
@@ -53,7 +53,7 @@ func (o *outgoing) taken(tenant string, n int) {
 
 // writeJSON answers with v, unless too much is on its way to the tenant already. What was stored by then is not undone.
 func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
-	body, err := json.Marshal(v)
+	body, err := core.EncodeAny(v)
 	if err != nil {
 		return fmt.Errorf("httpapi: encoding %T: %w", v, err)
 	}

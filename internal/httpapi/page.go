@@ -1,12 +1,13 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
+	"crypto/sha256"
+	_ "embed" // the style of the pages
+	"encoding/base64"
 	"fmt"
-	"html"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/visible"
@@ -17,46 +18,34 @@ const mediaPage = "text/html"
 
 // writePage sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
 // secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
-func writePage(w http.ResponseWriter, status int, body string) {
+func (l question) writePage(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", mediaPage+"; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src '"+styleHash()+"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, pageFrame, body)
+	fmt.Fprintf(w, pageFrame, shown(l.product), style, shown(strings.TrimSuffix(l.product+" · "+l.tenant, " · ")), body)
 }
+
+//go:embed page/page.css
+var style string
+
+// styleHash lets the page's own style through its policy, and no other.
+var styleHash = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+})
 
 const pageFrame = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
-<title>Dormouse: an answer is needed</title>
-<style>
-:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem}
-pre{border:1px solid;padding:.75rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}dt{font-weight:600}dd{margin:0 0 .5rem}
-textarea{width:100%%;box-sizing:border-box;padding:.5rem;font:inherit}button{font:inherit;padding:.5rem 1.5rem;margin:1rem .5rem 0 0}
-</style></head><body>
+<title>%s: approval</title>
+<style>%s</style></head><body>
+<header><strong>%s</strong></header>
 %s</body></html>
 `
-
-// questionPage has a first button that does nothing: it is the one that the enter key presses.
-func questionPage(l question) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<h1>May %s run?</h1>\n", shown(l.call.Tool))
-	if l.call.Suspension.Message != "" {
-		fmt.Fprintf(&b, "<p>%s</p>\n", shown(l.call.Suspension.Message))
-	}
-	fmt.Fprintf(&b, "<p>It would run with exactly this:</p>\n<pre>%s</pre>\n<dl><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd>",
-		shown(indented(l.call.Arguments)), shown(l.run.Agent), shown(l.run.ID))
-	if l.call.Deadline != nil {
-		fmt.Fprintf(&b, "<dt>Until</dt><dd>%s</dd>", l.call.Deadline.UTC().Format("2006-01-02 15:04:05 UTC"))
-	}
-	b.WriteString(`</dl>
-<form method="post"><button type="submit" disabled hidden></button>
-<label>Reason, if you want to give one <textarea name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea></label>
-<button name="action" value="resume">Yes, run it</button><button name="action" value="cancel">No</button></form>
-`)
-	return b.String()
-}
 
 func answeredPage(d wire.Decision, answer wire.DecisionAnswer) string {
 	said := "Yes"
@@ -64,32 +53,14 @@ func answeredPage(d wire.Decision, answer wire.DecisionAnswer) string {
 		said = "No"
 	}
 	if answer.Code == string(frontend.CodeAccepted) {
-		return fmt.Sprintf("<h1>%s</h1>\n<p>Your answer is stored. You can close this page.</p>\n", said)
+		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your answer is stored. You can close this page.</p></main>\n", said)
 	}
-	return fmt.Sprintf("<h1>%s</h1>\n<p>This was your answer before; it counts once.</p>\n", said)
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>This was your answer before; it counts once.</p></main>\n", said)
 }
 
-func refusedPage(e *frontend.Error) string {
-	detail := e.Detail
-	if e.Winner != nil {
-		detail += "; the answer that counts is " + e.Winner.Action
-	}
-	return fmt.Sprintf("<h1>%s</h1>\n<p>%s</p>\n", shown(problemOf[e.Code].title), shown(detail))
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// shown is text of a model or a tool for a page, its lines as they are: what a person reads is what runs.
+// shown is text of others within a page that has no values.
 func shown(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = visible.Text(lines[i])
-	}
-	return html.EscapeString(strings.Join(lines, "\n"))
+	var m markup
+	m.foreign(visible.Spell(text))
+	return m.String()
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -28,6 +28,7 @@ const (
 	codeRateLimited      frontend.Code = "rate_limited"
 	codeTooManyStreams   frontend.Code = "too_many_streams"
 	codeLinkExpired      frontend.Code = "link_expired"
+	codeLinkRevoked      frontend.Code = "link_revoked"
 	codeMalformed        frontend.Code = "malformed_body"
 	codeUnknownField     frontend.Code = "unknown_field"
 	codeTooLarge         frontend.Code = "too_large"
@@ -51,9 +52,12 @@ var problems = []problem{
 	{frontend.CodeBadAction, 400, "Bad action", "The action of a decision is `resume` or `cancel`, or left out."},
 	{frontend.CodeBadGrant, 400, "Bad grant", "The grant of a decision is `run`, or left out; some calls can only be approved one by one. Nothing was stored."},
 	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision is neither a yes, nor a no, nor a result. Nothing was stored."},
-	{frontend.CodeWrongKind, 400, "Wrong kind", "The call waits for an answer of another kind, such as a result where an approval was sent, or has no use for edited arguments or a grant. An interrupted run is resumed or cancelled, not decided against. Nothing was stored."},
-	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has a result and an error, or says no and carries what only a yes can: edited arguments or a grant. Nothing was stored."},
+	{frontend.CodeWrongKind, 400, "Wrong kind", "The call waits for an answer of another kind, such as a result where an approval was sent, or a yes or no where a result was: an approval takes no result. Or it has no use for edited arguments or a grant. An interrupted run is resumed or cancelled, not decided against. Nothing was stored."},
+	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has a result and an error, says `resume` beside a result that is a word for no, or says no and carries what only a yes can: edited arguments or a grant. Nothing was stored."},
 	{frontend.CodeInvalidPermissions, 400, "Invalid permissions", "The permissions of the run cannot be read, or are too large. Nothing was stored."},
+	{frontend.CodeNotAStarter, 403, "Not a starter", "The agent lists the callers who may start its runs and send them messages, and this one is not among them. Nothing was stored."},
+	{frontend.CodeNotAnApprover, 403, "Not an approver", "The agent lists the callers who may approve its calls, and this one is not among them. Whoever may decide may deny. Nothing was stored."},
+	{frontend.CodeSeparationOfDuties, 403, "Separation of duties", "The rule that asks wants an approver who did not ask for the work: not the one who started or retried the run, nor one who sent it a message. Nothing was stored."},
 	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
 	{codeRoleRequired, 403, "Role required", "The token has none of the roles that this call needs; the detail names them."},
@@ -62,6 +66,7 @@ var problems = []problem{
 	{frontend.CodeRunNotFound, 404, "Run not found", "There is no such run, or it is not yours."},
 	{frontend.CodeThreadNotFound, 404, "Thread not found", "There is no such thread, or it is not yours."},
 	{frontend.CodeCallNotFound, 404, "Call not found", "The run has no such call or suspension."},
+	{frontend.CodeLinkNotFound, 404, "Link not found", "The run has no such approval link, or its record is not kept any more."},
 	{frontend.CodeAgentNotFound, 404, "Agent not found", "No agent of this name is deployed."},
 	{codeMethodNotAllowed, 405, "Method not allowed", "The path is there, for other methods; `Allow` lists them."},
 	{frontend.CodeRunOpen, 409, "Run open", "The thread has a run that is not done, or that waits for a decision; `run_id` names it. `on_pending` says what a message does to it. Nothing was stored."},
@@ -70,21 +75,28 @@ var problems = []problem{
 	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried. Nothing was stored."},
 	{frontend.CodeNotWaiting, 409, "Not waiting", "The run is not interrupted, so that there is nothing to resume. Nothing was stored."},
 	{frontend.CodeAlreadyDecided, 409, "Already decided", "Another decision on this suspension was first; `winner` shows it. (The same decision again is answered with 200.)"},
-	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used. The first such answer is recorded, and the model is told of it once; nothing else follows."},
+	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used. The first such answer is recorded, and the model is told of it once; nothing else follows. An answer by a link is not recorded: links are dead at the deadline."},
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
-	{codeLinkExpired, 410, "Link expired", "The link, or the ticket of a stream, was good for a time that is over, or whoever was given it may not use it any more. Nothing was stored."},
+	{frontend.CodeTooManyLinks, 409, "Too many links", "The run has as many approval links as it may. Records of links are kept for 30 days after they expire. Nothing was stored."},
+	{codeLinkExpired, 410, "Link expired", "The link, or the ticket of a stream, was good for a time that is over, or the caller it was made for, or by, has lost the right to it. Nothing was stored."},
+	{codeLinkRevoked, 410, "Link revoked", "The approval link was revoked. Nothing was stored."},
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
 	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. Nothing was stored."},
+	{frontend.CodeResultRequired, 422, "Result required", "The call does not run after this approval: the decision's result becomes the call's result, so a yes needs one. Nothing was stored."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},
-	{codeRateLimited, 429, "Rate limited", "The tenant starts, or interrupts, more than it may; `Retry-After` says when to try again. Nothing was stored."},
+	{frontend.CodeTooManyRuns, 429, "Too many open runs", "The tenant has as many runs that are not done as it may have; `Retry-After` says when to try again. Decisions, cancels and messages to open runs are still taken. Nothing was stored."},
+	{codeRateLimited, 429, "Rate limited", "The tenant starts, interrupts, or makes links, more than it may; `Retry-After` says when to try again. Nothing was stored."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many streams of events are open; `Retry-After` says when to try again."},
 	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
+	{frontend.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is there and cannot be started now, because a secret is not set or a file cannot be read; the detail says what is missing. Its open runs wait. Nothing was stored: send the request again once it is back, or after `Retry-After`."},
 	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
+	{frontend.CodeTenantFull, 507, "Tenant storage full", "The tenant has stored as many bytes as it may; the detail says how many. Decisions, cancels, interrupts and resumes are still taken, and everything can be read. Ask the operator of the server for more. Nothing was stored."},
+	{frontend.CodeDiskFull, 507, "Disk full", "The disk of the server's data directory is full. Reads and the inbox are served; nothing can be stored until there is room, and the server goes on by itself then. Nothing was stored: send the same request again after `Retry-After`."},
 }
 
 var problemOf = func() map[frontend.Code]problem {
@@ -104,6 +116,9 @@ func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 func refused(err error) (e *frontend.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
+	}
+	if errors.Is(err, engine.ErrNoRoom) {
+		return frontend.NoRoom(err), true
 	}
 	if errors.Is(err, engine.ErrUnavailable) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second}, true
@@ -131,7 +146,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	doc := document(e)
-	body, err := json.Marshal(doc)
+	body, err := core.EncodeAny(doc)
 	if err != nil {
 		a.logFault(r, err)
 	}

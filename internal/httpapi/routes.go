@@ -94,25 +94,29 @@ var (
 	starting  = []access.Role{access.Start}
 	reading   = []access.Role{access.Read}
 	deciding  = []access.Role{access.Decide}
-	seeing    = []access.Role{access.Read, access.Decide}
+	seeing    = []access.Role{access.Read, access.Decide, access.Links}
+	linking   = []access.Role{access.Links}                // no other role has it: a link hands on the right to decide
 	mastering = []access.Role{access.Start, access.Decide} // what stops a run: it can only take away
 )
 
 // startCodes are what may be wrong with anything that starts a run or a turn.
-var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFound, frontend.CodeThreadNotFound, frontend.CodeRunOpen,
-	frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull, codeRateLimited}
+var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeThreadNotFound, frontend.CodeRunOpen,
+	frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull, frontend.CodeNotAStarter, frontend.CodeTooManyRuns,
+	frontend.CodeTenantFull, codeRateLimited}
 
 var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
 	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
 	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
-	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeInvalidArguments}
+	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeResultRequired, frontend.CodeInvalidArguments,
+	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
 
 // resumeCodes: a resume is a decision whose target and content are known.
 var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
 
 // verdictCodes: what a link answers is known, and is an approval.
-var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeBadAction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
+var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeBadAction, frontend.CodeResultRequired,
+	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
 	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
 
 // table is every call there is. What is not in it is not served, and not in the documents.
@@ -186,8 +190,8 @@ func (a *api) steeringRoutes() []route {
 			about: "A new run in the same thread, from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "It is stored, and will run."), started(200, "It was asked for before: the run it started.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
-				frontend.CodeIdempotencyMismatch, codeRateLimited}, serve: a.retryRun},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
+				frontend.CodeIdempotencyMismatch, frontend.CodeTooManyRuns, frontend.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
 }
 
@@ -215,12 +219,28 @@ func (a *api) linkRoutes() []route {
 		return answered{status: status, of: "", media: mediaPage, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
 	}
 	return []route{
+		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Make an approval link", roles: linking, paced: true,
+			about: "A link for one recipient, by which that person can answer one approval without a token. It hands on the right to decide, so it takes the role `link`, and is recorded: " +
+				"who made it, for whom, when, and until when. The path in `link` is shown here and never again; each call makes another link.",
+			body:    takes(wire.LinkRequest{}),
+			answers: []answered{answers(201, wire.Link{}, "The link.")},
+			codes: []frontend.Code{codeNotFound, frontend.CodeInvalid, frontend.CodeWrongKind, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone, frontend.CodeStaleSuspension,
+				frontend.CodeSuspensionIDRequired, frontend.CodeNotSuspended, frontend.CodeTooManyLinks, codeRateLimited}, serve: a.makeLink},
+		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List the approval links of a run", roles: linking,
+			about:   "Those that were made, oldest first, on one page: for whom, by whom, until when, and whether they were revoked. Not the paths that answer.",
+			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All of them.")},
+			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.listLinks},
+		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: linking,
+			about:   "From now on it answers nothing and shows nothing. A decision that was made by it stays. Revoking it again changes nothing.",
+			answers: []answered{answers(200, wire.Link{}, "It is revoked.")},
+			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", link: true,
-			about:   "Changes nothing, whoever looks: mail scanners and previews do. The link itself is the right to answer this one call, until it expires; no token is needed. Parameters that mail programs add to it are let be.",
-			answers: []answered{answers(200, wire.Approval{}, "The call, which waits."), page(200)},
-			codes:   []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeRunNotFound, frontend.CodeNotSuspended}, serve: a.showLink},
+			about: "Changes nothing: mail scanners and previews look at links before people do. The link itself is the right to answer this one call, until it expires, is revoked, or the deadline of the call passes; no token is needed. " +
+				"Once the call waits no more, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
+			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, which waits, or what became of it."), page(200)},
+			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
-			about: "A yes or a no, once: sent again it is the same decision. Edited arguments, grants and results take a token and `decide`.",
+			about: "A yes or a no, once: sent again it is the same decision. It is recorded under the recipient's name, `link:` and what `for` said, with the link's id and its maker. Edited arguments, grants and results take a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: true},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
 				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},

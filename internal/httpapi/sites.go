@@ -36,7 +36,7 @@ func newSites(origins []string, answer func(http.ResponseWriter, *http.Request, 
 
 // What a page may send and see beyond what browsers let every page.
 const (
-	corsMethods = "GET, POST"
+	corsMethods = "GET, POST, DELETE"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer"
 	corsExposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate"
 	corsMaxAge  = "600"

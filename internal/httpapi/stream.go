@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -198,7 +198,7 @@ func (f *feed) stopped(r *http.Request) bool {
 func (f *feed) sendPage(r *http.Request, page wire.EventPage) bool {
 	var buf bytes.Buffer
 	for i, e := range page.Items {
-		data, err := json.Marshal(e)
+		data, err := core.EncodeAny(e)
 		if err != nil {
 			return false
 		}

@@ -67,9 +67,6 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if page, err = a.withLinks(r, page); err != nil {
-		return err
-	}
 	return a.writeJSON(w, r, http.StatusOK, page)
 }
 

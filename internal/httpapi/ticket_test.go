@@ -125,7 +125,7 @@ func TestATicketOpensOneStreamForAWhileAndNothingElse(t *testing.T) {
 		"good":              {"/v1/streams/" + good, 200, ""},
 		"cut":               {"/v1/streams/" + good[:len(good)-3], 404, "not_found"},
 		"of another key":    {"/v1/streams/" + access.LinkKeys{[]byte("another key, which is long enough")}.SignTicket(test), 404, "not_found"},
-		"a link":            {"/v1/streams/" + strings.TrimPrefix(linkTo(run.ID, "sus_1_x"), "/v1/approvals/"), 404, "not_found"},
+		"a link":            {"/v1/streams/" + strings.TrimPrefix(s.linkTo(run.ID, "sus_1_x"), "/v1/approvals/"), 404, "not_found"},
 		"as a link":         {"/v1/approvals/" + good, 404, "not_found"},
 		"expired":           {"/v1/streams/" + changed(func(t *access.Ticket) { t.Expires = now.Add(-time.Minute) }), 410, "link_expired"},
 		"of another tenant": {"/v1/streams/" + changed(func(t *access.Ticket) { t.Tenant = "zoo" }), 404, "run_not_found"},

@@ -14,7 +14,7 @@ var hostile = []string{
 	"169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.0.1", "198.18.0.1",
 	"198.19.255.255", "198.51.100.7", "203.0.113.9", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
 	"::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1",
-	"168.63.129.16", "100.100.100.200", "169.254.170.23", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42",
+	"168.63.129.16", "100.100.100.200", "2620:4f:8000::1", "fd00:c1::a9fe:a9fe", "fe80::a9fe:a9fe", "169.254.170.23", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42",
 	"100::1", "2001::1", "2001:db8::1", "2002:7f00:1::", "3fff::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%lo", "fec0::1", "ff02::1",
 }
 
@@ -57,8 +57,7 @@ func TestTheMachinesOwnResolverIsNoWayRound(t *testing.T) {
 	w := newWorld(t)
 	s := w.serve("127.0.0.1:80", answering(200, `"inside"`))
 	_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
-	c := w.caller()
-	c.o.Lookup, c.o.Dial = lookup, dial
+	c := w.callerWith(func(o *Options) { o.Lookup, o.Dial = nil, nil })
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST.", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:7f00:1]", "0"} {
 		tool, _ := readTool(t, fmt.Sprintf(`  - {name: x, http: {url: "http://%s:%s/", retries: 0}, parameters: {type: object}}`, host, port))
 		out, err := c.Tool(tool).Run(t.Context(), requestFor(`{}`))
@@ -71,14 +70,15 @@ func TestTheMachinesOwnResolverIsNoWayRound(t *testing.T) {
 func TestANameThatMeansSomethingElseLaterChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.serve(publicAddress+":443", answering(200, `"outside"`))
-	c := w.caller()
 	lookups := 0
-	c.o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
-		if lookups++; lookups > 1 {
-			return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+	c := w.callerWith(func(o *Options) {
+		o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
+			if lookups++; lookups > 1 {
+				return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr(publicAddress)}, nil
 		}
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr(publicAddress)}, nil
-	}
+	})
 	tool, _ := readTool(t, look)
 	body := c.Tool(tool)
 	out, err := body.Run(t.Context(), requestFor(`{"order":"1"}`))
@@ -173,14 +173,6 @@ func TestOneToolsDoorIsNotAnothers(t *testing.T) {
 			if out, err := c.Tool(tool).Run(t.Context(), requestFor(`{}`)); err != nil || out.Failed != failed {
 				t.Errorf("%q: outcome %+v, %v", file, out, err)
 			}
-		}
-	}
-}
-
-func TestWhatTheOperatorAllowsMustBeReadable(t *testing.T) {
-	for _, text := range []string{"", " ", "a b", "http://a", "a:0", "a:x", "a:70000", "10.0.0.0/33", "127.1", "0x7f000001", "2130706433", "*.internal", "a/b", "[::1", "fe80::1%eth0"} {
-		if p, err := ReadPrivate([]string{text}); err == nil || !strings.Contains(err.Error(), "names no host; write") {
-			t.Errorf("%q: %+v, %v", text, p, err)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package httptool
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 )
 
 // Client is a client for one server that a definition names, with the rules of HTTP tools for what it may reach: public addresses; others only
@@ -16,7 +18,21 @@ func (c *Caller) Client(s agent.Server) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// narrow is the caller's transport with one server's door in front of each request.
+// Endpoint is a client for the endpoint of a model, under the rules of [Caller.Client]. Private
+// addresses need the operator alone: the file names the one address that is asked, and no argument
+// can change it.
+func (c *Caller) Endpoint(m agent.Model) *http.Client {
+	headers := maps.Clone(m.Headers)
+	if m.APIKey != "" {
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers["Authorization"] = "Bearer {secret:" + m.APIKey + "}"
+	}
+	return c.Client(agent.Server{URL: m.BaseURL, Headers: headers, AllowPrivate: true})
+}
+
+// narrow is the caller's guard with one server's door in front of each request.
 type narrow struct {
 	caller          *Caller
 	private, secret bool
@@ -24,11 +40,8 @@ type narrow struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (n narrow) RoundTrip(r *http.Request) (*http.Response, error) {
-	d := door{request: r.Context(), clear: n.secret && r.URL.Scheme == "http"}
-	if n.private {
-		d.private = n.caller.o.Private
-	}
-	return n.caller.transport.RoundTrip(r.WithContext(through(r.Context(), d)))
+	d := netguard.Door{Private: n.private, Clear: n.secret && r.URL.Scheme == "http"}
+	return n.caller.guard.RoundTrip(r.WithContext(netguard.Through(r.Context(), d)))
 }
 
 // target says where a server is, as far as that is needed to look at its address.

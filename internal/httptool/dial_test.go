@@ -12,14 +12,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// wait fails the test if something does not come.
+// wait hangs with the test if something does not come; what says which.
 func wait(t *testing.T, what string, came <-chan struct{}) {
 	t.Helper()
-	select {
-	case <-came:
-	case <-time.After(10 * time.Second):
-		t.Fatalf("%s: nothing happened for 10 seconds", what)
-	}
+	t.Logf("waiting: %s", what)
+	<-came
 }
 
 // silent takes connections and says nothing. Each one taken, and each one that the other end has closed, is told.
@@ -71,7 +68,6 @@ func TestAHostThatDoesNotAnswerIsNotDialledForLongerThanTheCall(t *testing.T) {
 	for _, at := range []string{"lookup", "dial"} {
 		t.Run(at, func(t *testing.T) {
 			w := newWorld(t)
-			c := w.caller()
 			gaveUp := make(chan struct{}, 1)
 			hang := func(ctx context.Context) error {
 				w.clock.Advance(time.Minute)
@@ -79,11 +75,13 @@ func TestAHostThatDoesNotAnswerIsNotDialledForLongerThanTheCall(t *testing.T) {
 				gaveUp <- struct{}{}
 				return ctx.Err()
 			}
-			if at == "lookup" {
-				c.o.Lookup = func(ctx context.Context, _ string) ([]netip.Addr, error) { return nil, hang(ctx) }
-			} else {
-				c.o.Dial = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) { return nil, hang(ctx) }
-			}
+			c := w.callerWith(func(o *Options) {
+				if at == "lookup" {
+					o.Lookup = func(ctx context.Context, _ string) ([]netip.Addr, error) { return nil, hang(ctx) }
+				} else {
+					o.Dial = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) { return nil, hang(ctx) }
+				}
+			})
 			tool, _ := readTool(t, look)
 			out, err := c.Tool(tool).Run(t.Context(), requestFor(`{"order":"1"}`))
 			if err != nil || !strings.Contains(out.Text, "could not be reached within 10s") {
@@ -98,13 +96,14 @@ func TestAHostThatDoesNotAnswerIsNotDialledForLongerThanTheCall(t *testing.T) {
 func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 	w := newWorld(t)
 	address, closed := silent(t, func() {})
-	c := w.caller()
 	over := make(chan struct{})
-	c.o.Dial = func(context.Context, netip.AddrPort) (net.Conn, error) {
-		w.clock.Advance(time.Minute)
-		<-over
-		return net.Dial("tcp", address)
-	}
+	c := w.callerWith(func(o *Options) {
+		o.Dial = func(context.Context, netip.AddrPort) (net.Conn, error) {
+			w.clock.Advance(time.Minute)
+			<-over
+			return net.Dial("tcp", address)
+		}
+	})
 	tool, _ := readTool(t, look)
 	out, err := c.Tool(tool).Run(t.Context(), requestFor(`{"order":"1"}`))
 	close(over)
@@ -168,14 +167,15 @@ func TestARedirectBringsNoSecretIntoTheClear(t *testing.T) {
 	w := newWorld(t)
 	w.secrets["TOKEN"], w.private, w.names["shop.internal"] = "s3cret-value", []string{"shop.internal"}, []string{"10.0.0.7"}
 	w.serve("10.0.0.7:80", redirect(302, "/next"))
-	c := w.caller()
 	lookups := 0
-	c.o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-		if lookups++; lookups > 1 {
-			return []netip.Addr{netip.MustParseAddr(publicAddress)}, nil
+	c := w.callerWith(func(o *Options) {
+		o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			if lookups++; lookups > 1 {
+				return []netip.Addr{netip.MustParseAddr(publicAddress)}, nil
+			}
+			return w.lookup(ctx, host)
 		}
-		return w.lookup(ctx, host)
-	}
+	})
 	tool, _ := readTool(t, openSecret)
 	out, err := c.Tool(tool).Run(t.Context(), requestFor(`{}`))
 	if err != nil || len(w.dialled) != 1 || !strings.Contains(out.Text, "a redirect that is not followed: it leads to no private address") {

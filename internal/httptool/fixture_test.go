@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 )
 
 // instant is a clock on which nobody waits: whoever sleeps moves it, and what was slept is kept.
@@ -97,20 +98,25 @@ func (w *world) requests() []seen {
 	return append([]seen{}, w.got...)
 }
 
-func (w *world) caller() *Caller {
+func (w *world) caller() *Caller { return w.callerWith(func(*Options) {}) }
+
+// callerWith is a caller some of whose options are others.
+func (w *world) callerWith(change func(*Options)) *Caller {
 	w.t.Helper()
-	private, err := ReadPrivate(w.private)
+	private, err := netguard.ReadPrivate(w.private)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return New(Options{Clock: w.clock, Random: enginetest.NewRandom(w.t, 7), Private: private, Lookup: w.lookup, Dial: w.dial,
+	o := Options{Clock: w.clock, Random: enginetest.NewRandom(w.t, 7), Private: private, Lookup: w.lookup, Dial: w.dial,
 		Secrets: func(_ context.Context, name string) (string, error) {
 			if value := w.secrets[name]; value != "" || w.unread == nil {
 				return value, nil
 			}
 			return "", w.unread
 		},
-		TLS: &tls.Config{InsecureSkipVerify: true}}) // the names here are not those of the certificate
+		TLS: &tls.Config{InsecureSkipVerify: true}} // the names here are not those of the certificate
+	change(&o)
+	return New(o)
 }
 
 func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {

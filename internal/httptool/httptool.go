@@ -2,10 +2,8 @@
 // and turns what comes back into words. It reaches public addresses only, unless both the file and the operator say otherwise, and it
 // sends again only what may be sent again. Whether a call may run is decided elsewhere; which requests there are is in package agent.
 //
-// No connection is used twice. A connection that was opened for one tool must not carry the request of another, which may be
-// allowed less; and a request that must not be repeated would be, by [http.Transport], on a connection that was closed meanwhile.
-//
-// No proxy is used, whatever the environment says: a proxy would open the connections, and only its own address could be checked.
+// Connections are opened by package netguard, which uses none twice. A request that must not be repeated would be, by [http.Transport], on a
+// connection that was closed meanwhile.
 package httptool
 
 import (
@@ -16,8 +14,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -25,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -32,7 +31,7 @@ import (
 type Options struct {
 	Clock   engine.Clock
 	Random  engine.Random
-	Private Private // what the operator allows beside public addresses
+	Private netguard.Private // what the operator allows beside public addresses
 
 	// Secrets is asked at every call; nil looks into the environment, see [secret.Variable].
 	Secrets secret.Source
@@ -44,28 +43,17 @@ type Options struct {
 
 // Caller sends the requests of all HTTP tools. Safe for concurrent use.
 type Caller struct {
-	o         Options
-	transport *http.Transport
+	o     Options
+	guard *netguard.Guard
 }
-
-// maxHeader bounds the headers of an answer.
-const maxHeader = 64 << 10
 
 // New returns a caller. It holds no connection while no call is at hand, whatever the other end does.
 func New(o Options) *Caller {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
 	}
-	if o.Lookup == nil {
-		o.Lookup = lookup
-	}
-	if o.Dial == nil {
-		o.Dial = dial
-	}
-	c := &Caller{o: o}
-	c.transport = &http.Transport{DialContext: c.dial, TLSClientConfig: o.TLS, DisableKeepAlives: true, DisableCompression: true,
-		MaxResponseHeaderBytes: maxHeader}
-	return c
+	guard := netguard.New(netguard.Options{Clock: o.Clock, Private: o.Private, Lookup: o.Lookup, Dial: o.Dial, TLS: o.TLS})
+	return &Caller{o: o, guard: guard}
 }
 
 // Lacks says, each in a sentence for the operator, what keeps the HTTP tools and the servers of a definition from being called by this process.
@@ -96,12 +84,23 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 			lacks = append(lacks, c.closed(d.Name, "server "+name, scheme, host)...)
 		}
 	}
-	return lacks
+	return append(lacks, c.outOfReach(d)...)
+}
+
+// outOfReach says that the model is at an address that is not public, and that the operator does not
+// allow; nothing if the operator does, or if only a lookup can tell.
+func (c *Caller) outOfReach(d agent.Definition) []string {
+	scheme, host := target(agent.Server{URL: d.Model.BaseURL})
+	if d.Model.Provider != agent.ProviderOpenAI || !netguard.Inside(host) || c.o.Private.MayHold(scheme, host) {
+		return nil
+	}
+	return []string{fmt.Sprintf("agent %s: the model's base_url is at %s, which is not a public address, and the operator does not allow it; name it with --allow-private-hosts %s",
+		d.Name, host, host)}
 }
 
 // closed says that the operator does not allow what an agent asks for; nothing if he does.
 func (c *Caller) closed(agent, who, scheme, host string) []string {
-	if c.o.Private.mayHold(scheme, host) {
+	if c.o.Private.MayHold(scheme, host) {
 		return nil
 	}
 	return []string{fmt.Sprintf("agent %s: %s says allow_private, and the operator does not allow %s; name it with --allow-private-hosts %s", agent, who, host, host)}
@@ -119,6 +118,18 @@ func (c *Caller) Tool(t agent.Tool) engine.Tool {
 	return r
 }
 
+// Held is a tool that follows a redirect only if leads has nothing against it. A tool that sends no
+// requests of this package is returned as it is.
+func Held(t engine.Tool, leads func(call core.ToolCall, method string, to *url.URL) error) engine.Tool {
+	r, ok := t.(*request)
+	if !ok {
+		return t
+	}
+	held := *r
+	held.leads = leads
+	return &held
+}
+
 // request is an HTTP tool, ready to be called.
 type request struct {
 	caller     *Caller
@@ -128,6 +139,8 @@ type request struct {
 	headers    []agent.Field
 	used       map[string]bool // the arguments that stand in URL, query or headers
 	unreadable error
+
+	leads func(call core.ToolCall, method string, to *url.URL) error // nil: a redirect may lead anywhere that can be asked
 }
 
 func (r *request) placed() map[string]bool {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 )
 
 // mostShown is how much of an answer stands in a failure.
@@ -35,7 +36,7 @@ func (e *execution) unsettled(a attempt) string {
 // outcome puts the last attempt into words for the model, or asks a person if nobody can know what happened. Earlier is why nobody knows
 // what became of one before it: what the last one met with says nothing about that.
 func (e *execution) outcome(a attempt, earlier string) core.Outcome {
-	var forbidden forbiddenError
+	var forbidden netguard.RefusedError
 	switch {
 	case a.answer == nil && !a.sent && earlier == "":
 		return notRun("%s %s", e.message.url.Host, e.unreached(a.err))
@@ -59,7 +60,7 @@ func (e *execution) outcome(a attempt, earlier string) core.Outcome {
 
 // unreached says why nothing could be sent, without what is only for the operator to know: addresses.
 func (e *execution) unreached(err error) string {
-	var forbidden forbiddenError
+	var forbidden netguard.RefusedError
 	var unknown *net.DNSError
 	var untrusted *tls.CertificateVerificationError
 	switch {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
@@ -110,10 +109,7 @@ func TestADeployIsToldOfPrivateHostsThatNobodyAllows(t *testing.T) {
 func TestAnUnknownOutcomeNamesNoSecret(t *testing.T) {
 	w := newWorld(t)
 	w.secrets["TOKEN"] = "api.example.com" // as awkward as it gets: the host is the secret
-	w.serve(publicAddress+":443", func(_ http.ResponseWriter, r *http.Request) {
-		w.clock.Advance(time.Minute)
-		<-r.Context().Done()
-	})
+	w.serve(publicAddress+":443", never(w))
 	out := w.call(secretPay, `{}`)
 	if out.Ticket == nil || strings.Contains(out.Ticket.Suspension.Message, "api.example.com") {
 		t.Errorf("%+v", out)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -62,7 +63,7 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 
 // again says whether to send once more, and when. What may have arrived is sent again only if the tool may be repeated.
 func (e *execution) again(a attempt, try int) (pause time.Duration, again bool) {
-	if try >= e.http.Again() || errors.As(a.err, new(forbiddenError)) || errors.As(a.err, new(redirectError)) {
+	if try >= e.http.Again() || errors.As(a.err, new(netguard.RefusedError)) || errors.As(a.err, new(redirectError)) {
 		return 0, false
 	}
 	pause = e.backoff(try)
@@ -122,25 +123,30 @@ func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 	case !e.home(next) && e.secrets.In(location):
 		return nil, redirectError{"it redirected to another host with a secret of this tool"}
 	}
+	if e.leads != nil {
+		if err := e.leads(e.call, e.message.method, next); err != nil {
+			return nil, redirectError{err.Error()}
+		}
+	}
 	next.Fragment = ""
 	return next, nil
 }
 
 // home says whether a URL is of the service that the file names. Only that one is sent the headers of the file: they may hold secrets.
 func (e *execution) home(u *url.URL) bool {
-	host, port := splitAuthority(u.Scheme, u.Host)
-	homeHost, homePort := splitAuthority(e.message.url.Scheme, e.message.url.Host)
-	return u.Scheme == e.message.url.Scheme && canonicalHost(host) == canonicalHost(homeHost) && port == homePort
+	host, port := netguard.SplitAuthority(u.Scheme, u.Host)
+	homeHost, homePort := netguard.SplitAuthority(e.message.url.Scheme, e.message.url.Host)
+	return u.Scheme == e.message.url.Scheme && netguard.CanonicalHost(host) == netguard.CanonicalHost(homeHost) && port == homePort
 }
 
 func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	ctx = through(ctx, e.door(ctx, at))
+	ctx = netguard.Through(ctx, e.door(at))
 	var sent atomic.Bool
 	// A connection that is there, its TLS included, is about to carry the request; nobody knows how far that got if it breaks.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
-	resp, err := e.caller.transport.RoundTrip(e.packed(httptrace.WithClientTrace(ctx, trace), at))
+	resp, err := e.caller.guard.RoundTrip(e.packed(httptrace.WithClientTrace(ctx, trace), at))
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -156,12 +162,8 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
 }
 
 // door is that of one request. Where it goes in the clear, no address but a private one is good enough for a secret.
-func (e *execution) door(ctx context.Context, at *url.URL) door {
-	d := door{request: ctx, clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
-	if e.http.AllowPrivate {
-		d.private = e.caller.o.Private
-	}
-	return d
+func (e *execution) door(at *url.URL) netguard.Door {
+	return netguard.Door{Private: e.http.AllowPrivate, Clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
 }
 
 // packed is the message as a request of its own, since a body is read only once.

@@ -93,7 +93,7 @@ func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.
 			err = errors.New("starting the run panicked")
 		}
 	}()
-	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by}, m.IdempotencyKey, m.StartRequest)
+	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
 }
 
 // fate says what an error means. A refusal with a time to come back, and a thread whose run is not done, pass; every other refusal

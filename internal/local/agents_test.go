@@ -36,7 +36,9 @@ func results(t *testing.T, s running, run wire.Run) (texts []string) {
 func TestADefinitionWithMoreThanTheProgramHasIsNotDeployed(t *testing.T) {
 	r := newRig(t, nothing)
 	r.deploy(allowed + "hooks: [careful]\nmemory: elephant\neffects:\n  - {name: tell, tools: [pay], go: tell_all}\n")
-	_, err := Start(t.Context(), r.options())
+	o := r.options()
+	o.Strict = true
+	_, err := Start(t.Context(), o)
 	for _, want := range []string{`no hook "careful"`, `no memory "elephant"`, `no effect "tell_all"`, "agent desk"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not said: %v", want, err)
@@ -108,7 +110,15 @@ func TestAnEffectRunsItsCommandInTheWorkspaceBesideTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.deploy(allowed + "effects:\n  - {name: where, tools: [pay], command: [pwd], workspace: desk}\n")
-	s := r.start()
+	strict := r.options()
+	strict.Strict = true
+	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), `agent desk: the effect "where" runs the command pwd on the machine that serves, `+
+		"and the operator does not allow commands; serve the agent with --allow-commands, or remove the effect") {
+		t.Fatalf("without the operator's leave: %v", err)
+	}
+	o := r.options()
+	o.Commands = true
+	s := r.startWith(o)
 	run := s.await(t, s.begin(t).ID, "done")
 	if got := results(t, s, run); len(got) != 1 || !strings.HasSuffix(got[0], filepath.Base(r.agents)+"/desk") {
 		t.Errorf("results %q", got)

@@ -15,8 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
@@ -60,12 +60,12 @@ func TestAModelAndAServerElsewhereAreCalledWithTheSecretsOfTheProcess(t *testing
 	r.deploy(`name: desk
 model: {provider: openai, model: m, base_url: "` + endpoint.URL + `/v1", api_key: MODELS}
 tools:
-  - {name: price, mcp: {server: shop, tool: price_of}, parameters: {type: object}, read_only: true}
+  - {name: price, mcp: {server: shop, tool: price_of}, parameters: {type: object, properties: {article: {type: string}, count: {type: number}}}, read_only: true}
 servers: {shop: {url: "` + server.URL + `/mcp", headers: {Authorization: "Bearer {secret:SHOP}"}, allow_private: true}}
 permissions: {allow: [price]}
 `)
 	o := r.options()
-	private, err := httptool.ReadPrivate([]string{strings.TrimPrefix(server.URL, "http://")})
+	private, err := netguard.ReadPrivate([]string{strings.TrimPrefix(server.URL, "http://"), strings.TrimPrefix(endpoint.URL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +89,17 @@ permissions: {allow: [price]}
 	}
 }
 
+// reaching is the options of a server whose operator allows these hosts.
+func (r *rig) reaching(t *testing.T, hosts ...string) Options {
+	t.Helper()
+	o := r.options()
+	var err error
+	if o.Private, err = netguard.ReadPrivate(hosts); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // everyFile is what is in the files of a directory.
 func everyFile(t *testing.T, dir string) (texts []string) {
 	t.Helper()
@@ -106,12 +117,45 @@ func everyFile(t *testing.T, dir string) (texts []string) {
 	return texts
 }
 
+// TestAModelOnThisMachineIsAskedByTheOperatorsLeaveAlone: an agent file cannot make the server send
+// requests to services inside its network.
+func TestAModelOnThisMachineIsAskedByTheOperatorsLeaveAlone(t *testing.T) {
+	asked := make(chan string, 100)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer inside.Close()
+	r, _ := countingRig(t)
+	host := strings.TrimPrefix(inside.URL, "http://")
+	for base, want := range map[string]string{
+		inside.URL + "/admin/delete":                                          "--allow-private-hosts " + host,
+		"http://localhost" + host[strings.LastIndexByte(host, ':'):]:          "--allow-private-hosts localhost:",
+		"http://169.254.169.254/latest/":                                      "metadata service",
+		"http://[::ffff:127.0.0.1]" + host[strings.LastIndexByte(host, ':'):]: "--allow-private-hosts [::ffff:127.0.0.1]",
+	} {
+		r.deploy("name: desk\nmodel: {provider: openai, model: m, base_url: \"" + base + "\", headers: {X-Admin: \"yes\"}}\n")
+		o := r.options()
+		o.Strict = true
+		s, err := Start(t.Context(), o)
+		if err == nil {
+			t.Errorf("%s: served at %s", base, s.Addr())
+			continue
+		}
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", base, err, want)
+		}
+	}
+	if len(asked) > 0 {
+		t.Errorf("the service inside was asked for %s", <-asked)
+	}
+}
+
 // TestAServerDoesNotStartWithoutWhatItsAgentsNeed: whoever starts it is told all of it at once.
 func TestAServerDoesNotStartWithoutWhatItsAgentsNeed(t *testing.T) {
 	r, _ := countingRig(t)
 	r.deploy("name: desk\nmodel: {provider: bedrock, model: m}\n" +
 		"tools: [{name: price, lambda: {function: f}, parameters: {type: object}}]\n")
-	_, err := Start(t.Context(), r.options())
+	o := r.options()
+	o.Strict = true
+	_, err := Start(t.Context(), o)
 	for _, want := range []string{`no provider of models "bedrock"; name one it has (openai, recorded, scripted)`, `no kind of tools "lambda"; name one it has (client, go, http, mcp, recorded)`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,6 +64,22 @@ func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all.Write(b)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+// await returns once something was logged.
+func (l *lines) await(t *testing.T, what string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(l.text(), what); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%q is not logged", what)
+		}
+	}
 }
 
 func newRig(t *testing.T, pay func(context.Context) error) *rig {
@@ -166,7 +184,7 @@ func (s running) begin(t *testing.T) wire.Run {
 // await reads the run once it has the status. Each read is held by the server until the run waits or is done.
 func (s running) await(t *testing.T, id, status string) wire.Run {
 	t.Helper()
-	for range 10 {
+	for {
 		run, err := s.Run(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -174,9 +192,10 @@ func (s running) await(t *testing.T, id, status string) wire.Run {
 		if run.Status == status {
 			return run
 		}
+		if run.Status == "done" { // and stays so
+			t.Fatalf("run %s does not get %s: %+v", id, status, run)
+		}
 	}
-	t.Fatalf("run %s does not get %s", id, status)
-	return wire.Run{}
 }
 
 // store opens the data as another process would.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -84,7 +84,7 @@ func httpRig(t *testing.T, answer http.HandlerFunc) (*rig, Options, *sent) {
 	t.Setenv(secret.Variable("SHOP_TOKEN"), "another")
 	o := r.options()
 	var err error
-	if o.Private, err = httptool.ReadPrivate([]string{strings.TrimPrefix(service.URL, "http://")}); err != nil {
+	if o.Private, err = netguard.ReadPrivate([]string{strings.TrimPrefix(service.URL, "http://")}); err != nil {
 		t.Fatal(err)
 	}
 	return r, o, got
@@ -189,7 +189,7 @@ func TestAPersonWhoKnowsThatNothingHappenedLetsItRun(t *testing.T) {
 
 func TestAnHTTPToolThatLacksSomethingIsNotDeployed(t *testing.T) {
 	_, o, _ := httpRig(t, nil)
-	o.Private = httptool.Private{}
+	o.Private, o.Strict = netguard.Private{}, true
 	t.Setenv(secret.Variable("PAYMENTS_TOKEN"), "")
 	_, err := Start(t.Context(), o)
 	for _, want := range []string{"the secret PAYMENTS_TOKEN is not set; set the environment variable DORMOUSE_SECRET_PAYMENTS_TOKEN", "tool issue_refund says allow_private"} {

@@ -26,7 +26,7 @@ const (
 	intakeCrowded  = 10 * time.Millisecond
 	intakeFailures = 20
 
-	// perWorker is how many wake-ups may wait for each worker while runs of the queue are started. Fewer would leave workers idle, more
+	// perWorker is how many wake-ups of a tenant may wait for each worker while its runs of the queue are started. Fewer would leave workers idle, more
 	// would keep runs that somebody waits for from them.
 	perWorker = 2
 )
@@ -37,15 +37,11 @@ func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
 	return newPump(db, starter, perWorker*o.workers(), o.Logger)
 }
 
-// newPump starts runs while fewer than most wake-ups wait.
+// newPump starts runs of a tenant while fewer than most of its wake-ups wait.
 func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) *intake.Pump {
-	queue := db.Intake()
-	room := func(ctx context.Context) (int, error) {
-		waiting, err := queue.Backlog(ctx, most)
-		return most - waiting, err
-	}
+	queue := db.Intake().Limited(most)
 	return &intake.Pump{Queue: queue, Desk: &intake.Desk{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: machine.Clock{}, Log: log,
-		Room: room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
+		Room: queue.Room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
 }
 
 // Intake is the intake queue of a data directory, for a process beside those that serve it.

@@ -41,7 +41,7 @@ func emptied(t *testing.T, q *Intake) sqlite.IntakeCounts {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-look.C {
+	for ; ; <-look.C {
 		c, err := q.Counts(t.Context(), "default")
 		if err != nil {
 			t.Fatal(err)
@@ -50,9 +50,6 @@ func emptied(t *testing.T, q *Intake) sqlite.IntakeCounts {
 			return c
 		}
 	}
-	c, err := q.Counts(t.Context(), "default")
-	t.Fatalf("the queue does not get empty: %+v, %v", c, err)
-	return c
 }
 
 // allRuns are the ids of all runs.
@@ -102,7 +99,7 @@ func TestAStoppedServerLeavesTheRestToTheNext(t *testing.T) {
 	q := r.queue()
 	enqueue(t, q, 0, 150)
 	s := r.start()
-	for end := time.Now().Add(time.Minute); len(s.allRuns(t)) == 0 && time.Now().Before(end); {
+	for len(s.allRuns(t)) == 0 {
 	}
 	s.end(t)
 	s = r.start()

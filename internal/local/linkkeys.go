@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // linkKeysFile is in the data directory: a key a line, in hexadecimal. The first signs new links. Who puts a new line first and, a link's
@@ -46,6 +48,26 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 		keys = append(keys, key)
 	}
 	return keys, lines.Err()
+}
+
+// withLinkKeys adds the keys of a data directory to values, as their file has them: who knows one can
+// sign approvals. Keys that cannot be read are added to nothing that this process could show.
+func withLinkKeys(values secret.Values, dir string) secret.Values {
+	text, err := os.ReadFile(filepath.Join(dir, linkKeysFile))
+	if err != nil {
+		return values
+	}
+	for n, key := range strings.Fields(string(text)) {
+		values[fmt.Sprintf("LINK_KEY_%d", n+1)] = key
+	}
+	return values
+}
+
+// passingLinkKey is a key that is kept nowhere.
+func passingLinkKey(random func([]byte)) access.LinkKeys {
+	key := make([]byte, linkKeyBytes)
+	random(key)
+	return access.LinkKeys{key}
 }
 
 // makeLinkKey puts a whole file in place, unless another process was first; then that one's is good.

@@ -34,7 +34,7 @@ func lockData(dir, mark string, before func() error) (*lock, error) {
 	switch {
 	case err == nil:
 		l.alone = true
-		if err := errors.Join(before(), l.write(mark)); err != nil {
+		if err := errors.Join(before(), l.mark(mark)); err != nil {
 			l.release()
 			return nil, err
 		}
@@ -59,12 +59,16 @@ func lockData(dir, mark string, before func() error) (*lock, error) {
 	return l, nil
 }
 
-func (l *lock) write(mark string) error {
-	if err := l.f.Truncate(0); err != nil {
+// mark writes the mark over the one that is there. It is never cut off before it is written: on a full disk the new one takes the
+// place of the old one, or the old one stays.
+func (l *lock) mark(mark string) error {
+	if there, err := l.read(); err != nil || there == mark {
 		return err
 	}
-	_, err := l.f.WriteAt([]byte(mark), 0)
-	return err
+	if _, err := l.f.WriteAt([]byte(mark), 0); err != nil {
+		return err
+	}
+	return l.f.Truncate(int64(len(mark)))
 }
 
 func (l *lock) read() (mark string, err error) {

@@ -20,8 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -29,6 +29,7 @@ import (
 // planted are the secrets of the test, by the names that the agent calls them.
 var planted = map[string]string{
 	"MODEL_KEY": "planted+model/key=7f31", "GATEWAY": "planted-gateway-5c02", "ORDERS": "planted\"orders&c9<1", "CRM": "planted-crm-b7e4",
+	"UNUSED": "planted-by-the-way-33aa",
 }
 
 // blabbing is an agent whose model, service and MCP server are all reached with a secret.
@@ -49,6 +50,8 @@ tools:
     parameters: {type: object, properties: {how: {type: string}}}
   - {name: look, description: Looks into the CRM., mcp: {server: crm}, parameters: {type: object, properties: {how: {type: string}}}}
 permissions: {allow: [orders, look]}
+effects:
+  - {name: lint, tools: [look], command: [sh, -c, "echo linted; env; cat leaked; cat ../../*/data/link.keys"], workspace: work}
 `
 
 // repeated is what a request came with, as somebody careless would repeat it.
@@ -117,10 +120,13 @@ func blabber(a modeldouble.Asked) modeldouble.Said {
 func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	r := newRig(t, func(context.Context) error { return nil })
 	r.deploy(careless(t))
+	r.leak(planted)
+	t.Setenv("DORMOUSE_SECRET_UNUSED", planted["UNUSED"]) // no agent names it
 	o := r.options()
 	o.Logger = slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Record = filepath.Join(t.TempDir(), "recorded.jsonl")
-	o.Private, _ = httptool.ReadPrivate([]string{"127.0.0.1"})
+	o.Commands = true
+	o.Private, _ = netguard.ReadPrivate([]string{"127.0.0.1"})
 	asked := map[string]bool{}
 	o.Secrets = func(_ context.Context, name string) (string, error) {
 		if value, ok := planted[name]; ok {
@@ -164,13 +170,19 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	for file, text := range filesIn(t, r.data) {
 		places["the file "+file] = text
 	}
-	if len(asked) != len(planted) {
+	if len(asked) != len(planted)-1 {
 		t.Errorf("only %v were asked for: the test does not show what it says", asked)
 	}
 	for _, must := range []string{"the file dormouse.db", "the events of do it all", "the recording", "the log"} {
 		if len(places[must]) < 200 {
 			t.Errorf("%s holds %d bytes: the test does not show what it says", must, len(places[must]))
 		}
+	}
+	if key := strings.TrimSpace(contentOf(t, filepath.Join(r.data, linkKeysFile))); strings.Contains(places["the messages of do it all"], key) {
+		t.Error("a command shows the key that signs links")
+	}
+	if all := places["the messages of do it all"]; !strings.Contains(all, "linted") || !strings.Contains(all, "PATH=") || !strings.Contains(all, "[secret LINK_KEY_1]") {
+		t.Errorf("the command did not run, or did not print what it found: %s", all)
 	}
 	if !strings.Contains(places["the messages of do it all"], "you sent") {
 		t.Error("no tool repeated what it was sent")
@@ -183,6 +195,18 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// leak puts secrets into a file in the workspace of commands, as careless tools do.
+func (r *rig) leak(values map[string]string) {
+	r.t.Helper()
+	work := filepath.Join(r.agents, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "leaked"), core.Encode(values), 0o600); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -18,14 +19,25 @@ const idle = 100 * time.Millisecond
 // giveBack is how long a message that could not be worked on stays away.
 const giveBack = 2 * time.Second
 
-// pool stands in for the function platform: each worker takes one message, does one step, and nothing in between.
+// pool stands in for the function platform: it takes one message after the other and does one step for each. A step computes with
+// a slot and waits without one, so that as many steps as there are workers compute, while many more wait for tools and the model.
 type pool struct {
 	workers int
-	queue   engine.Receiver
+	slots   *slots
+	places  *places
+	queue   queue
 	engine  *engine.Engine
 	clock   engine.Clock
 	arrived <-chan struct{}
 	log     *slog.Logger
+}
+
+// queue is what the pool takes its messages from.
+type queue interface {
+	engine.Receiver
+
+	// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place.
+	ReceiveFor(ctx context.Context, p sqlite.Places) (d engine.Delivery, some bool, err error)
 }
 
 // run works until taking ends; steps at hand are finished, in the context work.
@@ -34,7 +46,7 @@ func (p *pool) run(taking, work context.Context) {
 	for range p.workers {
 		wg.Go(func() {
 			for taking.Err() == nil {
-				if !p.once(work) {
+				if !p.once(taking, work, &wg) {
 					p.wait(taking)
 				}
 			}
@@ -43,17 +55,25 @@ func (p *pool) run(taking, work context.Context) {
 	wg.Wait()
 }
 
-// once takes one message and does its step. It says whether there was one.
-func (p *pool) once(ctx context.Context) bool {
-	got, err := p.queue.Receive(ctx, 1)
-	if err != nil {
-		p.log.Warn("receiving failed", "error", err)
+// once takes one message and begins its step. It says whether there was one.
+func (p *pool) once(taking, work context.Context, steps *sync.WaitGroup) bool {
+	if !p.slots.enter(taking, newcomers) {
 		return false
 	}
-	for _, d := range got {
-		p.handle(ctx, d)
+	d, some, err := p.queue.ReceiveFor(work, p.places)
+	if err != nil {
+		p.log.Warn("receiving failed", "error", err)
 	}
-	return len(got) > 0
+	if !some {
+		p.slots.GiveUp(newcomers)
+		return false
+	}
+	steps.Go(func() {
+		defer p.places.Free(d.Tenant)
+		defer p.slots.GiveUp(d.Tenant)
+		p.handle(work, d)
+	})
+	return true
 }
 
 func (p *pool) handle(ctx context.Context, d engine.Delivery) {
@@ -88,6 +108,7 @@ func (p *pool) wait(ctx context.Context) {
 	case <-ctx.Done():
 	case <-woken:
 	case <-p.arrived:
+	case <-p.places.freed:
 	}
 }
 
@@ -98,7 +119,8 @@ func (r reminder) Send(ctx context.Context, w engine.Wakeup, _ time.Duration) er
 	return r.queue.Remind(ctx, w)
 }
 
-// sweep wakes what is due, every period, until ctx ends.
+// sweep wakes what is due, every period, until ctx ends. No failure ends it: without it a lost wake-up, a lost owner and a far deadline
+// stay unnoticed until the server is started again.
 type sweep struct {
 	store  engine.Overdue
 	waker  engine.Waker
@@ -109,8 +131,9 @@ type sweep struct {
 
 func (s *sweep) run(ctx context.Context) {
 	for {
-		if err := engine.Sweep(ctx, s.store, s.waker, s.clock, s.period); err != nil && ctx.Err() == nil {
-			s.log.Warn("the sweep failed; the next one goes on", "error", err)
+		err := engine.Sweep(ctx, s.store, s.waker, s.clock, s.period)
+		if failed, ok := errors.AsType[*engine.SweepError](err); ok && ctx.Err() == nil {
+			failed.Log(s.log)
 		}
 		if engine.Sleep(ctx, s.clock, s.period) != nil {
 			return

@@ -1,11 +1,13 @@
 package local
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -23,9 +25,12 @@ func (o Options) Program() (program.Program, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
 	}
+	kept := secret.Keep(o.Secrets, secret.OfEnvironment(os.Environ()))
+	o.Secrets = kept.Source
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: o.Private, Secrets: o.Secrets})
-	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Clock: machine.Clock{}, HTTP: caller,
-		Models: map[string]program.Provider{agent.ProviderOpenAI: o.chat},
+	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Home: cmp.Or(o.Tenant, access.Tenant), Clock: machine.Clock{}, HTTP: caller,
+		Commands: o.Commands, Hidden: func() secret.Values { return withLinkKeys(kept.Values(), o.Data) },
+		Models: map[string]program.Provider{agent.ProviderOpenAI: o.chat(caller.Endpoint)},
 		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}}
 	maps.Copy(p.Models, o.Models)
 	maps.Copy(p.Bodies, o.Bodies)
@@ -45,12 +50,15 @@ func (o Options) Program() (program.Program, error) {
 }
 
 // chat is the provider of models behind endpoints of chat completions.
-func (o Options) chat(d agent.Definition) (engine.Model, error) {
-	m, err := openai.New(openai.Options{Model: d.Model, Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger})
-	if err != nil {
-		return nil, err // and no model: a nil one in an interface is none that is nil
+func (o Options) chat(client func(agent.Model) *http.Client) program.Provider {
+	return func(d agent.Definition) (engine.Model, error) {
+		m, err := openai.New(openai.Options{Model: d.Model, HTTP: client(d.Model), Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{},
+			Logger: o.Logger})
+		if err != nil {
+			return nil, err // and no model: a nil one in an interface is none that is nil
+		}
+		return m, nil
 	}
-	return m, nil
 }
 
 func (o Options) servers(client func(agent.Server) *http.Client) program.Bodies {

@@ -13,15 +13,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
@@ -33,12 +34,18 @@ type Options struct {
 	Addr       string   // host:port; port 0 picks a free one
 	Data       string   // directory, made if it is not there
 	Agents     string   // directory of agent files
-	Workers    int      // 4 if zero
+	Tenant     string   // that deploys them: agents that name no tenants are its own; [access.Tenant] if empty
+	Workers    int      // steps that compute at once; 4 if zero
+	Steps      Steps    // in progress at once, those that wait included
+	Quota      Quota    // of each tenant
 	TokensFile string   // of [access.Parse]; "" lets everybody in, on loopback only
 	Origins    []string // sites whose pages may call; none may if empty
 	Limits     httpapi.Limits
-	Private    httptool.Private // what HTTP tools that say allow_private may reach beside public addresses
+	Names      httpapi.Names    // of the pages of approval links
+	Private    netguard.Private // what HTTP tools that say allow_private may reach beside public addresses
+	Commands   bool             // effects of agents may run commands on this machine
 	Policy     string           // file of permissions over all agents; "" for none
+	Strict     bool             // refuse to start if any agent cannot be served; else the others are
 	Record     string           // file that every run is added to when it is done; "" for none
 	Tools      *tool.Registry
 	Hooks      *hook.Registry // nil has none
@@ -49,6 +56,9 @@ type Options struct {
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
+
+	raw    *slog.Logger // that [Options.Logger] was, with lines about a full disk
+	noRoom func() bool  // for tests: says that the disk is full
 }
 
 // drainTime is how long steps at hand may take when the process is asked to stop.
@@ -78,7 +88,12 @@ type Server struct {
 	addr string
 	done chan struct{}
 	err  error
+
+	unavailable []program.Unavailable
 }
+
+// Unavailable are the agents that are not served.
+func (s *Server) Unavailable() []program.Unavailable { return s.unavailable }
 
 // ErrNotLoopback refuses to let strangers in without a token.
 var ErrNotLoopback = errors.New("this address can be reached from other machines: name a file of tokens with --tokens, or listen on 127.0.0.1")
@@ -101,6 +116,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return nil, err
 	}
+	o.raw, o.Logger = o.Logger, slog.New(aboutRoom{o.Logger.Handler()})
 	var known *tokens
 	if o.TokensFile != "" {
 		var err error
@@ -115,6 +131,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	parts, err := o.Program()
 	if err != nil {
 		return nil, err
+	}
+	if o.Commands {
+		hook.Seclude()
 	}
 	d, err := openData(ctx, o, times, policyMark(parts.Policy))
 	if err != nil {
@@ -139,7 +158,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(o.Data, "dormouse.db"),
-		sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Visibility: times.lease + time.Minute})
+		sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Visibility: times.lease + time.Minute, NoRoom: o.noRoom})
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +166,9 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 		freed, err := db.FreeLeases(ctx)
 		if freed > 0 {
 			o.Logger.Info("took over what a stopped process left behind", "runs", freed)
+		}
+		if noRoom(err) { // what was at hand goes on once its lease is over
+			return nil
 		}
 		return err
 	})
@@ -182,15 +204,21 @@ func (d *data) close() error {
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
 func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, parts program.Program) (*Server, error) {
 	agents := program.NewAgents(d.db, parts)
-	deployed, err := d.deploy(ctx, agents, known)
+	deployed, err := d.deploy(ctx, agents, known, o.Strict)
 	if err != nil {
 		return nil, err
+	}
+	for _, u := range agents.Unavailable() {
+		o.Logger.Warn("an agent is not served; its runs wait, and starts of it are refused", "agent", u.Name, "error", u.Err)
 	}
 	for _, a := range deployed {
 		o.Logger.Info("agent", "name", a.Name, "version", a.Digest())
 	}
-	if len(deployed) == 0 {
+	if len(deployed)+len(agents.Unavailable()) == 0 {
 		o.Logger.Warn("there is no agent file in the directory; nothing can be started", "agents", o.Agents)
+	}
+	for _, tenant := range unserved(deployed, agents.Home, known) {
+		o.Logger.Warn("a tenant that has tokens may use no agent; list it under tenants in an agent's file, or serve with --tenant", "tenant", tenant, "deploys", agents.Home)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
@@ -198,21 +226,30 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	}
 	ended := recordTo(o.Record, d.db, o.Logger)
 	board := live.NewBoard(machine.Clock{})
+	slots := newSlots(o.workers())
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Live: board, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
-	front := frontend.New(frontend.Options{Store: d.db, Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
-		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})
+		Notifier: notices{o.Logger}, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
+	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
+		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = front
-	work := &pool{workers: o.workers(), queue: d.db, engine: eng, clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}
+	work := &pool{workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
+		clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: machine.Clock{}, period: times.sweep, log: o.Logger}
-	api, err := o.api(ctx, front, known)
+	space := &room{db: d.db, clock: machine.Clock{}, period: times.sweep, log: o.raw, owed: agents.Unstored(), again: func(ctx context.Context) error {
+		_, err := d.deploy(ctx, agents, known, o.Strict)
+		if err == nil && agents.Unstored() {
+			err = engine.ErrNoRoom
+		}
+		return err
+	}}
+	api, err := o.api(ctx, front, known, d.db.Full)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s := &Server{addr: listener.Addr().String(), done: make(chan struct{})}
+	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: agents.Unavailable()}
 	go func() {
 		defer close(s.done)
-		s.err = serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run)
+		s.err = serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, space.run)
 		ended.finish()
 		s.err = errors.Join(s.err, d.close())
 	}()
@@ -221,28 +258,51 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 
 // deploy gives every tenant the agents: those that have tokens, those that had some when they started runs, and each whose first token
 // comes later.
-func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens) (deployed []agent.Definition, err error) {
+func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens, strict bool) (deployed []agent.Definition, err error) {
 	before, err := d.db.Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tenants := append(known.tenants(), before...)
+	tenants = append(tenants, agents.Home)
 	slices.Sort(tenants)
-	deployed, err = agents.Deploy(ctx, slices.Compact(tenants)...)
-	if known != nil {
+	if strict {
+		deployed, err = agents.Deploy(ctx, slices.Compact(tenants)...)
+	} else {
+		deployed, _, err = agents.Serve(ctx, slices.Compact(tenants)...)
+	}
+	if known != nil && known.joined == nil {
 		known.joined = agents.Join
 	}
 	return deployed, err
 }
 
+// unserved are the tenants that have tokens and may use none of the agents.
+func unserved(deployed []agent.Definition, home string, known *tokens) (tenants []string) {
+	if known == nil {
+		return nil
+	}
+	for _, tenant := range known.tenants() {
+		may := func(d agent.Definition) bool { return d.MayBeUsedBy(tenant, home) }
+		if tenant != access.Tenant && tenant != home && !slices.ContainsFunc(deployed, may) {
+			tenants = append(tenants, tenant)
+		}
+	}
+	return tenants
+}
+
 // api is the HTTP API, for those who are known.
-func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens) (http.Handler, error) {
+func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, full func() bool) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
+	if noRoom(err) {
+		o.Logger.Warn("approval links that are made now are good until the server stops: their key cannot be stored", "error", err.Error())
+		links, err = passingLinkKey(machine.Random{}.Bytes), nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: machine.Clock{}, Links: links, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
-		Version: o.Version, Logger: o.Logger}
+	opts := httpapi.Options{Frontend: front, Clock: machine.Clock{}, Links: links, Names: o.Names, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+		Version: o.Version, Logger: o.Logger, Full: full}
 	if known != nil {
 		opts.Keys = known
 	}

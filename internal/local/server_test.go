@@ -147,11 +147,13 @@ func TestStoppingAnswersHeldReads(t *testing.T) {
 func TestAStartThatFailsLeavesNothingLocked(t *testing.T) {
 	r := newRig(t, nothing)
 	r.deploy("name: desk\ncolour: red\n")
-	if _, err := Start(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "colour") {
+	strict := r.options()
+	strict.Strict = true
+	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), "colour") {
 		t.Fatalf("got %v", err)
 	}
 	r.deploy(strings.ReplaceAll(allowed, "go: pay", "go: gone"))
-	if _, err := Start(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), `"gone"`) {
+	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), `"gone"`) {
 		t.Fatalf("got %v", err)
 	}
 	r.deploy(allowed)

@@ -52,7 +52,7 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 		}
 		a.Questions[key] = q
 	}
-	raw, err := json.Marshal(a)
+	raw, err := core.EncodeAny(a)
 	switch {
 	case err != nil:
 		return e.unaskable(err)
@@ -107,7 +107,7 @@ func (e *execution) formSchema(wanted any) (json.RawMessage, error) {
 	if wanted == nil {
 		return json.RawMessage(`{"type":"object"}`), nil
 	}
-	raw, err := json.Marshal(wanted)
+	raw, err := core.EncodeAny(wanted)
 	if err != nil {
 		return nil, errors.New("its form cannot be read")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Listed is a tool as a server lists it: all of it is the server's word.
@@ -87,7 +88,7 @@ func (t *Tools) list(ctx context.Context, l link) (all []Listed, err error) {
 
 func listedOf(t *mcp.Tool) Listed {
 	l := Listed{Name: t.Name, Title: t.Title, Description: t.Description}
-	l.Schema, _ = json.Marshal(t.InputSchema) // it came as JSON
+	l.Schema, _ = core.EncodeAny(t.InputSchema) // it came as JSON
 	if a := t.Annotations; a != nil {
 		l.ReadOnly, l.Idempotent = a.ReadOnlyHint, a.IdempotentHint
 	}

@@ -1,7 +1,6 @@
 package mcptool
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -30,7 +29,7 @@ func (e *execution) result(r *mcp.CallToolResult) core.Outcome {
 	}
 	text := strings.Join(c.texts, "\n")
 	if len(c.texts) == 0 && r.StructuredContent != nil {
-		raw, err := json.Marshal(r.StructuredContent)
+		raw, err := core.EncodeAny(r.StructuredContent)
 		if err == nil {
 			text = string(raw)
 		}

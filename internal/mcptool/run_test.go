@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -63,7 +63,7 @@ func newRuntime(t *testing.T) *runtime {
 	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(strings.ReplaceAll(desk, "URL", service.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	private, err := httptool.ReadPrivate([]string{strings.TrimPrefix(service.URL, "http://")})
+	private, err := netguard.ReadPrivate([]string{strings.TrimPrefix(service.URL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}

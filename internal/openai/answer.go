@@ -232,7 +232,7 @@ func (a *answer) turn(n names) (core.Turn, error) {
 		t.Calls = append(t.Calls, core.ToolCall{ID: c.id, Name: n.given(c.name), Arguments: c.finished()})
 	}
 	if calls := a.finish == "tool_calls" || a.finish == "function_call"; calls && len(t.Calls) == 0 {
-		return core.Turn{}, &engine.TryLater{Detail: "the model's endpoint said that the model calls a tool, and named none"}
+		return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's endpoint said that the model calls a tool, and named none"}
 	}
 	if len(a.reasoning.text) > 0 {
 		t.Content = append([]core.Part{{Type: core.PartReasoning, Text: string(a.reasoning.text), Provider: Provider, Sealed: []byte(a.member)}},
@@ -258,7 +258,7 @@ func ended(finish string) (*core.Reason, error) {
 	case word == "content_filter":
 		return stopped("content_filtered", "the model's endpoint withheld the answer, or a part of it")
 	case word == "error":
-		return nil, &engine.TryLater{Detail: "the model's endpoint failed while it answered"}
+		return nil, &engine.TryLater{Answered: true, Detail: "the model's endpoint failed while it answered"}
 	case stopWord.MatchString(finish): // as it is: a secret in small letters would not be seen to be one
 		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", finish))
 	}

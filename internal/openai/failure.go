@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 )
 
 // trouble is why an attempt brought no turn. Exactly one of later and final is set; quick says that asking again at once may help.
@@ -31,6 +32,11 @@ func (t *trouble) Error() string {
 
 func passing(quick bool, detail string) *trouble {
 	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail}}
+}
+
+// unfit is an answer that is no turn.
+func unfit(quick bool, detail string) *trouble {
+	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail, Answered: true}}
 }
 
 func lasting(format string, args ...any) *trouble {
@@ -145,8 +151,17 @@ func errorIn(raw json.RawMessage) error {
 	return out
 }
 
-// broken says what an answer that began and did not end well means.
-func (c *call) broken(err error) *trouble {
+// broken says what an answer under a status of success that did not end well means. Of one of which nothing was heard, the endpoint
+// failed as if it had said so by its status.
+func (c *call) broken(err error, heard bool) *trouble {
+	t := c.brokenOff(err)
+	if t.later != nil {
+		t.later.Answered = t.later.Answered || heard
+	}
+	return t
+}
+
+func (c *call) brokenOff(err error) *trouble {
 	var inBand *inBandError
 	switch {
 	case errors.As(err, &inBand):
@@ -163,7 +178,7 @@ func (c *call) broken(err error) *trouble {
 	case errors.Is(err, errIdle):
 		return passing(false, "the model's endpoint said nothing for too long")
 	case errors.Is(err, errNoAnswer):
-		return passing(true, "the model's endpoint sent something else than an answer; check base_url if that goes on")
+		return unfit(true, "the model's endpoint sent something else than an answer; check base_url if that goes on")
 	}
 	return passing(true, "the model's answer broke off")
 }
@@ -172,8 +187,12 @@ func (c *call) broken(err error) *trouble {
 func (c *call) unreached(err error) *trouble {
 	var t *trouble
 	switch {
-	case errors.Is(err, errForbidden):
-		return lasting("the name in base_url leads to a link-local address, which is never asked; use another address of the endpoint")
+	case errors.Is(err, netguard.ErrClear):
+		return lasting("the model's endpoint was not asked: its key would go over the network in the clear, and base_url leads to no private address that "+
+			"the operator allows; use https, or serve the agent with --allow-private-hosts %s (on AWS, the parameter PrivateHosts)", c.url.Host)
+	case errors.Is(err, netguard.ErrForbidden):
+		return lasting("the model's endpoint was not asked: base_url leads to an address that is not public, and the operator does not allow %s; "+
+			"serve the agent with --allow-private-hosts %[1]s (on AWS, the parameter PrivateHosts), or use another address", c.url.Host)
 	case errors.Is(err, errIdle):
 		t = passing(false, "the model's endpoint did not answer in time")
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -2,8 +2,8 @@
 // speaks HTTP and server-sent events itself. What endpoints do differently it takes as they give it, and what some refuse it leaves out
 // once they said so. It does not choose an endpoint, keeps no conversation, and decides nothing about a run.
 //
-// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of it. Link-local addresses are never asked,
-// since that is where clouds keep credentials; others inside an organisation are, since a model on one's own machine is the usual case.
+// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of it. Which addresses are asked is for the
+// client of [Options] to decide; the metadata services of clouds and other link-local addresses never are.
 package openai
 
 import (
@@ -25,6 +25,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -34,7 +35,7 @@ const Provider = "openai"
 // Options are what a model is made of. Clock and Random are required, and Secrets if the model names any.
 type Options struct {
 	Model   agent.Model
-	HTTP    *http.Client  // nil: one of the model's own, that uses no proxy
+	HTTP    *http.Client  // connects to the endpoint, see package netguard; nil: one that reaches public addresses only
 	Secrets secret.Source // asked at every call
 	Clock   engine.Clock
 	Random  engine.Random
@@ -80,7 +81,7 @@ func New(o Options) (*Model, error) {
 	if o.Secrets == nil && len(m.names) > 0 {
 		return nil, errors.New("openai: the model names a secret, and this program has no place to look it up")
 	}
-	m.client = guarded(o.HTTP)
+	m.client = confined(o)
 	return m, nil
 }
 
@@ -99,8 +100,8 @@ func (m *Model) readURL() error {
 	case u.User != nil:
 		return errors.New("base_url holds a user name or a password; put it into a secret and name that in headers")
 	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && forbidden(a) {
-		return errors.New("base_url is a link-local address, which is never asked; use another address of the endpoint")
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && netguard.Metadata(a) {
+		return errors.New("base_url is the address of a cloud's metadata service, or another link-local one, which is never asked; use another address of the endpoint")
 	}
 	u.Fragment = ""
 	m.url = u.JoinPath("chat", "completions")

@@ -98,7 +98,7 @@ func (m *Model) parameters(hooks map[string]any) (map[string]json.RawMessage, er
 		if !given {
 			continue
 		}
-		raw, err := json.Marshal(value)
+		raw, err := core.EncodeAny(value)
 		if err != nil || !known.fits(raw) {
 			return nil, &engine.ModelError{Detail: fmt.Sprintf("a hook set the parameter %s to what is %s; correct the hook", name, known.wrong)}
 		}

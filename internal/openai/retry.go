@@ -69,7 +69,7 @@ func (c *call) checked(t core.Turn) (core.Turn, error) {
 	if decode([]byte(t.Text), &value) && c.output.Validate(value) == nil {
 		return t, nil
 	}
-	return core.Turn{}, &engine.TryLater{Detail: "the model's answer does not fit the schema of output; if that goes on, check that the model can follow one"}
+	return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's answer does not fit the schema of output; if that goes on, check that the model can follow one"}
 }
 
 func decode(raw []byte, to any) bool { return json.Unmarshal(raw, to) == nil }

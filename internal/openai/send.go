@@ -59,7 +59,7 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return core.Turn{}, c.broken(err)
+		return core.Turn{}, c.broken(err, a.heard())
 	}
 	turn, err := a.turn(c.names)
 	if turn.End != nil {
@@ -74,6 +74,11 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 //	finish_reason "stop" ── a call's name ── cut, and its arguments would be taken for {}
 func (a *answer) whole(err error) bool {
 	return a.finish != "" && (err == nil || !a.late && !errors.As(err, new(*inBandError)) && !errors.Is(err, errTooLong))
+}
+
+// heard says whether there is anything of an answer.
+func (a *answer) heard() bool {
+	return len(a.text.text)+len(a.reasoning.text)+len(a.calls) > 0 || a.finish != ""
 }
 
 // read takes the answer as it comes: some endpoints do not stream though they were asked to.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/openai"
 )
 
@@ -73,6 +73,9 @@ func TestStatusOfAnEndpoint(t *testing.T) {
 		if strings.Contains(fmt.Sprintf("%v", err), "own-words") || !strings.Contains(s.logged(), "own-words") {
 			t.Errorf("%d: the endpoint's words belong into the log alone: %v\n%s", code, err, s.logged())
 		}
+		if later, ok := errors.AsType[*engine.TryLater](err); ok && later.Answered {
+			t.Errorf("%d: counts as an answer", code)
+		}
 		if lasts && s.requests() != 1 {
 			t.Errorf("%d: asked %d times", code, s.requests())
 		}
@@ -104,6 +107,34 @@ func TestErrorsUnderAStatusThatSaysAllIsWell(t *testing.T) {
 			_, err := newStage(t, c.body).model.Ask(t.Context(), prompt())
 			later, isLater := errors.AsType[*engine.TryLater](err)
 			if isLater == c.lasting || !isLater && !errors.As(err, new(*engine.ModelError)) || isLater && later.Busy != c.busy {
+				t.Errorf("got %+v", err)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatIsNoTurnIsToldFromNone(t *testing.T) {
+	text, call := delta(`{"content":"On its"}`), delta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{"}}]}`)
+	failed := `{"error":{"code":500}}`
+	for name, c := range map[string]struct {
+		body     http.HandlerFunc
+		answered bool
+	}{
+		"finish reason error":                  {frames(text, `{"choices":[{"delta":{},"finish_reason":"error"}]}`), true},
+		"finish reason error alone":            {frames(`{"choices":[{"delta":{},"finish_reason":"error"}]}`), true},
+		"broken off in a text":                 {frames(text), true},
+		"broken off in a call":                 {frames(call), true},
+		"an error behind a text":               {frames(text, failed), true},
+		"a call that names none":               {frames(toolCalls), true},
+		"a page":                               {status(200, map[string]string{"Content-Type": "text/html"}, `<html>log in</html>`), true},
+		"an error in place of the first word":  {frames(failed), false},
+		"overloaded":                           {frames(`{"error":{"type":"overloaded_error"}}`), false},
+		"a connection that ends before a word": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+		"a stream that ends before a word":     {frames(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newStage(t, c.body).model.Ask(t.Context(), prompt())
+			if later, ok := errors.AsType[*engine.TryLater](err); !ok || later.Answered != c.answered {
 				t.Errorf("got %+v", err)
 			}
 		})
@@ -153,6 +184,9 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 		"a password":            {ID: "m", BaseURL: "http://me:hunter2@localhost/v1"},
 		"link-local":            {ID: "m", BaseURL: "http://169.254.169.254/v1"},
 		"link-local, disguised": {ID: "m", BaseURL: "http://[::ffff:169.254.169.254]/v1"},
+		"metadata of Azure":     {ID: "m", BaseURL: "http://168.63.129.16/v1"},
+		"metadata of Alibaba":   {ID: "m", BaseURL: "http://100.100.100.200/v1"},
+		"metadata of AWS, IPv6": {ID: "m", BaseURL: "http://[fd00:ec2::254]/v1"},
 		"link-local of IPv6":    {ID: "m", BaseURL: "http://[fe80::1%25eth0]/v1"},
 		"an argument":           {ID: "m", BaseURL: "http://localhost/v1", Headers: map[string]string{"X": "{name}"}},
 		"a line break":          {ID: "m", BaseURL: "http://localhost/v1", Headers: map[string]string{"X": "a\nY: b"}},
@@ -173,37 +207,37 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// elsewhere says that it leads to another address than it does.
-type elsewhere struct {
-	net.Conn
-	at string
+// refusing is a client whose connections are refused.
+func refusing(why error) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, why }}}
 }
 
-func (e elsewhere) RemoteAddr() net.Addr {
-	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(e.at))
-}
-
-func TestNamesThatLeadToLinkLocalAddressesAreNotAsked(t *testing.T) {
-	for address, asked := range map[string]bool{"169.254.169.254:80": false, "[fe80::1]:80": false, "127.0.0.1:80": true, "10.0.0.5:80": true} {
-		var got int
-		server := httptest.NewServer(modeldouble.OpenAI(func(modeldouble.Asked) modeldouble.Said {
-			got++
-			return modeldouble.Said{Turn: core.Turn{Text: "yes"}}
-		}))
-		dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
-			return elsewhere{conn, address}, err
-		}
-		m, err := openai.New(openai.Options{Model: agent.Model{ID: "m", BaseURL: "http://model.test/v1"}, HTTP: &http.Client{Transport: &http.Transport{DialContext: dial,
-			DisableKeepAlives: true}}, Clock: enginetest.AtMilli(0), Random: enginetest.NewRandom(t, 7)})
+func TestAnEndpointThatMayNotBeReachedIsNoOutage(t *testing.T) {
+	for why, want := range map[error]string{netguard.ErrForbidden: "with --allow-private-hosts model.test:8000 (on AWS, the parameter PrivateHosts)",
+		netguard.ErrClear: "use https, or serve the agent with --allow-private-hosts model.test:8000"} {
+		m, err := openai.New(openai.Options{Model: agent.Model{ID: "m", BaseURL: "http://model.test:8000/v1"}, HTTP: refusing(why), Clock: enginetest.AtMilli(0),
+			Random: enginetest.NewRandom(t, 7)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = m.Ask(t.Context(), prompt())
-		if asked && err != nil || !asked && (!errors.As(err, new(*engine.ModelError)) || !strings.Contains(err.Error(), "link-local")) || (got == 1) != asked {
-			t.Errorf("%s: asked %d times, %v", address, got, err)
+		if _, err = m.Ask(t.Context(), prompt()); !errors.As(err, new(*engine.ModelError)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
-		server.Close()
+	}
+}
+
+// TestAModelWithoutAClientReachesPublicAddressesOnly, so that a program that forgets to bring one
+// opens nothing inside.
+func TestAModelWithoutAClientReachesPublicAddressesOnly(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer server.Close()
+	m, err := openai.New(openai.Options{Model: agent.Model{ID: "m", BaseURL: server.URL + "/v1"}, Clock: enginetest.AtMilli(0), Random: enginetest.NewRandom(t, 7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = m.Ask(t.Context(), prompt()); asked != 0 || !errors.As(err, new(*engine.ModelError)) {
+		t.Errorf("asked %d times, %v", asked, err)
 	}
 }
 
@@ -215,7 +249,7 @@ func TestOverARealConnection(t *testing.T) {
 	}))
 	ask := func() (core.Turn, *instant, error) {
 		clock := &instant{Clock: enginetest.AtMilli(0)}
-		m, err := openai.New(openai.Options{Model: agent.Model{ID: "m", BaseURL: server.URL + "/gateway/v1/?api-version=2"}, Clock: clock, Random: enginetest.NewRandom(t, 7)})
+		m, err := openai.New(openai.Options{Model: agent.Model{ID: "m", BaseURL: server.URL + "/gateway/v1/?api-version=2"}, HTTP: &http.Client{Transport: &http.Transport{}}, Clock: clock, Random: enginetest.NewRandom(t, 7)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +263,7 @@ func TestOverARealConnection(t *testing.T) {
 	server.Close()
 	_, clock, err := ask()
 	later, ok := errors.AsType[*engine.TryLater](err)
-	if !ok || later.Busy || !strings.Contains(later.Detail, "refused the connection") || clock.slept == 0 {
+	if !ok || later.Busy || later.Answered || !strings.Contains(later.Detail, "refused the connection") || clock.slept == 0 {
 		t.Errorf("with nobody there: %v after %s", err, clock.slept)
 	}
 }
@@ -259,6 +293,7 @@ func TestSilenceEndsByTheClock(t *testing.T) {
 				}
 				silent <- struct{}{}
 				<-r.Context().Done()
+				panic(http.ErrAbortHandler) // an answer written at this moment may still arrive
 			}))
 			done := make(chan error, 1)
 			go func() {
@@ -275,7 +310,7 @@ func TestSilenceEndsByTheClock(t *testing.T) {
 					s.clock.Advance(10 * time.Second)
 				}
 			}
-			if later, ok := errors.AsType[*engine.TryLater](err); !ok || later.Busy || s.requests() != 1 {
+			if later, ok := errors.AsType[*engine.TryLater](err); !ok || later.Busy || later.Answered != begins || s.requests() != 1 {
 				t.Errorf("after %d requests: %v", s.requests(), err)
 			}
 		})

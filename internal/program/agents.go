@@ -3,6 +3,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -39,6 +41,7 @@ type Program struct {
 	HTTP   *httptool.Caller   // nil: one that reaches public addresses only
 	Policy *agent.Permissions // over all agents; nil for none
 	Dir    string             // of the agent files; recordings and workspaces are relative to it
+	Home   string             // the tenant that deploys: agents that name no tenants are its own; "": whichever one they are deployed to
 	Clock  engine.Clock
 
 	// Models are the providers of models beside scripted and recorded ones; nil for none.
@@ -46,6 +49,12 @@ type Program struct {
 
 	// Bodies make the bodies of tools that are neither Go functions, HTTP requests nor recorded, by the kind of the tool; nil for none.
 	Bodies map[string]Bodies
+
+	// Commands: effects may run commands on this machine, which the operator allows.
+	Commands bool
+
+	// Hidden are the secrets of this process, which are taken out of what effects say; nil for none.
+	Hidden func() secret.Values
 
 	// Idle: this process runs nothing. Definitions are described and checked, and neither models nor bodies are put behind them.
 	Idle bool
@@ -73,6 +82,11 @@ type Agents struct {
 	ready    map[string]behind  // by the digest of the version
 	deployed []agent.Definition // last
 	tenants  map[string]bool    // it was deployed to
+
+	unreadable  []string // files that were no agents when it was deployed
+	unavailable map[string]Unavailable
+	found       map[string]Unavailable // what a Serve that is under way has found so far
+	unstored    bool                   // something of the last Serve found no room
 }
 
 // versions are what an agent is made of: the version a run is pinned to, the one deployed now, whose denies count, and the run's own
@@ -87,7 +101,8 @@ func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
-	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{}}
+	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
+		unavailable: map[string]Unavailable{}}
 }
 
 // Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them
@@ -100,16 +115,14 @@ func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definit
 	if err := a.check(loaded); err != nil {
 		return nil, err
 	}
+	a.mu.Lock()
+	a.deployed, a.unreadable = loaded, nil
+	clear(a.unavailable)
+	a.mu.Unlock()
 	for _, tenant := range tenants {
-		if err := a.deploy(ctx, tenant, loaded); err != nil {
+		if err := a.join(ctx, tenant, loaded); err != nil {
 			return nil, err
 		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.deployed = loaded
-	for _, tenant := range tenants {
-		a.tenants[tenant] = true
 	}
 	return loaded, nil
 }
@@ -123,6 +136,10 @@ func (a *Agents) Join(ctx context.Context, tenant string) error {
 	if joined {
 		return nil
 	}
+	return a.join(ctx, tenant, loaded)
+}
+
+func (a *Agents) join(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	if err := a.deploy(ctx, tenant, loaded); err != nil {
 		return err
 	}
@@ -132,11 +149,25 @@ func (a *Agents) Join(ctx context.Context, tenant string) error {
 	return nil
 }
 
+// deploy writes only what is not deployed yet: a server whose disk is full can start with the agents that it had.
 func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Definition) error {
-	names := map[string]bool{}
+	before, err := a.stored.Deployed(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	there, names := map[string]string{}, map[string]bool{}
+	for _, d := range before {
+		there[d.Name] = d.Digest
+	}
 	for _, d := range loaded {
+		if !d.MayBeUsedBy(tenant, cmp.Or(a.Home, tenant)) {
+			continue
+		}
 		names[d.Name] = true
 		stored := engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
+		if there[d.Name] == stored.Digest {
+			continue
+		}
 		if err := a.stored.PutDefinition(ctx, stored); err != nil {
 			return err
 		}
@@ -144,7 +175,7 @@ func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Defin
 			return err
 		}
 	}
-	return a.undeploy(ctx, tenant, names)
+	return a.undeploy(ctx, tenant, before, names)
 }
 
 // check says everything that keeps definitions from being run by this program.
@@ -156,7 +187,7 @@ func (a *Agents) check(loaded []agent.Definition) error {
 			wrong = append(wrong, lack(d.Name, "function", name, slices.Sorted(maps.Keys(functions))))
 		}
 		for _, lacks := range a.HTTP.Lacks(d) { // at a deploy only: a sleeping run goes on, and its call says it
-			wrong = append(wrong, errors.New(lacks))
+			wrong = append(wrong, &engine.LacksError{Text: lacks})
 		}
 		if _, err := a.build(d, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)
@@ -166,13 +197,9 @@ func (a *Agents) check(loaded []agent.Definition) error {
 }
 
 // undeploy takes away what was deployed before and is not any more.
-func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bool) error {
-	before, err := a.stored.Deployed(ctx, tenant)
-	if err != nil {
-		return err
-	}
+func (a *Agents) undeploy(ctx context.Context, tenant string, before []engine.Definition, keep map[string]bool) (err error) {
 	for _, d := range before {
-		if !keep[d.Name] {
+		if !keep[d.Name] && !a.orphaned(d.Name) {
 			err = errors.Join(err, a.stored.Undeploy(ctx, tenant, d.Name))
 		}
 	}
@@ -181,6 +208,9 @@ func (a *Agents) undeploy(ctx context.Context, tenant string, keep map[string]bo
 
 // Load implements [engine.Agents].
 func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error) {
+	if err := a.available(pin.Name); err != nil {
+		return engine.Agent{}, err
+	}
 	newest, err := a.stored.Newest(ctx, pin.Tenant, pin.Name)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
 		return engine.Agent{}, err

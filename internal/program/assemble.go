@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/recording"
 	"github.com/dormouse-dev/dormouse/internal/scripted"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -39,7 +40,7 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	made.Model, made.Tools = behind.model, behind.tools
+	made.Model, made.Tools = behind.model, held(behind.tools, rules)
 	if d.Memory != "" {
 		made.Memory, _ = a.Hooks.Memory(d.Memory)
 	}
@@ -80,6 +81,19 @@ func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 	return made, nil
 }
 
+// held are tools whose redirects obey the rules of a run. What is behind a version is made once, and
+// rules are those of a run.
+func held(tools map[string]engine.Tool, rules *agent.Rules) map[string]engine.Tool {
+	if !rules.Targeted() {
+		return tools
+	}
+	out := map[string]engine.Tool{}
+	for name, t := range tools {
+		out[name] = httptool.Held(t, rules.Redirect)
+	}
+	return out
+}
+
 // missing says everything that the definition cannot do without and this program does not have.
 func (a *Agents) missing(d agent.Definition) error {
 	var wrong []error
@@ -99,7 +113,21 @@ func (a *Agents) missing(d agent.Definition) error {
 			wrong = append(wrong, lack(d.Name, "effect", name, a.Hooks.Effects()))
 		}
 	}
+	if !a.Commands {
+		for _, lacks := range Commands(d) {
+			wrong = append(wrong, &engine.LacksError{Text: lacks})
+		}
+	}
 	return errors.Join(append(wrong, a.unconnected(d, needs)...)...)
+}
+
+// Commands says, each in a sentence for the operator, which effects of a definition run commands.
+func Commands(d agent.Definition) (runs []string) {
+	for _, e := range d.Commands() {
+		runs = append(runs, fmt.Sprintf("agent %s: the effect %q runs the command %s on the machine that serves, and the operator does not allow commands; "+
+			"serve the agent with --allow-commands, or remove the effect", d.Name, e.Name, e.Command[0]))
+	}
+	return runs
 }
 
 // unconnected says which providers and kinds of tools there are none of. A process that runs nothing needs none.
@@ -213,7 +241,7 @@ func (a *Agents) hooks(d agent.Definition, rules *agent.Rules) []engine.Hook {
 
 // effect follows the tools the definition names, but for those that change nothing: a pattern may well match them.
 func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
-	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Workspace: e.Workspace}
+	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Workspace: e.Workspace, Hidden: a.Hidden, Refused: rules.Refused(e)}
 	spec.Func, _ = a.Hooks.Effect(e.Go)
 	spec.Follows = func(name string) bool {
 		t, _ := rules.Tool(name)

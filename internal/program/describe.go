@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -38,6 +39,8 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		return err
+	case errors.As(err, new(*engine.AgentUnavailableError)):
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
 	case err != nil:
 		return errors.New("the version of the agent that this run started with cannot be used any more")
 	}
@@ -51,6 +54,19 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 		return errors.New("a rule forbids the call with these arguments: " + v.Reason)
 	}
 	return nil
+}
+
+// Starters are the callers who may start runs of a stored version and send them messages; none: every caller with the role. A version
+// that the store does not have any more is refused by name.
+func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]string, error) {
+	if len(version.Body) == 0 {
+		var err error
+		if version, err = a.stored.Definition(ctx, version.Tenant, version.Name, version.Digest); err != nil {
+			return nil, err
+		}
+	}
+	d, err := agent.Decode(version.Body)
+	return d.Starters, err
 }
 
 // Narrow says, in words for the caller, why these are no permissions of a run.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -116,7 +117,7 @@ func (e Expected) String() string {
 
 // waits says whether a pending call is the one expected.
 func (e Expected) waits(c wire.Pending) bool {
-	message, _ := json.Marshal(c.Suspension.Message) // text is always JSON
+	message := core.Encode(c.Suspension.Message)
 	return e.Tool == c.Tool && (e.Kind == "" || e.Kind == c.Kind) &&
 		(e.Arguments == nil || e.Arguments.Fits(orNull(c.Arguments))) && (e.Message == nil || e.Message.Fits(message))
 }

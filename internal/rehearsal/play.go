@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -112,7 +113,7 @@ func (p *player) step(ctx context.Context, s Step) ([]Difference, error) {
 }
 
 func (p *player) start(ctx context.Context, input string) error {
-	text, err := json.Marshal(input)
+	text, err := core.EncodeAny(input)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (p *player) start(ctx context.Context, input string) error {
 }
 
 func (p *player) say(ctx context.Context, message string) error {
-	text, err := json.Marshal(message)
+	text, err := core.EncodeAny(message)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Value is any JSON value that something is held against. A text between slashes, also inside of lists and mappings, is a regular
@@ -23,7 +25,7 @@ func newValue(n *yaml.Node) (*Value, error) {
 	if err := n.Decode(&v); err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
-	raw, err := json.Marshal(v)
+	raw, err := core.EncodeAny(v)
 	if err != nil {
 		return nil, fmt.Errorf("it has no JSON form; put names of members in quotes: %w", err)
 	}

@@ -59,7 +59,7 @@ const (
 )
 
 // unlimited are the limits of a replay: faults here are many and innocent.
-var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 1 << 20}
+var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 1 << 20, Outage: 1 << 60}
 
 // Run replays. An error means that it could not be carried out; what it found is in the report.
 func Run(ctx context.Context, o Options) (Report, error) {

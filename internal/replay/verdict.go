@@ -14,7 +14,6 @@ import (
 type ruling struct {
 	fate
 	decision wire.Decision
-	words    bool      // the decision carries a result in words of the caller's
 	answerAt time.Time // when a silent call is answered after all
 	lateSent bool
 	inTime   bool // and it counted
@@ -36,21 +35,11 @@ func (a *actor) rule(p wire.Pending) *ruling {
 	case r.deny:
 		r.decision.Action, r.decision.Reason = core.ActionCancel.String(), "the caller refuses "+p.CallID
 	case r.mode == core.UseDecisionAsToolResult:
-		r.decision.Result, r.words = answerLike(a.recorded[p.CallID].Text())
+		r.decision.Result = core.Encode(a.recorded[p.CallID].Text())
 	case r.edit:
 		r.decision.Arguments = edited(p.Arguments)
 	}
 	return r
-}
-
-// answerLike is a decision's result that becomes the text; a text that would be read as a no is put in other words.
-func answerLike(text string) (result []byte, words bool) {
-	result = core.Encode(text)
-	in := core.DecisionInput{Action: core.ActionResume.String(), Result: result}
-	if r, err := core.ReadDecision(core.KindApproval, in); err == nil && r.Action == core.ActionResume {
-		return result, false
-	}
-	return core.Encode("The answer: " + text), true
 }
 
 // hold holds every gated call against what was decided about it, and returns the results of those that the recording does not say.
@@ -80,7 +69,7 @@ func (a *actor) hold(got []core.Message, ends map[string][]core.EventType) (othe
 	return otherwise
 }
 
-func (r *ruling) asRecorded() bool { return !r.deny && !r.timedOut() && !r.words && !r.edit }
+func (r *ruling) asRecorded() bool { return !r.deny && !r.timedOut() && !r.edit }
 func (r *ruling) timedOut() bool   { return r.silent && !r.inTime }
 
 // deviates says in what a call did not come to what it had to.

@@ -3,6 +3,7 @@ package secret
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 )
 
@@ -26,6 +27,20 @@ func Keep(source Source, own Values) *Kept {
 		k.keep(name, value)
 	}
 	return k
+}
+
+// OfEnvironment are the secrets in the environment of a process, given as [os.Environ] returns it:
+// those that definitions can name, and the credentials of AWS.
+func OfEnvironment(environ []string) Values {
+	found := Values{}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		short, named := strings.CutPrefix(name, Variable(""))
+		if value != "" && (named || name == "AWS_SECRET_ACCESS_KEY" || name == "AWS_SESSION_TOKEN") {
+			found[short] = value
+		}
+	}
+	return found
 }
 
 // Source finds what the kept source finds.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a service spells them. A name that stands there
+// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a service spells them, and of those with at least 8
+// letters and digits also where case, order or what stands between the characters was changed. A name that stands there
 // already stays, so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
 func (v Values) Redact(text string) string {
 	if len(v) == 0 {
@@ -18,8 +19,9 @@ func (v Values) Redact(text string) string {
 
 func (v Values) redact(all *index, text string) string {
 	var out strings.Builder
+	s := all.over(text)
 	for at := 0; at < len(text); {
-		name, end := seen(all, text, at)
+		name, end := s.seen(at)
 		switch word := v.word(text[at:]); {
 		case word != "":
 			out.WriteString(word)
@@ -29,7 +31,7 @@ func (v Values) redact(all *index, text string) string {
 			at++
 		default:
 			out.WriteString("[secret " + name + "]")
-			at = through(all, text, at, end)
+			at = s.through(at, end)
 		}
 	}
 	return out.String()
@@ -48,10 +50,13 @@ func (v Values) word(text string) string {
 }
 
 // seen is the longest value that stands at a place, and where it ends; at the place itself if there is none.
-func seen(all *index, text string, at int) (name string, end int) {
+func (s sight) seen(at int) (name string, end int) {
 	end = at
-	for _, w := range all.near(text[at:]) {
-		if length, _ := spelled(text[at:], w.text); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, w.name)) > 0 {
+	if i, ok := slices.BinarySearchFunc(s.loose, at, func(l span, at int) int { return cmp.Compare(l.from, at) }); ok {
+		name, end = s.loose[i].name, s.loose[i].to
+	}
+	for _, w := range s.near(s.text[at:]) {
+		if length, _ := spelled(s.text[at:], w.text); length > 0 && cmp.Or(cmp.Compare(at+length, end), cmp.Compare(name, w.name)) > 0 {
 			name, end = w.name, at+length
 		}
 	}
@@ -59,9 +64,9 @@ func seen(all *index, text string, at int) (name string, end int) {
 }
 
 // through is the end of all values that overlap with the one from at to end.
-func through(all *index, text string, at, end int) int {
+func (s sight) through(at, end int) int {
 	for at++; at < end; at++ {
-		_, further := seen(all, text, at)
+		_, further := s.seen(at)
 		end = max(end, further)
 	}
 	return end
@@ -69,9 +74,9 @@ func through(all *index, text string, at, end int) int {
 
 // In says whether a value stands anywhere in text.
 func (v Values) In(text string) bool {
-	all := v.index()
+	s := v.index().over(text)
 	for at := range len(text) {
-		if _, end := seen(all, text, at); end > at {
+		if _, end := s.seen(at); end > at {
 			return true
 		}
 	}
@@ -82,22 +87,26 @@ func (v Values) In(text string) bool {
 func (v Values) CutEnd(text string) string { return cutEnd(v.index(), text) }
 
 func cutEnd(all *index, text string) string {
-	from := max(0, len(text)-all.longest*longestSpelling)
-	for at := from; at < len(text); at++ {
+	from := max(0, len(text)-max(all.longest*longestSpelling, (all.loosest+1)*(mostBetween+1)))
+	cut := all.begun(text)
+	for at := from; at < cut; at++ {
 		for _, w := range all.near(text[at:]) {
 			if _, open := spelled(text[at:], w.text); open {
-				return text[:before(all, text, from, at)]
+				cut = at
 			}
 		}
 	}
-	return text
+	if cut == len(text) {
+		return text
+	}
+	return text[:before(all.over(text), from, cut)]
 }
 
 // before is where the values begin that a cut at a place would cut in two; that place, if there are none. The end of one value may be how
 // another begins.
-func before(all *index, text string, from, cut int) int {
+func before(s sight, from, cut int) int {
 	for at := cut - 1; at >= from; at-- {
-		if _, end := seen(all, text, at); end > cut {
+		if _, end := s.seen(at); end > cut {
 			cut = at
 		}
 	}

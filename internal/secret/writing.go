@@ -41,11 +41,16 @@ func certain(encoding *base64.Encoding, value string, before int) string {
 	return text[first:whole]
 }
 
-// index finds writings by their first character, as nearly every place of a text begins none of them.
+// index belongs to one text at a time. It finds writings by their first character, as nearly every place of a text begins none of them.
 type index struct {
 	by      [256][]writing
 	firsts  []byte
 	longest int // of all writings, in bytes
+
+	disguises []disguise
+	loosest   int // the longest disguise
+	letters   []byte
+	at        []int // room for what the last text was reduced to
 }
 
 func (v Values) index() *index {
@@ -61,8 +66,21 @@ func (v Values) index() *index {
 		}
 		x.by[first] = append(x.by[first], w)
 	}
+	x.disguises = v.disguises()
+	for _, d := range x.disguises {
+		x.loosest = max(x.loosest, len(d.text))
+	}
 	return x
 }
+
+// sight is a text that is looked through.
+type sight struct {
+	*index
+	text  string
+	loose []span // by their beginning
+}
+
+func (x *index) over(text string) sight { return sight{x, text, x.loosely(text)} }
 
 // near are the writings that text may begin with, by its first character or by what that is an escape of. Text is not empty.
 func (x *index) near(text string) []writing {

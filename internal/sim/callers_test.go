@@ -32,8 +32,9 @@ type thread struct {
 	retried  map[string]string // runs that failed, and those that went on
 }
 
-// saidText is a user message: how often it was accepted under one key, which must come to one.
-type saidText struct{ accepted bool }
+// saidText is a user message: how often it was accepted under one key, which must come to one. Without a key it is sent once, and a copy that
+// the network lets land later cannot be told from it.
+type saidText struct{ accepted, keyless bool }
 
 // toldDecision is a decision whose caller was told that it counts, or which other one does.
 type toldDecision struct {

@@ -59,10 +59,10 @@ func (s *stage) check(ctx context.Context) {
 		s.checkHistory(t, segments)
 		s.checkResults(t, core.Messages(segments))
 		s.checkDecisions(t, s.decisions(ctx, t.id))
-		s.checkTexts(t, core.Messages(segments), s.decisions(ctx, t.id))
+		s.checkTexts(t, core.Messages(segments))
 		s.checkAnswered(ctx, t, core.Messages(segments))
 		s.checkPauses(t, segments)
-		s.checkNarrow(ctx, t)
+		s.checkNarrow(ctx, t, segments)
 		s.checkCancels(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))
 		s.checkQueue(t, segments)
@@ -147,22 +147,20 @@ func (s *stage) checkDecisions(t *thread, journaled []decided) {
 	}
 }
 
-// checkTexts: what was accepted is in the conversation once, as a user's turn or as a call's answer; what was not, at most once.
-func (s *stage) checkTexts(t *thread, log []core.Message, journaled []decided) {
+// checkTexts: what was accepted is in the conversation once, as a user's turn; what was not, at most once.
+func (s *stage) checkTexts(t *thread, log []core.Message) {
 	times := map[string]int{}
 	for _, m := range log {
 		if m.Role == core.RoleUser {
 			times[m.Text()]++
 		}
 	}
-	for _, d := range journaled {
-		var text string
-		if d.By == "message" && json.Unmarshal(d.Result, &text) == nil {
-			times[text]++
-		}
-	}
 	for text, said := range t.said {
-		if n := times[text]; n > 1 || said.accepted && n != 1 {
+		n := times[text]
+		if said.keyless && s.plan.late > 0 && n > 1 {
+			n = 1
+		}
+		if n > 1 || said.accepted && n != 1 {
 			s.wrong("I-2, I-3: message %q (accepted: %v) is %d times in the journal", text, said.accepted, n)
 		}
 	}
@@ -176,8 +174,8 @@ func (s *stage) records(ctx context.Context, t *thread) []core.Record {
 	return records
 }
 
-// checkNarrow: what a start was narrowed by holds for it, and for its retry.
-func (s *stage) checkNarrow(ctx context.Context, t *thread) {
+// checkNarrow: what a start was narrowed by holds for it, for its retry, and for the runs of messages that were queued behind it.
+func (s *stage) checkNarrow(ctx context.Context, t *thread, segments []core.Segment) {
 	narrow := map[string]string{}
 	for _, r := range s.records(ctx, t) {
 		narrow[r.Run] = string(r.Narrow)
@@ -187,11 +185,42 @@ func (s *stage) checkNarrow(ctx context.Context, t *thread) {
 			s.wrong("%s may not do %s, and its retry %s", r.RetryOf, narrow[r.RetryOf], narrow[r.Run])
 		}
 	}
+	for text, queued := range queuedIn(segments) {
+		if begun := begunBy(segments, text); begun != "" && narrow[begun] != narrow[queued] {
+			s.wrong("I-4: %q was sent to %s, which may not do %s, and began %s, which may not do %s", text, queued, narrow[queued], begun, narrow[begun])
+		}
+	}
 	for _, e := range s.cast.executions {
 		if slices.Contains(denies(json.RawMessage(narrow[e.run])), e.call.Name) {
 			s.wrong("I-4: %s ran in %s, which may not do %s", e.call.Name, e.run, narrow[e.run])
 		}
 	}
+}
+
+// queuedIn are the messages that were queued, and the runs that they were queued behind.
+func queuedIn(segments []core.Segment) map[string]string {
+	queued := map[string]string{}
+	for _, seg := range segments {
+		for _, e := range seg.Events {
+			var m struct {
+				Parts []core.Part `json:"parts"`
+			}
+			if e.Type == core.EventMessageQueued && json.Unmarshal(e.Data, &m) == nil {
+				queued[core.Message{Parts: m.Parts}.Text()] = e.RunID
+			}
+		}
+	}
+	return queued
+}
+
+// begunBy is the run whose first message says text; "" if there is none.
+func begunBy(segments []core.Segment, text string) string {
+	for _, m := range core.Messages(segments) {
+		if m.Role == core.RoleUser && m.Text() == text {
+			return m.RunID
+		}
+	}
+	return ""
 }
 
 // checkAnswered: a run does not come to its natural end with something that its user said and the model has not seen.
@@ -200,7 +229,9 @@ func (s *stage) checkAnswered(ctx context.Context, t *thread, log []core.Message
 	for _, m := range log {
 		switch m.Role {
 		case core.RoleUser:
-			open[m.RunID] = m.Text()
+			if m.Answers == "" { // or its call has heard it
+				open[m.RunID] = m.Text()
+			}
 		case core.RoleAssistant:
 			delete(open, m.RunID)
 		}

@@ -13,6 +13,7 @@ import (
 // count looks at what is counted in a run: it never goes back, and stays within its budget.
 func (w *watched) count(old, h core.Head) {
 	w.wait(h)
+	w.asleepInOutage(old, h)
 	if b := w.s.plan.terms; b.RunCalls > 0 && h.ToolCalls > b.RunCalls || b.StepCalls > 0 && h.StepCalls > b.StepCalls {
 		w.s.wrong("more calls were let through than the budget has: %s", core.Encode(h))
 	}
@@ -20,9 +21,9 @@ func (w *watched) count(old, h core.Head) {
 		return
 	}
 	was := []int64{int64(old.Step), int64(old.Turn), int64(old.Activations), int64(old.Resumes), old.InputTokens, old.OutputTokens,
-		int64(old.ToolCalls), int64(old.Yields), int64(len(old.Grants)), old.Awake}
+		int64(old.ToolCalls), int64(old.Yields), old.Awake}
 	is := []int64{int64(h.Step), int64(h.Turn), int64(h.Activations), int64(h.Resumes), h.InputTokens, h.OutputTokens,
-		int64(h.ToolCalls), int64(h.Yields), int64(len(h.Grants)), h.Awake}
+		int64(h.ToolCalls), int64(h.Yields), h.Awake}
 	for i := range was {
 		if is[i] < was[i] {
 			w.s.wrong("counter %d of %s went back: %s\n after %s", i, h.Run, core.Encode(h), core.Encode(old))
@@ -57,16 +58,27 @@ func (s *stage) checkAwake(ctx context.Context, t *thread) {
 	}
 }
 
-// checkPauses: every interrupt that was stored made its run wait, or is said to have come when it was waiting already, or ended.
+// checkPauses: every interrupt that was stored is journaled once, and made its run wait if it says so: others came when it was waiting already, or
+// ended.
 func (s *stage) checkPauses(t *thread, segments []core.Segment) {
-	came := map[string]int{}
+	came, applied := map[string]int{}, map[string]int{}
 	for _, seg := range segments {
 		for _, e := range seg.Events {
 			var call core.SuspendedCall
-			if e.Type == core.EventInterruptRecorded ||
-				e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindInterrupt {
-				came[e.RunID]++
+			var asked struct{ Applied bool }
+			switch {
+			case e.Type == core.EventInterruptRecorded && json.Unmarshal(e.Data, &asked) == nil:
+				if came[e.RunID]++; asked.Applied {
+					applied[e.RunID]++
+				}
+			case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindInterrupt:
+				applied[e.RunID]--
 			}
+		}
+	}
+	for run, n := range applied {
+		if n != 0 {
+			s.wrong("I-2: %d more interrupts of %s are said to have been applied than made it wait", n, run)
 		}
 	}
 	for _, req := range s.watched.stored {
@@ -198,10 +210,13 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 		return
 	}
 	events := map[core.EventType]int{}
-	after := 0
+	after, failed := 0, map[core.Phase]int{}
 	for _, seg := range segments {
 		for _, e := range seg.Events {
 			events[e.Type]++
+			if p, ok := failedIn(e); ok {
+				failed[p]++
+			}
 			var call core.SuspendedCall
 			if e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Suspension.Action == "confirm" {
 				after++
@@ -216,13 +231,32 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 	for phase, want := range map[core.Phase]int{core.StepStart: events[core.EventStepStarted], core.BeforeInference: events[core.EventStepStarted],
 		core.AfterInference: events[core.EventStepStarted], core.AfterToolExecute: after, core.StepEnd: events[core.EventStepEnded],
 		core.BeforeToolExecute: events[core.EventCallStarted], core.RunEnd: runs, core.RunStart: runs} {
+		if phase != core.BeforeToolExecute { // a call that is refused does not start
+			want -= failed[phase]
+		}
+		s.faults.Counts["hooks failed"] += failed[phase]
 		got := number(state.Get(core.ThreadScope, counted(phase)))
 		// A run may end before it starts, a call be taken for lost before it runs, and hooks be given up when their process is lost each time.
 		fewer := phase == core.RunStart || phase == core.BeforeToolExecute || phase == core.RunEnd && s.plan.limits != unlimited
-		if got > int64(2*want) || got < int64(2*want) && !fewer {
+		// Where a hook refuses one of several calls, those of the others count with the refusal, and again if the process is lost before their bodies.
+		more := phase == core.BeforeToolExecute && s.plan.hooksFail && s.plan.terms.Parallel
+		if got > int64(2*want) && !more || got < int64(2*want) && !fewer {
 			s.wrong("%s came %d times in %s, and its hook was counted %d half times", phase, want, t.id, got)
 		}
 	}
+}
+
+// failedIn is the phase of a hook whose failure an event tells.
+func failedIn(e core.Event) (core.Phase, bool) {
+	if e.Type != core.EventHookFailed {
+		return 0, false
+	}
+	for phase := core.RunStart; phase <= core.RunEnd; phase++ {
+		if strings.Contains(string(e.Data), fmt.Sprintf("%s: %v", phase, errHook)) {
+			return phase, true
+		}
+	}
+	return 0, false
 }
 
 // checkMemory: every run that ended by itself was offered to the agent's memory, and no other. Where claims are counted it may be given up
@@ -299,6 +333,8 @@ func how(rec core.DecisionRecord) string {
 		return "decided with edited arguments"
 	case rec.Grant != "":
 		return "decided for the whole run"
+	case rec.Via == core.ViaMessage:
+		return "decided by message"
 	}
 	return "decided by " + rec.By
 }

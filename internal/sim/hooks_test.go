@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -22,10 +23,21 @@ func number(raw json.RawMessage) (n int64) {
 	return n
 }
 
+// fails says which hooks fail. It hangs on nothing that differs from one try to the next, so that a call whose hook fails never runs.
+func (h hook) fails(p core.Phase, about ...string) bool {
+	return h.s.plan.hooksFail && hash(append(about, "fails", p.String())...)%9 == 0
+}
+
+var errHook = errors.New("the hook has no luck")
+
 // count writes half through the pad and half through the effects: both are one write of this phase.
 func (h hook) count(ctx context.Context, req engine.HookRequest, p core.Phase) (core.Effects, error) {
 	h.s.w.Yield(ctx)
 	h.lost("in a hook")
+	if p != core.BeforeToolExecute && p != core.AfterToolExecute && h.fails(p, strconv.Itoa(req.Step)) {
+		req.State.Add(core.ThreadScope, counted(p), 1) // nor does this
+		return core.Effects{}, errHook
+	}
 	req.State.Add(core.ThreadScope, counted(p), 1)
 	return core.Effects{State: []core.StateOp{{Scope: core.ThreadScope, Key: counted(p), Op: core.StateAdd, Value: json.RawMessage("1")}}}, nil
 }
@@ -48,7 +60,12 @@ func (h hook) AfterInference(ctx context.Context, req engine.HookRequest, _ core
 	return h.count(ctx, req, core.AfterInference)
 }
 
-func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, _ core.ToolCall) (core.Effects, error) {
+func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall) (core.Effects, error) {
+	if h.refuses(call) {
+		h.s.w.Yield(ctx)
+		req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 1) // which does not count
+		return core.Effects{}, errHook
+	}
 	return h.count(ctx, req, core.BeforeToolExecute)
 }
 
@@ -56,6 +73,11 @@ func (h hook) AfterToolExecute(ctx context.Context, req engine.HookRequest, _ co
 	e, err := h.count(ctx, req, core.AfterToolExecute)
 	e.Append = seen
 	return e, err
+}
+
+// refuses: the hook before the call fails, so its body must not run.
+func (h hook) refuses(call core.ToolCall) bool {
+	return h.s.plan.hooks && h.fails(core.BeforeToolExecute, call.ID, call.Name, string(call.Arguments))
 }
 
 // seen is at the end of every result that a hook saw.

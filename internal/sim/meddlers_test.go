@@ -27,9 +27,9 @@ func (t *thread) meddler(ctx context.Context) {
 		case 2, 12:
 			t.goOn(ctx, run)
 		case 3:
-			t.sayOn(ctx, fmt.Sprintf("abandoning %d %s", n, t.s.w.Text(4)), "abandon")
+			t.sayOn(ctx, t.lengthy(fmt.Sprintf("abandoning %d %s", n, t.s.w.Text(4))), "abandon")
 		case 4, 5:
-			t.sayOn(ctx, fmt.Sprintf("queued %d %s", n, t.s.w.Text(4)), "queue")
+			t.sayOn(ctx, t.lengthy(fmt.Sprintf("queued %d %s", n, t.s.w.Text(4))), "queue")
 		case 6:
 			t.s.outside[run] = t.s.outside[run] || t.pick(4) == 0
 		case 7, 8:
@@ -115,8 +115,9 @@ func (t *thread) retry(ctx context.Context, run string) {
 // sayOn sends a message that says what becomes of a run that waits.
 func (t *thread) sayOn(ctx context.Context, text, on string) {
 	t.said[text] = &saidText{}
+	t.s.watched.patient[text] = on == "queue"
 	refused := t.ask(ctx, func(ctx context.Context) error {
-		got, err := t.s.front.Message(ctx, anna, t.id, "key of "+text, wire.MessageRequest{Input: core.Encode(text), OnPending: on})
+		got, err := t.s.front.Message(ctx, anna, t.id, "key of "+text[:min(len(text), 40)], wire.MessageRequest{Input: core.Encode(text), OnPending: on})
 		if err == nil {
 			t.said[text].accepted = true
 			t.addRun(got.Run.ID)

@@ -143,6 +143,9 @@ func (m *Memory) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 func (m *Memory) Commit(_ context.Context, req engine.CommitRequest) (engine.Written, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	old, _ := m.head(req.Next.Tenant, req.Next.Thread)
 	if err := fits(old, req); err != nil {
 		if old.Epoch == req.Next.Epoch && old.CID == req.Next.CID && old.Rev == req.Next.Rev {
@@ -181,6 +184,9 @@ func fits(old core.Head, req engine.CommitRequest) error {
 func (m *Memory) Start(_ context.Context, req engine.StartRequest) (engine.Written, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	if err := m.taken(req.Key); err != nil {
 		return engine.Written{}, err
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -114,7 +115,10 @@ func (m *Memory) move(e Entry, next int64) (won bool) {
 }
 
 // TakeOverdue implements [engine.Overdue]: both at once.
-func (m *Memory) TakeOverdue(_ context.Context, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+func (m *Memory) TakeOverdue(ctx context.Context, now, next int64, limit int) (taken []engine.Wakeup, err error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %w", engine.ErrUnavailable, context.Cause(ctx))
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.dueBefore(now, limit) {

@@ -24,7 +24,7 @@ func TestTheSimulatedStoreKeepsTheContractOfStores(t *testing.T) {
 func TestTheSimulatedQueueKeepsTheContractOfQueues(t *testing.T) {
 	enginetest.TestQueue(t, func(_ *testing.T, clock *enginetest.Clock) enginetest.Queue {
 		return queue{&sim.MemoryQueue{Clock: clock, Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}}
-	})
+	}, enginetest.NoTurns)
 }
 
 type queue struct{ *sim.MemoryQueue }

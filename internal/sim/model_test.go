@@ -32,7 +32,10 @@ func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 		return core.Turn{}, errors.New("the model is out of order")
 	}
 	if c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.tryAgain) {
-		return core.Turn{}, &engine.TryLater{Detail: "later", Busy: c.s.w.Chance(0.5), After: 7_000_000_000}
+		return core.Turn{}, &engine.TryLater{Detail: "later", Answered: c.s.w.Chance(0.3), After: 7_000_000_000}
+	}
+	if c.s.isDown() {
+		return core.Turn{}, &engine.TryLater{Detail: "down"}
 	}
 	turns, since := 0, 0
 	for _, m := range p.Messages {

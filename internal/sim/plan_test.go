@@ -15,6 +15,7 @@ type plan struct {
 	late     float64
 	pause    float64
 	tryAgain float64 // of model calls
+	outages  float64 // of model calls: the model is down from then on, for seconds or hours
 	skew     time.Duration
 	jumps    float64
 	workers  int
@@ -32,6 +33,7 @@ type plan struct {
 	terms     core.Terms
 	deadlines bool
 	hooks     bool
+	hooksFail bool
 	memory    bool
 	yields    float64
 
@@ -60,6 +62,9 @@ func planOf(seed uint64) plan {
 	p.order = sim.Order(rng.IntN(3))
 	p.sqlite, p.dynamo = *onSQLite, *onDynamo
 	p.written, p.lag = rng.IntN(32) == 0, int64(pick(0, 0, 100, 3000))
+	if p.outages = pick(0, 0, 0.05); seed%7 == 3 {
+		p.outages = 0
+	}
 	return p
 }
 
@@ -79,6 +84,7 @@ func (p *plan) measure(rng *rand.Rand) {
 // quiet is the plan without anything that goes wrong by itself.
 func (p plan) quiet() plan {
 	p.rate, p.late, p.pause, p.skew, p.jumps, p.tryAgain = 0, 0, 0, 0, 0, 0
+	p.outages = 0
 	return p
 }
 
@@ -97,13 +103,19 @@ func (p *plan) plot(seed uint64) {
 			p.terms.Stops = append(p.terms.Stops, rule)
 		}
 	}
+	p.hooksFail = chance(3)
 	p.deadlines, p.terms.Continue = chance(2) && !p.calm, chance(3) && !p.calm
+	if bound := []int64{0, 0, 40_000, 600_000}[rng.IntN(4)]; !p.calm {
+		p.terms.Outage = bound
+	}
 }
 
-// Timing on the virtual clock. Two clocks are at most twice the skew apart, which is less than the margin.
+// Timing on the virtual clock. Two clocks are at most twice the plan's skew apart, which is less than the margin. Others wait for the skew of the
+// engine, which is that of the step function, before they take a claim over.
 const (
 	lease       = 20 * time.Second
 	margin      = 7 * time.Second
+	skew        = 5 * time.Second
 	sweepPeriod = 5 * time.Second
 	visibility  = 30 * time.Second
 	noSweep     = 4 * time.Minute

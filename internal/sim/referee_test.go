@@ -79,12 +79,14 @@ func (l *ledger) now() int { return len(l.moments) - 1 }
 
 // saw begins a moment.
 func (r *referee) saw(h core.Head) {
-	m := moment{run: h.Run, over: h.End != nil || !h.Open(), done: !h.Open(), waiting: h.Visible() == core.RunWaiting, refuses: h.Pending > 0,
+	m := moment{run: h.Run, over: h.End != nil || !h.Open(), done: !h.Open(), waiting: h.Status == core.RunWaiting && len(h.Inbox) == 0,
 		newest: map[string]string{}, waits: map[string]bool{}, inbox: map[string]bool{}}
 	for id, c := range h.Calls {
 		m.newest[id] = c.Sus
 		if c.Status == core.CallSuspended {
 			m.waits[c.Sus] = true
+			kind := r.s.watched.kinds[c.Sus]
+			m.refuses = m.refuses || kind != core.KindInput && kind != core.KindInterrupt // which a message answers
 		}
 	}
 	for key := range h.Inbox {
@@ -229,7 +231,7 @@ func idOf(d wire.Decision) string {
 
 // About what a decision says, and not when: a decision that is refused so is never stored.
 var aboutContent = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeUnclearDecision, frontend.CodeWrongKind,
-	frontend.CodeContradiction, frontend.CodeBadGrant, frontend.CodeInvalidArguments, frontend.CodeSchemaMismatch}
+	frontend.CodeContradiction, frontend.CodeResultRequired, frontend.CodeBadGrant, frontend.CodeInvalidArguments, frontend.CodeSchemaMismatch}
 
 // decided holds an answer against the rules.
 func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer, err error) {

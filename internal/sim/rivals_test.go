@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -23,7 +24,7 @@ func (t *thread) rival(ctx context.Context) {
 func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
 
 func (t *thread) act(ctx context.Context, n int) {
-	switch run := t.runs[t.pick(len(t.runs))]; t.pick(12) {
+	switch run := t.runs[t.pick(len(t.runs))]; t.pick(17) {
 	case 0:
 		if t.pick(4) == 0 {
 			t.cancel(ctx, run)
@@ -38,6 +39,14 @@ func (t *thread) act(ctx context.Context, n int) {
 		_, _ = t.look(ctx, run)
 	case 6:
 		t.race(ctx)
+	case 7, 10, 11:
+		for range 1 + t.pick(3) {
+			t.sayWithoutKey(ctx, t.lengthy(fmt.Sprintf("keyless %d %s", n, t.s.w.Text(4))))
+		}
+	case 8:
+		t.startOn(ctx, t.lengthy(fmt.Sprintf("on the thread %d %s", n, t.s.w.Text(4))))
+	case 9:
+		t.contradict(ctx)
 	default:
 		t.meddle(ctx)
 	}
@@ -80,12 +89,40 @@ func (t *thread) meddle(ctx context.Context) {
 	case 3:
 		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)] // there may be one, now or soon
 	}
-	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`}
+	t.anything(&d)
+	t.decide(ctx, run, d)
+}
+
+// anything is what a decision may say, sense or not.
+func (t *thread) anything(d *wire.Decision) {
+	results := []string{"", "", `true`, `false`, `{"approved":false}`, `{"approved":true}`, `"enough"`, `null`, `{"x":1}`, `"` + tooLong + `"`}
 	if r := results[t.pick(len(results))]; r != "" {
 		d.Result = json.RawMessage(r)
 	} else if t.pick(3) == 0 {
 		d.Error = "bad"
 	}
 	d.Action = []string{"resume", "cancel", "", "resume"}[t.pick(4)]
-	t.decide(ctx, run, d)
+}
+
+// contradict decides anything under the id that another caller uses for the same suspension.
+func (t *thread) contradict(ctx context.Context) {
+	if len(t.seen) == 0 {
+		return
+	}
+	p := t.seen[len(t.seen)-1-min(t.pick(len(t.seen)), t.pick(len(t.seen)))]
+	d := t.truth(t.of[p.Suspension.ID], p)
+	d.Result, d.Error, d.Reason = nil, "", ""
+	t.anything(&d)
+	t.decide(ctx, t.of[p.Suspension.ID], d)
+}
+
+// tooLong is text that no head has room for: it is kept beside it.
+var tooLong = strings.Repeat("and so on ", 40)
+
+// lengthy makes some texts so long.
+func (t *thread) lengthy(text string) string {
+	if t.pick(3) == 0 {
+		return text + ", " + tooLong
+	}
+	return text
 }

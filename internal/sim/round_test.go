@@ -208,6 +208,8 @@ func (r *round) decide(ctx context.Context, n int, run string, p wire.Pending) {
 	case p.Kind == "unknown_outcome":
 	case hash(p.CallID, fmt.Sprint(n))%4 == 0:
 		d.Action, d.Reason = "cancel", fmt.Sprintf("caller %d says no", n)
+	case p.Kind == "approval" && p.ResumeMode == core.ReplayToolCall.String(): // it takes no result
+		d.Reason = fmt.Sprintf("caller %d says so", n)
 	default:
 		d.Result = core.Encode(fmt.Sprintf("caller %d says so", n))
 	}

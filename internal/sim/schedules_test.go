@@ -162,7 +162,7 @@ func (b *batch) close() {
 var mustMeet = []string{"crash before", "crash after", "not done, no answer", "done, reply lost", "message doubled", "message delayed", "message lost", "paused",
 	"request landed again later", "lost in a body", "lost in a model call", "lost in a hook", "bodies side by side", "abandoned", "message.queued", "answered late", "timed out",
 	"decided with edited arguments", "decided for the whole run", "decided by message", "decided in vain", "suspended as approval", "suspended as client",
-	"suspended as input", "suspended as interrupt", "suspended as unknown_outcome", "ended cancelled", "ended error model_error", "retried", "finished", "over budget",
+	"suspended as input", "suspended as interrupt", "suspended as unknown_outcome", "ended cancelled", "ended error model_error", "outage", "ended error model_unavailable", "message in an outage", "cancel in an outage", "retried", "finished", "over budget",
 	"step.reset", "memory.failed"}
 
 const enoughToMeet = 10_000
@@ -218,4 +218,4 @@ func firstDifference(with, without []string) string {
 	return fmt.Sprintf("%d messages with faults, %d without", len(with), len(without))
 }
 
-var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64}
+var unlimited = core.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64, Outage: 1 << 60}

@@ -44,19 +44,24 @@ func (t *thread) rest(ctx context.Context) (open bool) {
 			}
 			return true
 		}
-		_ = t.s.w.Sleep(ctx, 4*time.Second)
+		_ = t.s.w.Sleep(ctx, max(4*time.Second, t.s.nextAttempt(h)))
 	}
 	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
 	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
 	return false
 }
 
-// letPass waits for a deadline, which must be used then.
+// letPass waits for the first deadline of what waits, as the journal has it; it must be used then.
 func (t *thread) letPass(ctx context.Context, h core.Head) {
-	_ = t.s.w.Sleep(ctx, time.UnixMilli(h.Deadline).Sub(t.s.w.Now())+2*lease+sweepPeriod)
+	id, first := t.s.watched.firstDeadline(h)
+	if id == "" {
+		t.s.wrong("I-5: %s has a deadline, and nothing that it waits for has one: %s", h.Run, core.Encode(h))
+		return
+	}
+	_ = t.s.w.Sleep(ctx, time.UnixMilli(first).Sub(t.s.w.Now())+2*lease+sweepPeriod)
 	now, err := t.s.db.Load(ctx, anna.Tenant, t.id)
-	if err == nil && now.Run == h.Run && now.Status == core.RunWaiting && now.Deadline == h.Deadline && len(now.Inbox) == 0 {
-		t.s.wrong("I-5: the deadline of %s has passed, and nothing happens: %s", h.Run, core.Encode(now))
+	if c, was := now.Calls[id], h.Calls[id]; err == nil && now.Run == h.Run && c.Status == core.CallSuspended && c.Sus == was.Sus {
+		t.s.wrong("I-5: the deadline of %s of %s has passed, and nothing happens: %s", id, h.Run, core.Encode(now))
 	}
 }
 

@@ -48,6 +48,7 @@ var simplifications = []simplification{
 	{"no rivals", func(p *plan) { p.rivals = 0 }},
 	{"one rival of each sort", func(p *plan) { p.rivals = min(p.rivals, 1) }},
 	{"no hooks", func(p *plan) { p.hooks = false }},
+	{"no hooks that fail", func(p *plan) { p.hooksFail = false }},
 	{"no memory", func(p *plan) { p.memory, p.terms.Memory = false, false }},
 	{"no deadlines", func(p *plan) { p.deadlines = false }},
 	{"nobody makes way", func(p *plan) { p.yields = 0 }},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -32,6 +33,7 @@ type stage struct {
 	flaw       func(*halved) sim.FullStore
 	lastSweep  func()          // begins the one that finds everything, once the faults are over
 	busy       int             // callers that are not through
+	downUntil  time.Time       // no model answers before
 	outside    map[string]bool // runs that whoever runs the engine wants to end
 	violations []string
 }
@@ -125,7 +127,7 @@ func (s *stage) build(ctx context.Context) {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
+			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	for range max(p.sweeps, 1) {

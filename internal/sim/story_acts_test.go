@@ -57,7 +57,7 @@ var acts = speak([]sentence[act]{
 	{`{who} approves {tool} with {json}`, decides(func(args []string) wire.Decision {
 		return wire.Decision{Action: "resume", Arguments: json.RawMessage(args[0])}
 	})},
-	{`{who} approves {tool} for the rest of the run`, decides(func([]string) wire.Decision { return wire.Decision{Action: "resume", Grant: "run"} })},
+	{`{who} approves {tool} for the rest of the turn`, decides(func([]string) wire.Decision { return wire.Decision{Action: "resume", Grant: "run"} })},
 	{`{who} answers {tool} with {text}`, decides(func(args []string) wire.Decision {
 		return wire.Decision{Action: "resume", Result: core.Encode(args[0])}
 	})},

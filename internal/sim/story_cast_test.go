@@ -22,7 +22,8 @@ type storyCast struct {
 	running  map[string]int          // by tool
 	notices  map[string]int          // by tool
 	deaf     int
-	busy     map[int]int // by turn: how often the model was
+	busy     map[int]int       // by turn: how often the model was
+	down     map[int]time.Time // by turn: until when it is
 	asks     []time.Time
 	refused  time.Time // when the model was busy last
 	hasty    bool      // it was asked again at once
@@ -36,7 +37,7 @@ type storyBody struct {
 
 func newStoryCast(p *performance) *storyCast {
 	return &storyCast{p: p, happened: map[string]core.Outcome{}, effects: map[string]int{}, running: map[string]int{},
-		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, denied: map[string]bool{}}
+		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, down: map[int]time.Time{}, denied: map[string]bool{}}
 }
 
 // Newest implements [engine.Agents].
@@ -128,7 +129,9 @@ func (r storyRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
-func (r storyRules) Terms() core.Terms { return core.Terms{Parallel: r.p.setting.parallel} }
+func (r storyRules) Terms() core.Terms {
+	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds()}
+}
 
 type storyModel storyAgents
 
@@ -163,10 +166,21 @@ func (m storyModel) answer(ctx context.Context, prompt engine.Prompt, n int) (co
 		c.busy[n]++
 		c.refused = c.p.w.Now()
 		return core.Turn{}, engine.ErrTryAgain
+	case c.isDown(n, turn):
+		c.refused = c.p.w.Now()
+		return core.Turn{}, &engine.TryLater{Detail: "nobody listens"}
 	case turn.kills:
 		m.of.die(ctx, c.p)
 	}
 	return core.Turn{Text: turn.say, Calls: turn.calls, InputTokens: 1, OutputTokens: 1}, nil
+}
+
+// isDown: the model answers no earlier than so long after it was first asked for the turn.
+func (c *storyCast) isDown(n int, turn storyTurn) bool {
+	if _, known := c.down[n]; !known {
+		c.down[n] = c.p.w.Now().Add(turn.down)
+	}
+	return c.p.w.Now().Before(c.down[n])
 }
 
 // die loses the process from within: whoever called does not come back.

@@ -19,7 +19,7 @@ func (p *performance) check() {
 	p.checkJournal(h, segments)
 	p.checkCalls(h, messages)
 	p.checkDecisions(segments)
-	p.checkTexts(messages, segments)
+	p.checkTexts(messages)
 	p.checkCancels()
 	p.checkFollowers(segments)
 	for _, c := range p.ends {
@@ -130,19 +130,12 @@ func eventsOf(segments []core.Segment, of core.EventType) (events []core.Event) 
 	return events
 }
 
-// checkTexts: what was accepted was said once, as a user's turn or as an answer.
-func (p *performance) checkTexts(log []core.Message, segments []core.Segment) {
+// checkTexts: what was accepted was said once, as a user's turn.
+func (p *performance) checkTexts(log []core.Message) {
 	times := map[string]int{}
 	for _, m := range log {
 		if m.Role == core.RoleUser {
 			times[m.Text()]++
-		}
-	}
-	for _, e := range eventsOf(segments, core.EventDecisionRecorded) {
-		var rec core.DecisionRecord
-		var text string
-		if json.Unmarshal(e.Data, &rec) == nil && rec.By == "message" && json.Unmarshal(rec.Result, &text) == nil {
-			times[text]++
 		}
 	}
 	for text := range p.texts {

@@ -21,10 +21,11 @@ type setting struct {
 	deaf     int // notices that fail
 	inline   int
 	messages int
-	doubled  bool // each wake-up comes twice
-	lost     bool // no wake-up arrives but those of the sweep
-	oneByOne bool // a sweep handles one entry
-	stuck    bool // another run is overdue, and cannot be worked on
+	doubled  bool          // each wake-up comes twice
+	lost     bool          // no wake-up arrives but those of the sweep
+	oneByOne bool          // a sweep handles one entry
+	stuck    bool          // another run is overdue, and cannot be worked on
+	outage   time.Duration // that a run waits for its model; 0: as long as by default
 	mischief []mischief
 }
 
@@ -46,8 +47,9 @@ type storyTool struct {
 type storyTurn struct {
 	say    string
 	calls  []core.ToolCall
-	breaks bool // in the first run
-	busy   int  // times
+	breaks bool          // in the first run
+	busy   int           // times
+	down   time.Duration // from the first time it is asked
 	kills  bool
 }
 
@@ -96,13 +98,16 @@ var settings = speak([]sentence[change]{
 	{`it must not run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtMostOnce })},
 	{`the answer is its result`, ofLast(func(t *storyTool, _ []string) { t.mode = core.UseDecisionAsToolResult })},
 	{`the answer is handed to it`, ofLast(func(t *storyTool, _ []string) { t.mode = core.PassDecisionToTool })},
-	{`an approval may be for the rest of the run`, ofLast(func(t *storyTool, _ []string) { t.grants = true })},
+	{`an approval may be for the rest of the turn`, ofLast(func(t *storyTool, _ []string) { t.grants = true })},
 	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = readDuration(args[0]) })},
 	{`it fails with {text}`, ofLast(func(t *storyTool, args []string) { t.fails = args[0] })},
 	{`it kills its process`, ofLast(func(t *storyTool, _ []string) { t.kills = true })},
 	{`its deadline is {time} and fails it`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineFail, "") })},
 	{`its deadline is {time} and cancels it`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineCancel, "") })},
 	{`its deadline is {time} and gives it {text}`, ofLast(func(t *storyTool, args []string) { t.due(args[0], core.DeadlineResult, args[1]) })},
+	{`the model is waited for {time}`, func(args []string) (change, error) {
+		return func(s *setting) error { s.outage = readDuration(args[0]); return nil }, nil
+	}},
 	{`the model {rest}`, func(args []string) (change, error) { return readTurns(args[0]) }},
 	{`the calls of a turn run side by side`, always(func(s *setting) { s.parallel = true })},
 	{`there are two workers`, always(func(s *setting) { s.workers = 2 })},
@@ -164,6 +169,8 @@ func (t *storyTurn) read(part string) (whole bool, err error) {
 		t.breaks = true
 	case part == "is busy twice":
 		t.busy = 2
+	case strings.HasPrefix(part, "is down for "):
+		t.down = readDuration(strings.TrimPrefix(part, "is down for "))
 	case part == "kills its process":
 		t.kills = true
 		return true, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -28,7 +29,7 @@ type witness struct {
 	approved map[string]bool
 	edited   map[string]json.RawMessage
 	closed   map[string]string // why a call may not run
-	granted  map[string]bool   // by run and tool
+	granted  map[string]bool   // by run and tool: for the rest of the turn
 	writes   int               // that callers tried
 }
 
@@ -123,7 +124,14 @@ func (w *witness) index(s core.Segment) {
 			var rec core.DecisionRecord
 			_ = json.Unmarshal(e.Data, &rec)
 			w.decided(e.RunID, rec)
+		case core.EventTurnEnded:
+			if asksSomebody(e) {
+				clear(w.granted)
+			}
 		}
+	}
+	if slices.ContainsFunc(s.Messages, func(m core.Message) bool { return m.Role == core.RoleUser }) {
+		clear(w.granted)
 	}
 }
 

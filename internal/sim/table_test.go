@@ -27,6 +27,9 @@ type table struct {
 	wrote  bool // something may have changed since the last look
 }
 
+// readLag is how many writes behind a read of the table is that does not ask for consistency. The store has none on which anything depends.
+const readLag = 5
+
 func (s *stage) onTable(t *testing.T) *table {
 	at := &table{s: s, double: awsdouble.New(awsdouble.Options{Clock: s.w.Now, Seed: s.seed})}
 	client := dynamodb.NewFromConfig(at.double.Config(), func(o *dynamodb.Options) {
@@ -39,6 +42,7 @@ func (s *stage) onTable(t *testing.T) *table {
 	}
 	at.Store = dynamo.New(client, dynamo.Options{Table: tableName, Clock: s.w, Random: s.w})
 	at.double.Fail(at.wire)
+	at.double.ReadLag(readLag)
 	s.w.Daemon(t.Context(), "the network", at.network)
 	return at
 }

@@ -3,7 +3,9 @@ package sim_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -26,14 +28,18 @@ type watched struct {
 	approved map[string]bool            // and whether somebody said yes to the gate's question,
 	edited   map[string]json.RawMessage // with which arguments it runs instead of those,
 	closed   map[string]string          // and why it may not run any more
-	granted  map[string]bool            // by run and tool: somebody said yes for the whole run
+	granted  map[string]grant           // by run and tool: an approver said yes for the rest of the turn
 
-	claims  map[string]int64 // the number of deploys before a claim, by run and epoch
-	stored  []engine.SignalRequest
-	sent    map[letter]posted          // what was ever put on a wire, if there is one
-	begun   map[string]context.Context // by opening: who asked for it there
-	waited  map[string]int64           // ms that a run was seen to wait
-	waiting map[string]int64           // since when it does
+	deadlines map[string]int64 // of suspensions that have one
+	patient   map[string]bool  // texts that are to begin a run of their own if theirs waits, or ends
+	opened    map[string]bool  // runs that a user message was journaled of
+	claims    map[string]int64 // the number of deploys before a claim, by run and epoch
+	stored    []engine.SignalRequest
+	sent      map[letter]posted          // what was ever put on a wire, if there is one
+	begun     map[string]context.Context // by opening: who asked for it there
+	waited    map[string]int64           // ms that a run was seen to wait
+	waiting   map[string]int64           // since when it does
+	down      map[string]outageRow       // the failures of its model in a row, by run
 }
 
 func watch(s *stage) *watched {
@@ -44,7 +50,7 @@ func watch(s *stage) *watched {
 	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}}
+		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -76,8 +82,16 @@ func (w *watched) claimed(old, h core.Head, req engine.ClaimRequest) {
 
 func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	got, err := w.FullStore.Commit(ctx, req)
+	w.refused(err)
 	w.look(ctx, req.Next.Tenant, req.Next.Thread)
 	return got, err
+}
+
+// refused: no store ever has to refuse a write because of what it would leave.
+func (w *watched) refused(err error) {
+	if broken, ok := errors.AsType[*core.InvariantError](err); ok {
+		w.s.wrong("the store refused a write: %v", broken)
+	}
 }
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
@@ -158,6 +172,7 @@ func (w *halved) PutSegment(tenant, thread string, s core.Segment) error {
 
 func (w *halved) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 	got, err := w.m.UpdateHead(req)
+	w.refused(err)
 	w.look(context.Background(), req.Next.Tenant, req.Next.Thread)
 	return got, err
 }
@@ -202,7 +217,28 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if h.Seq > old.Seq {
 		w.remember(ctx, old, h)
 	}
+	w.inTime(h)
 	w.s.referee.saw(h)
+}
+
+// inTime: a run that waits is woken by the first deadline of what it waits for, as the journal has it.
+func (w *watched) inTime(h core.Head) {
+	if h.Status != core.RunWaiting {
+		return
+	}
+	if id, first := w.firstDeadline(h); h.Deadline != first || first != 0 && h.Due == 0 {
+		w.s.wrong("I-5: %s waits until %d and is due at %d; %q is to be closed at %d", h.Run, h.Deadline, h.Due, id, first)
+	}
+}
+
+// firstDeadline is that of the call that is closed before all others.
+func (w *watched) firstDeadline(h core.Head) (id string, first int64) {
+	for call, c := range h.Calls {
+		if at := w.deadlines[c.Sus]; c.Status == core.CallSuspended && at != 0 && (first == 0 || at < first) {
+			id, first = call, at
+		}
+	}
+	return id, first
 }
 
 // untold: what must be sent stays in the head until it was, or until nobody needs it any more.
@@ -227,6 +263,8 @@ func (w *watched) remember(ctx context.Context, old, h core.Head) {
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
 		w.inVain(old, h, s)
+		w.undone(s)
+		w.swallowed(old, h, s)
 		w.inTurn(old, h, s)
 	}
 }
@@ -247,6 +285,36 @@ func (w *watched) inVain(old, h core.Head, seg core.Segment) {
 		if !rec.Applied && e.RunID == h.Run && h.End == nil {
 			w.s.wrong("I-2: decision %q on %s was accepted and not applied, and %s goes on", rec.DecisionID, rec.CallID, h.Run)
 		}
+	}
+}
+
+// undone: an interrupt is not taken up and let go in one commit, by what came with it.
+func (w *watched) undone(seg core.Segment) {
+	paused := map[string]bool{}
+	for _, e := range seg.Events {
+		var call core.SuspendedCall
+		var rec core.DecisionRecord
+		switch {
+		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindInterrupt:
+			paused[call.Suspension.ID] = true
+		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && paused[rec.Suspension]:
+			w.s.wrong("I-2: the interrupt of %s was undone by %q, which came with it", e.RunID, rec.DecisionID)
+		}
+	}
+}
+
+// swallowed: a message that would wait for the end of its run begins another one if it comes together with a cancel, and is no last word of
+// the run that nobody hears.
+func (w *watched) swallowed(old, h core.Head, seg core.Segment) {
+	ends := old.Run == h.Run && old.End == nil && h.End != nil && h.End.Kind == core.Cancelled
+	for _, m := range seg.Messages {
+		if m.Role != core.RoleUser {
+			continue
+		}
+		if ends && w.opened[m.RunID] && w.patient[m.Text()] {
+			w.s.wrong("I-2: %q was to wait for the end of %s, and is its last message", m.Text(), m.RunID)
+		}
+		w.opened[m.RunID] = true
 	}
 }
 
@@ -297,13 +365,18 @@ func (w *watched) index(s core.Segment) {
 	for _, e := range s.Events {
 		var call core.SuspendedCall
 		var rec core.DecisionRecord
+		w.downRow(e)
 		switch {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 			w.kinds[call.Suspension.ID], w.messages[call.Suspension.ID] = call.Kind, call.Suspension.Message
+			if call.Deadline != 0 {
+				w.deadlines[call.Suspension.ID] = call.Deadline
+			}
 		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:
 			w.decided(e.RunID, rec)
 		}
 	}
+	w.endGrants(s)
 }
 
 // decided keeps what a decision that took effect lets a body do.
@@ -329,8 +402,51 @@ func (w *watched) decided(run string, rec core.DecisionRecord) {
 		w.edited[what] = rec.Arguments
 	}
 	if tool := w.asked[what].Name; rec.Grant == core.GrantRun && roles[tool].grants {
-		w.granted[run+"/"+tool] = true
+		w.granted[run+"/"+tool] = grant{until: never}
 	}
+}
+
+// grant is what an approver allowed beyond the call at hand: to the owners of an epoch before until.
+type grant struct{ until int64 }
+
+const never = math.MaxInt64
+
+// grants says whether a body that an owner of this epoch begins may spend a grant.
+func (w *watched) grants(run, tool string, epoch int64) bool {
+	g, given := w.granted[run+"/"+tool]
+	return given && epoch < g.until
+}
+
+// endGrants: no grant outlives its turn, or the next user message. An owner that decided before the commit that ends it, and has
+// not noticed that the run is another's, still acts on what it saw.
+func (w *watched) endGrants(seg core.Segment) {
+	ends := map[string]bool{}
+	for _, m := range seg.Messages {
+		ends[m.RunID] = ends[m.RunID] || m.Role == core.RoleUser
+	}
+	for _, e := range seg.Events {
+		ends[e.RunID] = ends[e.RunID] || e.Type == core.EventTurnEnded && asksSomebody(e)
+	}
+	for key, g := range w.granted {
+		run, _, _ := strings.Cut(key, "/")
+		if ends[run] && g.until == never {
+			w.granted[key] = grant{until: seg.W.Epoch()}
+		}
+	}
+}
+
+// asksSomebody says whether a turn ends because the agent asks, and not only because nobody knows what became of a lost body.
+func asksSomebody(turnEnded core.Event) bool {
+	var ended struct {
+		Pending []struct{ Kind core.Kind }
+	}
+	_ = json.Unmarshal(turnEnded.Data, &ended)
+	for _, p := range ended.Pending {
+		if p.Kind != core.KindUnknownOutcome {
+			return true
+		}
+	}
+	return len(ended.Pending) == 0
 }
 
 // idle is invariant I-5, restated in the protocol.

@@ -20,6 +20,9 @@ func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Writ
 		return engine.Written{}, fmt.Errorf("sqlite: segment %d (%d) does not belong to a commit of %d (%d)", s.Seq, s.W, req.Next.Seq,
 			req.Next.CID)
 	}
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	rows := commitRows{head: commitArgs(req), segment: segmentArgs(req)}
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -43,6 +45,9 @@ type Options struct {
 
 	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20 if zero.
 	MaxAttempts int
+
+	// NoRoom, for tests, says that the disk is full: then nothing can be written, nor can files be made.
+	NoRoom func() bool
 }
 
 const (
@@ -60,12 +65,22 @@ type DB struct {
 	visibility  time.Duration
 	maxAttempts int
 
-	writer  *writer
-	reader  *sql.DB
+	path       string
+	sync       Sync
+	noRoomTest func() bool
+	full       atomic.Bool // the last write found no room
+
+	mu     sync.RWMutex // of what is replaced when a file that was open for reading alone is opened for writing
+	writer *writer      // nil while there is no room for it
+	reader *sql.DB      // nil if the file could not even be opened for reading
+	reopen time.Time    // when to try again
+	over   bool         // closed
+
 	reads   statements
 	arrived chan struct{}
 
 	watchers watchers
+	turns    turns
 
 	closing sync.Once
 	closed  error
@@ -82,7 +97,8 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	db := &DB{clock: opts.Clock, random: opts.Random, arrived: make(chan struct{}, 1),
-		visibility: opts.Visibility, maxAttempts: opts.MaxAttempts}
+		visibility: opts.Visibility, maxAttempts: opts.MaxAttempts,
+		path: abs, sync: opts.Sync, noRoomTest: opts.NoRoom}
 	if db.visibility == 0 {
 		db.visibility = defaultVisibility
 	}
@@ -92,7 +108,16 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := makeFile(abs); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	if err := db.open(ctx, abs, opts.Sync); err != nil {
+	err = db.open(ctx)
+	if err != nil && db.isFull(err) {
+		err = db.noRoom(err)
+		if other := db.openReading(ctx); other == nil {
+			return db, nil
+		} else if errors.Is(other, ErrNewerFile) {
+			err = other
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
@@ -111,8 +136,12 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-func (db *DB) open(ctx context.Context, path string, sync Sync) error {
-	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(sync)}))
+func (db *DB) open(ctx context.Context) error {
+	if db.noRoomTest != nil && db.noRoomTest() {
+		return syscall.ENOSPC
+	}
+	path := db.path
+	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(db.sync)}))
 	if err != nil {
 		return err
 	}
@@ -121,16 +150,18 @@ func (db *DB) open(ctx context.Context, path string, sync Sync) error {
 		pool.Close()
 		return err
 	}
-	db.reader, err = sql.Open("sqlite", dataSource(path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
+	reader, err := sql.Open("sqlite", dataSource(path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
 	if err != nil {
 		conn.Close()
 		pool.Close()
 		return err
 	}
-	db.reader.SetMaxOpenConns(readers)
-	db.reader.SetMaxIdleConns(readers)
-	db.reads.prepare = db.reader.PrepareContext
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	db.reader = reader
+	db.reads.prepare = reader.PrepareContext
 	db.writer = startWriter(pool, conn, db.announce)
+	db.writer.failed, db.writer.noRoom = db.failed, db.noRoomTest
 	return nil
 }
 
@@ -183,19 +214,22 @@ func dataSource(path string, query url.Values) string {
 // Closing again does nothing.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.over = true
 		db.reads.close()
-		err := db.reader.Close()
-		db.closed = db.writer.close()
-		if db.closed == nil {
-			db.closed = err
+		if db.reader != nil {
+			db.closed = db.reader.Close()
+		}
+		if db.writer != nil {
+			db.closed = errors.Join(db.writer.close(), db.closed)
 		}
 	})
 	return db.closed
 }
 
 // Arrived is signalled after this process put something into the queue: a new message, one given back, a dead letter
-// sent again. It holds one signal. Whoever receives it asks [DB.Receive] and [DB.NextVisible] again. Other processes are
-// not heard here.
+// sent again. It holds one signal. Whoever receives it asks [DB.Receive] again. Other processes are not heard here.
 func (db *DB) Arrived() <-chan struct{} { return db.arrived }
 
 // announce tells those who wait in this process what was committed.

@@ -219,8 +219,8 @@ func TestWakeUpsComeWithTheWrite(t *testing.T) {
 	if w, err = db.Start(t.Context(), again); !errors.Is(err, engine.ErrRefused) || w.Woken {
 		t.Fatalf("woken %v, %v", w.Woken, err)
 	}
-	if at, some, err := db.NextVisible(t.Context()); some || err != nil {
-		t.Fatalf("a refused write left a wake-up: %v %v", at, err)
+	if left, err := db.Receive(t.Context(), 10); len(left) != 0 || err != nil {
+		t.Fatalf("a refused write left a wake-up: %v %v", left, err)
 	}
 
 	h := claim(t, db, thread, "w1", 1000)
@@ -231,10 +231,11 @@ func TestWakeUpsComeWithTheWrite(t *testing.T) {
 			t.Fatalf("woken %v, %v", w.Woken, err)
 		}
 	}
-	if at, _, err := db.NextVisible(t.Context()); at != 3000 || err != nil {
-		t.Fatalf("visible at %d, %v", at, err)
+	clock.Advance(2*time.Second - time.Millisecond)
+	if early, err := db.Receive(t.Context(), 10); len(early) != 0 || err != nil {
+		t.Fatalf("visible at %v: %v, %v", clock.Now(), early, err)
 	}
-	clock.Advance(2 * time.Second)
+	clock.Advance(time.Millisecond)
 	receiveOne(t, db)
 }
 
@@ -276,6 +277,23 @@ func TestFreeLeasesMakesClaimedRunsDue(t *testing.T) {
 	}
 	if idle, err := db.Load(t.Context(), tenant, "thr_idle"); err != nil || idle.Due != 6000 {
 		t.Fatalf("idle is due at %d, %v", idle.Due, err)
+	}
+}
+
+func TestAFreedRunIsDueAtOnce(t *testing.T) {
+	const now = 5000
+	db := open(t, newFile(t), options(t, enginetest.AtMilli(now)))
+	start(t, db, newHead(thread))
+	held := claim(t, db, thread, "w1", now-1)
+	if held.Due <= now {
+		t.Fatalf("claimed, it is due at %d already", held.Due)
+	}
+	if _, err := db.FreeLeases(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.TakeOverdue(t.Context(), now, now+10, 10)
+	if want := (engine.Wakeup{Tenant: tenant, Thread: thread}); err != nil || len(due) != 1 || due[0] != want {
+		t.Errorf("the sweep finds %v, %v; want %v before its lease would have ended", due, err, want)
 	}
 }
 
@@ -339,8 +357,7 @@ func TestUnreadableRowsAreErrors(t *testing.T) {
 		}
 		_, load := db.Load(t.Context(), tenant, thread)
 		_, signal := db.Signal(t.Context(), engine.SignalRequest{Tenant: tenant, Thread: thread, Run: h.Run, InboxKey: "m:1", Due: 1})
-		_, _, list := db.Runs(t.Context(), tenant, "", "", 5)
-		for what, err := range map[string]error{"load": load, "signal": signal, "list": list} {
+		for what, err := range map[string]error{"load": load, "signal": signal} {
 			if err == nil {
 				t.Errorf("%s: %s saw nothing", damage, what)
 			}

@@ -15,7 +15,7 @@ import (
 const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
 	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
 	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,
-	(SELECT json_group_object(i.key, json(i.value)) FROM inbox i WHERE i.tenant = heads.tenant AND i.thread = heads.thread)`
+	(SELECT json_group_object(i.key, json(CASE WHEN json_valid(i.value) THEN i.value ELSE json_quote(i.value) END)) FROM inbox i WHERE i.tenant = heads.tenant AND i.thread = heads.thread)`
 
 const selectHead = "SELECT " + headColumns + " FROM heads WHERE tenant = ? AND thread = ?"
 
@@ -72,6 +72,9 @@ func scanHead(s scanner, h *core.Head) error {
 		&found.Deadline, &found.NotBefore, &found.Pending, &found.Oldest, &found.Born, &found.Due,
 		&calls, &timed, &rest, &inbox)
 	if err != nil {
+		if *h, err = identified(s, err); err == nil {
+			return unavailable(fmt.Errorf("sqlite: reading a head: %w", engine.ErrUnreadable))
+		}
 		return unavailable(err)
 	}
 	full := body{Head: found}
@@ -79,6 +82,9 @@ func scanHead(s scanner, h *core.Head) error {
 		json.Unmarshal([]byte(timed), &full.Head.Timed), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
 	if err == nil && found.Status > core.RunDone {
 		err = fmt.Errorf("%d is no status", found.Status)
+	}
+	if err != nil {
+		*h = identity(found)
 	}
 	if err != nil && found.Schema > core.SchemaVersion {
 		return fmt.Errorf("%w: thread %q", engine.ErrNewerSchema, found.Thread)
@@ -93,9 +99,40 @@ func scanHead(s scanner, h *core.Head) error {
 	return nil
 }
 
+// identified finds the identity of a head one of whose columns holds what it cannot hold; why is what its reading said.
+func identified(s scanner, why error) (h core.Head, err error) {
+	columns := make([]any, 26)
+	to := make([]any, len(columns))
+	for i := range columns {
+		to[i] = &columns[i]
+	}
+	if s.Scan(to...) != nil {
+		return h, why
+	}
+	for at, field := range map[int]*string{0: &h.Tenant, 1: &h.Thread, 2: &h.Run, 3: &h.Agent, 19: &h.Oldest} {
+		*field, _ = columns[at].(string)
+	}
+	h.Born, _ = columns[20].(int64)
+	h.At = h.Born
+	return h, nil
+}
+
+// identity is what lists show of a head that cannot be read. It has no calls.
+func identity(h core.Head) core.Head {
+	return core.Head{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Agent: h.Agent, Oldest: h.Oldest, Born: h.Born, At: h.Born}
+}
+
+// scanListed is scanHead for lists: a head that cannot be read hides no other one.
+func scanListed(s scanner, h *core.Head) error {
+	if err := scanHead(s, h); !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrNewerSchema) {
+		return err
+	}
+	return nil
+}
+
 // unreadable is the error for something in the file that this program cannot have written.
 func unreadable(what string, err error) error {
-	return unavailable(fmt.Errorf("sqlite: the stored %s cannot be read: %w", what, err))
+	return unavailable(fmt.Errorf("sqlite: the stored %s: %w: %w", what, engine.ErrUnreadable, err))
 }
 
 // head reads a head as the operations before in the same transaction left it; a zero head if there is none.

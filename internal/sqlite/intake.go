@@ -30,10 +30,13 @@ const intakeVisibility = 10 * time.Second
 
 // Intake is the intake queue in the file: unlike the queue of wake-ups, it holds the only copy of what it holds. Several processes may
 // put messages in and take them out. It implements [intake.Queue].
-type Intake struct{ db *DB }
+type Intake struct {
+	db   *DB
+	most int // wake-ups of a tenant that may wait while it is handed more; 0 for no bound
+}
 
 // Intake returns the file's intake queue.
-func (db *DB) Intake() *Intake { return &Intake{db} }
+func (db *DB) Intake() *Intake { return &Intake{db: db} }
 
 // Put puts messages into the queue, all of them or none. They are durable when it returns nil. What is in them is not looked at.
 func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error {
@@ -49,23 +52,11 @@ func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error 
 	})
 }
 
-// Receive implements [intake.Queue]. When nothing is visible it writes nothing.
-func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error) {
-	some := false
-	err := q.db.read(ctx, func(s scanner) error { return s.Scan(&some) },
-		"SELECT EXISTS (SELECT 1 FROM intake WHERE visible_at <= ?)", q.db.now())
-	if err != nil || !some {
-		return nil, err
-	}
-	receipt := q.db.random.Text(receiptLength)
-	return write(ctx, q.db, func(t *tx) ([]intake.Delivery, error) { return t.takeIn(q.db.now(), max, receipt) })
-}
-
-// takeIn hides the messages first in line under a receipt of their own each. One whose hand-over ran out counts it as an attempt, so
-// that a message that ends the process each time is known by it.
-func (t *tx) takeIn(now int64, max int, receipt string) (taken []intake.Delivery, err error) {
+// takeIn hides the tenant's messages first in line under a receipt of their own each. One whose hand-over ran out counts it as an
+// attempt, so that a message that ends the process each time is known by it.
+func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []intake.Delivery, err error) {
 	const query = `UPDATE intake SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
-		WHERE id IN (SELECT id FROM intake WHERE visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
+		WHERE id IN (SELECT id FROM intake WHERE tenant = ?5 AND visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
 		RETURNING id, receipt, tenant, body, attempts, returned`
 	err = t.each(func(s scanner) error {
 		var d intake.Delivery
@@ -74,7 +65,7 @@ func (t *tx) takeIn(now int64, max int, receipt string) (taken []intake.Delivery
 		}
 		taken = append(taken, d)
 		return nil
-	}, query, now+intakeVisibility.Milliseconds(), receipt, now, max)
+	}, query, now+intakeVisibility.Milliseconds(), receipt, now, max, tenant)
 	return taken, err
 }
 

@@ -17,13 +17,6 @@ func (q *Intake) Counts(ctx context.Context, tenant string) (c IntakeCounts, err
 	return c, err
 }
 
-// Backlog counts the wake-ups that wait for a worker now, up to limit.
-func (q *Intake) Backlog(ctx context.Context, limit int) (n int, err error) {
-	err = q.db.readOne(ctx, func(s scanner) error { return s.Scan(&n) },
-		"SELECT count(*) FROM (SELECT 1 FROM queue WHERE visible_at <= ? LIMIT ?)", q.db.now(), limit)
-	return n, err
-}
-
 // IntakeLetter is a message that is not started, and why.
 type IntakeLetter struct {
 	ID     int64

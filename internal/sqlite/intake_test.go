@@ -301,12 +301,9 @@ func startRequest(agent string) wire.StartRequest {
 
 func TestIntakeStartsNoMoreThanThereIsRoomFor(t *testing.T) {
 	db, q, clock := anIntake(t)
-	pump := pumpOf(q, callers(t, db, clock), clock)
 	const most = 5
-	pump.Room = func(ctx context.Context) (int, error) {
-		waiting, err := q.Backlog(ctx, most)
-		return most - waiting, err
-	}
+	pump := pumpOf(q.Limited(most), callers(t, db, clock), clock)
+	pump.Room = q.Limited(most).Room
 	for i := range 12 {
 		put(t, q, order(i))
 	}
@@ -322,5 +319,39 @@ func TestIntakeStartsNoMoreThanThereIsRoomFor(t *testing.T) {
 	}
 	if n, crowded := pump.Once(t.Context()); n != 3 || crowded {
 		t.Errorf("%d started when three were taken up, crowded: %v", n, crowded)
+	}
+}
+
+// One tenant with as many wake-ups as it may have does not keep another one's messages in the queue.
+func TestIntakeHasRoomForEachTenant(t *testing.T) {
+	db, q, _ := anIntake(t)
+	q = q.Limited(2)
+	for n := range 100 {
+		put(t, q, order(n))
+		if n < 5 {
+			if err := db.Send(t.Context(), engine.Wakeup{Tenant: tenant, Thread: fmt.Sprint("thr_", n)}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	room := func(want int) {
+		t.Helper()
+		if got, err := q.Room(t.Context()); got != want || err != nil {
+			t.Errorf("there is room for %d, %v, want %d", got, err, want)
+		}
+	}
+	room(0)
+	for _, other := range []string{"b", "c"} {
+		if err := q.Put(t.Context(), other, [][]byte{[]byte("1"), []byte("2"), []byte("3")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room(4)
+	got := map[string]int{}
+	for _, d := range receive(t, q, 3) {
+		got[d.Tenant]++
+	}
+	if got[tenant] != 0 || got["b"]+got["c"] != 3 || got["b"] == 3 || got["c"] == 3 {
+		t.Errorf("handed over %v", got)
 	}
 }

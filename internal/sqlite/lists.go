@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,19 +16,29 @@ import (
 
 // Archived implements frontend.Store.
 func (db *DB) Archived(ctx context.Context, tenant, run string) (r core.Record, err error) {
-	const query = "SELECT run, body FROM archive WHERE tenant = ? AND run = ?"
+	const query = "SELECT run, thread, born, body FROM archive WHERE tenant = ? AND run = ?"
 	err = db.readOne(ctx, func(s scanner) error { return scanRecord(s, &r) }, query, tenant, run)
 	return r, err
 }
 
 func scanRecord(s scanner, r *core.Record) error {
-	var run string
+	known := core.Record{Status: core.RunDone}
 	var raw []byte
-	if err := s.Scan(&run, &raw); err != nil {
+	if err := s.Scan(&known.Run, &known.Thread, &known.Born, &raw); err != nil {
 		return unavailable(err)
 	}
 	if err := json.Unmarshal(raw, r); err != nil {
-		return unreadable("record of run "+run, err)
+		*r = known
+		r.At = r.Born
+		return unreadable("record of run "+known.Run, err)
+	}
+	return nil
+}
+
+// scanListedRecord is scanRecord for lists: a record that cannot be read hides no other one.
+func scanListedRecord(s scanner, r *core.Record) error {
+	if err := scanRecord(s, r); !errors.Is(err, engine.ErrUnreadable) {
+		return err
 	}
 	return nil
 }
@@ -35,7 +46,7 @@ func scanRecord(s scanner, r *core.Record) error {
 // The two halves of the list of runs, of a tenant or of a thread.
 const (
 	headPage    = "SELECT " + headColumns + " FROM heads WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
-	archivePage = "SELECT run, body FROM archive WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
+	archivePage = "SELECT run, thread, born, body FROM archive WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
 	ofThread    = " AND thread = ?5"
 	newestFirst = " ORDER BY born DESC, run DESC LIMIT ?4"
 )
@@ -59,7 +70,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	var records []core.Record
 	err = db.read(ctx, func(s scanner) error {
 		var h core.Head
-		err := scanHead(s, &h)
+		err := scanListed(s, &h)
 		records = append(records, h.Record())
 		return err
 	}, heads, args...)
@@ -68,7 +79,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	}
 	err = db.read(ctx, func(s scanner) error {
 		var r core.Record
-		err := scanRecord(s, &r)
+		err := scanListedRecord(s, &r)
 		records = append(records, r)
 		return err
 	}, archive, args...)
@@ -98,7 +109,7 @@ func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) (
 	var heads []core.Head
 	err = db.read(ctx, func(s scanner) error {
 		var h core.Head
-		err := scanHead(s, &h)
+		err := scanListed(s, &h)
 		heads = append(heads, h)
 		return err
 	}, query, tenant, after.Text, after.Tie, limit+1)

@@ -35,56 +35,35 @@ func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
 	return err
 }
 
-// Receive implements [engine.Receiver]. When nothing is visible it writes nothing.
-func (db *DB) Receive(ctx context.Context, max int) ([]engine.Delivery, error) {
-	if max < 1 {
-		return nil, nil
-	}
-	at, some, err := db.NextVisible(ctx)
-	if err != nil || !some || at > db.now() {
-		return nil, err
-	}
-	receipt := db.random.Text(receiptLength)
-	return write(ctx, db, func(t *tx) ([]engine.Delivery, error) { return db.receive(t, max, receipt) })
-}
-
-// receive hands out until it has something or nothing is visible; what was handed out too often goes to the dead letters
-// on the way.
-func (db *DB) receive(t *tx, max int, receipt string) ([]engine.Delivery, error) {
+// take hides the tenant's oldest visible message under a receipt of its own. What was handed out too often goes to the dead
+// letters on the way. There is no delivery, and no id, if nothing is left.
+func (db *DB) take(t *tx, tenant, receipt string) (engine.Delivery, error) {
 	for {
 		now := db.now()
-		taken, err := t.take(now, now+db.visibility.Milliseconds(), max, receipt)
-		if err != nil || len(taken) == 0 {
-			return nil, err
+		d, err := t.hide(tenant, receipt, now, now+db.visibility.Milliseconds())
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return engine.Delivery{}, nil
+		case err != nil || d.Attempts <= db.maxAttempts:
+			return d, err
 		}
-		var good []engine.Delivery
-		for _, d := range taken {
-			if d.Attempts <= db.maxAttempts {
-				good = append(good, d)
-			} else if err := t.bury(d.ID, d.Attempts-1, now); err != nil {
-				return nil, err
-			}
-		}
-		if len(good) > 0 {
-			return good, nil
+		if err := t.bury(d.ID, d.Attempts-1, now); err != nil {
+			return engine.Delivery{}, err
 		}
 	}
 }
 
-// take hides the messages first in line under a receipt of their own each.
-func (t *tx) take(now, until int64, max int, receipt string) (taken []engine.Delivery, err error) {
+func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, err error) {
 	const query = `UPDATE queue SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
-		WHERE id IN (SELECT id FROM queue WHERE visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
+		WHERE id = (SELECT id FROM queue WHERE tenant = ?3 AND visible_at <= ?4 ORDER BY visible_at, id LIMIT 1)
 		RETURNING id, receipt, attempts, tenant, thread`
-	err = t.each(func(s scanner) error {
-		var d engine.Delivery
+	err = t.row(func(s scanner) error {
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread); err != nil {
 			return unavailable(err)
 		}
-		taken = append(taken, d)
 		return nil
-	}, query, until, receipt, now, max)
-	return taken, err
+	}, query, until, receipt, tenant, now)
+	return d, err
 }
 
 // bury moves a message to the dead letters.
@@ -147,14 +126,4 @@ func messageNumber(id string) (int64, error) {
 		return 0, engine.ErrRefused
 	}
 	return n, nil
-}
-
-// NextVisible is when the first message is visible, in the past for one that is; false if the queue is empty.
-func (db *DB) NextVisible(ctx context.Context) (at int64, some bool, err error) {
-	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&at) },
-		"SELECT visible_at FROM queue ORDER BY visible_at LIMIT 1")
-	if errors.Is(err, engine.ErrNotFound) {
-		return 0, false, nil
-	}
-	return at, err == nil, err
 }

@@ -9,6 +9,9 @@ import (
 
 // Start implements [engine.Store] and frontend.Store.
 func (db *DB) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
+	if err := req.Check(); err != nil {
+		return engine.Written{}, err
+	}
 	rows := startRowsOf(req)
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.start(req, rows, db.now()) })
 }

@@ -46,6 +46,11 @@ func TestStore(t *testing.T) {
 	enginetest.TestStore(t, func(t *testing.T) enginetest.Store { return fresh(t) })
 }
 
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return fresh(t) })
+}
+
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -104,6 +105,11 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 
 // read runs a query on the connections for reading. It sees everything that was answered before.
 func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	db.mu.RLock() // it is held while the rows are read: the connections are not replaced under them
+	defer db.mu.RUnlock()
+	if db.reader == nil {
+		return unavailable(db.noRoom(syscall.ENOSPC))
+	}
 	stmt, err := db.reads.get(ctx, query)
 	if err != nil {
 		return unavailable(err)

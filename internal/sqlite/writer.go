@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -34,6 +35,9 @@ type writer struct {
 	done     chan struct{}
 	announce func(news)
 	counts   counts
+
+	failed func(error) error // names what went wrong with a transaction
+	noRoom func() bool       // nil but in tests
 }
 
 type counts struct {
@@ -50,13 +54,18 @@ type Stats struct {
 
 // Stats says what was written so far.
 func (db *DB) Stats() Stats {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	if db.writer == nil {
+		return Stats{}
+	}
 	c := &db.writer.counts
 	return Stats{Commits: c.commits.Load(), Operations: c.operations.Load(), Statements: c.statements.Load(),
 		BytesWritten: c.bytes.Load()}
 }
 
 func startWriter(pool *sql.DB, conn *sql.Conn, announce func(news)) *writer {
-	w := &writer{pool: pool, conn: conn, announce: announce, queue: make(chan *operation),
+	w := &writer{pool: pool, conn: conn, announce: announce, failed: unavailable, queue: make(chan *operation),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
 	go w.loop()
@@ -84,7 +93,14 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 		}
 		answered <- result{value, err}
 	}
-	if err := db.writer.submit(ctx, op); err != nil {
+	w, err := db.writing(ctx)
+	if err != nil {
+		return zero, err
+	}
+	if w == nil {
+		return zero, errClosed
+	}
+	if err := w.submit(ctx, op); err != nil {
 		return zero, err
 	}
 	select {
@@ -158,20 +174,23 @@ func (w *writer) commit(batch []*operation) {
 
 func (w *writer) transact(batch []*operation) (brought news, err error) {
 	ctx := context.Background() // one caller's end must not stop the others' work
+	if w.noRoom != nil && w.noRoom() {
+		return news{}, w.failed(syscall.ENOSPC)
+	}
 	if err := w.do(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return news{}, unavailable(err)
+		return news{}, w.failed(err)
 	}
 	for _, op := range batch {
 		more, err := w.run(ctx, op)
 		if err != nil {
 			w.do(ctx, "ROLLBACK") // fails if SQLite did so itself
-			return news{}, unavailable(err)
+			return news{}, w.failed(err)
 		}
 		brought = brought.with(more)
 	}
 	if err := w.do(ctx, "COMMIT"); err != nil {
 		w.do(ctx, "ROLLBACK")
-		return news{}, unavailable(err)
+		return news{}, w.failed(err)
 	}
 	return brought, nil
 }

@@ -107,7 +107,7 @@ func TestQueue(t *testing.T) {
 	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {
 		c := newCloud(t, clock)
 		return suiteQueue{sqsqueue.NewWake(c.api, c.url), sqsqueue.NewWake(c.api, c.dead)}
-	}, enginetest.LastingReceipts, enginetest.WholeSeconds, enginetest.SilentDead, enginetest.LateDead)
+	}, enginetest.LastingReceipts, enginetest.WholeSeconds, enginetest.SilentDead, enginetest.LateDead, enginetest.NoTurns) // SQS sees to turns, and promises no order
 }
 
 func TestAWakeUpCarriesTenantAndThreadAndNothingElse(t *testing.T) {

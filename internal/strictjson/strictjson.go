@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Codes of what is refused. They are a contract with callers: none is renamed.
@@ -42,9 +44,8 @@ func Clipped(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// MaxDepth is how deep lists and objects may stand in one another. What is read is wrapped and written again further in, where the
-// standard library stops at 10,000.
-const MaxDepth = 256
+// MaxDepth is how deep lists and objects may be nested: as deep as anything that is journaled.
+const MaxDepth = core.MaxDepth
 
 // Check demands one JSON object in UTF-8, not nested deeper than [MaxDepth], in which no object, however deep, has a member twice: two readers of such a
 // body could see two different things.
@@ -52,7 +53,7 @@ func Check(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return malformed("the body is not UTF-8")
 	}
-	if tooDeep(raw) {
+	if core.TooDeep(raw) {
 		return malformed("lists and objects stand in one another more than %d deep", MaxDepth)
 	}
 	if !json.Valid(raw) {
@@ -62,28 +63,6 @@ func Check(raw []byte) error {
 		return malformed("the body must be an object")
 	}
 	return checkMembers(json.NewDecoder(bytes.NewReader(raw)))
-}
-
-// tooDeep looks at nothing but brackets outside of texts. Of what is no JSON it may say anything: that is refused as well.
-func tooDeep(raw []byte) bool {
-	depth, inText, escaped := 0, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case inText:
-			escaped, inText = c == '\\', c != '"'
-		case c == '"':
-			inText = true
-		case c == '{', c == '[':
-			if depth++; depth > MaxDepth {
-				return true
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // level is an open object, or, with no members, an open list.

@@ -65,6 +65,12 @@ func (f *Fragment) Add(t Tool) {
 	if t.MCP != nil && t.Name != wanted {
 		t.MCP.Tool = wanted
 	}
+	if len(t.Parameters) <= mostParameters {
+		var none bool
+		if t.Parameters, none = closed(t.Parameters); none && t.MCP != nil {
+			t.Notes = append(t.Notes, "its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true")
+		}
+	}
 	t.Description = begin(shown(strings.TrimSpace(t.Description)), mostDescription)
 	if err := f.check(t); err != nil {
 		f.Leave(wanted, err.Error())

@@ -22,8 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 	"github.com/dormouse-dev/dormouse/internal/torture"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -70,7 +70,7 @@ func serveOwn(t *testing.T, service string) (address string) {
 	if err := torture.WriteAgents(agents, service); err != nil {
 		t.Fatal(err)
 	}
-	private, err := httptool.ReadPrivate([]string{"127.0.0.1"})
+	private, err := netguard.ReadPrivate([]string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

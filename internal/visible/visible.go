@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -57,8 +56,8 @@ func plain(text string) bool {
 // shows says whether a character is one that a person sees, where it stands. Spaces other than the common one look like it and are not
 // it; fillers and variation selectors take no room or look like nothing.
 func shows(r rune) bool {
-	const brailleBlank = 0x2800
-	return unicode.IsPrint(r) && r != utf8.RuneError && r != brailleBlank &&
+	const brailleBlank, nullNotehead, objectReplacement = 0x2800, 0x1d159, 0xfffc
+	return unicode.IsPrint(r) && r != utf8.RuneError && r != brailleBlank && r != nullNotehead && r != objectReplacement &&
 		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
@@ -76,15 +75,4 @@ func escape(r rune) string {
 		return fmt.Sprintf(`\U%08x`, r)
 	}
 	return fmt.Sprintf(`\u%04x`, r)
-}
-
-// JSON is a line of JSON in which what does not show is written the way JSON does, so that it is still the same value. Outside of strings there is nothing of the kind.
-func JSON(text string) string {
-	return spell(text, func(r rune) string {
-		if r > 0xffff {
-			high, low := utf16.EncodeRune(r)
-			return fmt.Sprintf(`\u%04x\u%04x`, high, low)
-		}
-		return fmt.Sprintf(`\u%04x`, r)
-	})
 }

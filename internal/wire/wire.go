@@ -55,6 +55,9 @@ type Run struct {
 	Reason        *string         `json:"reason"`
 	Code          string          `json:"code,omitempty"`
 	Detail        string          `json:"detail,omitempty"`
+	WaitingOn     string          `json:"waiting_on,omitempty"` // "model": it does not answer; Code and Detail say why
+	WaitingSince  *Time           `json:"waiting_since,omitempty"`
+	NextAttemptAt *Time           `json:"next_attempt_at,omitempty"` // with WaitingOn; absent while an attempt is under way
 	Steps         int             `json:"steps"`
 	Activations   int             `json:"activations"`
 	Resumes       int             `json:"resumes"`
@@ -66,8 +69,16 @@ type Run struct {
 	Metadata      json.RawMessage `json:"metadata,omitempty"`
 	Pending       []Pending       `json:"pending"`
 	Queued        int             `json:"queued,omitempty"` // messages that wait for the end of the run
+	StartedBy     *Actor          `json:"started_by,omitempty"`
+	CancelledBy   *Actor          `json:"cancelled_by,omitempty"` // of a run that was cancelled
 	CreatedAt     Time            `json:"created_at"`
 	UpdatedAt     Time            `json:"updated_at"`
+}
+
+// Actor is who did something: the principal, as its door names it, and that door. By is left out where callers have no names.
+type Actor struct {
+	By  string `json:"by,omitempty"`
+	Via string `json:"via,omitempty"`
 }
 
 // OutputText is the output as text: what a JSON string holds, any other value as JSON. ok is false if there is none.
@@ -103,7 +114,20 @@ type Pending struct {
 	Suspension Suspension      `json:"suspension"`
 	ResumeMode string          `json:"resume_mode"`
 	Deadline   *Time           `json:"deadline,omitempty"`
-	Grantable  bool            `json:"grantable,omitempty"` // a decision may carry "grant":"run"
+	Grantable  bool            `json:"grantable,omitempty"`   // a decision may carry "grant":"run"
+	GrantScope string          `json:"grant_scope,omitempty"` // what that allows, in a sentence for the approver
+	NotBy      string          `json:"not_by,omitempty"`      // starter: who asked for the work may not approve it
+	Approvers  []string        `json:"approvers,omitempty"`   // the only callers who may approve it
+	// Warnings are what a reader of the arguments may miss: characters that do not show, letters that look like others, and the like.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Warning is about one value of some arguments, or a name on the way to it. Path is a JSON Pointer (RFC 6901). Code is stable; Text is
+// plain ASCII and quotes nothing that could mislead in turn.
+type Warning struct {
+	Path string `json:"path"`
+	Code string `json:"code"`
+	Text string `json:"text"`
 }
 
 // Suspension is what a decision names as its target.
@@ -120,8 +144,8 @@ type Approval struct {
 	ThreadID string `json:"thread_id"`
 	Agent    string `json:"agent"`
 	Since    Time   `json:"since"`
-	// Link is a path of this server by which whoever has it may answer this one, without a token. Only those who may decide see it.
-	Link string `json:"link,omitempty"`
+	// Error is set if what waits cannot be read; nothing is known of the call then.
+	Error *RunError `json:"error,omitempty"`
 	Pending
 }
 
@@ -189,6 +213,9 @@ type Message struct {
 	Tool      string     `json:"tool,omitempty"`
 	Error     bool       `json:"error,omitempty"`
 	Pending   bool       `json:"pending,omitempty"`
+	By        string     `json:"by,omitempty"`      // of a user message
+	Via       string     `json:"via,omitempty"`     // of a user message
+	Answers   string     `json:"answers,omitempty"` // of a user message: the call whose result its text became
 	At        Time       `json:"at"`
 }
 
@@ -238,6 +265,9 @@ type Agent struct {
 	Model        string `json:"model"`
 	Instructions string `json:"instructions,omitempty"`
 	Tools        []Tool `json:"tools"`
+
+	// Unavailable says why the agent cannot be started now and why its runs wait; empty if it can.
+	Unavailable string `json:"unavailable,omitempty"`
 }
 
 // Tool is a tool of an agent.
@@ -288,4 +318,8 @@ type DecisionExtra struct {
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
+	Storage string `json:"storage,omitempty"` // [StorageFull], or empty
 }
+
+// StorageFull is the state of a server that can be read and stores nothing, since its disk is full.
+const StorageFull = "full"

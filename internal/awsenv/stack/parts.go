@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/sqsqueue"
 )
@@ -15,7 +16,7 @@ type Parts struct {
 	Settings
 	Store   *dynamo.Store
 	Wake    *sqsqueue.Wake
-	Clock   machine.Clock
+	Clock   engine.Clock // of the engine and the frontend: the machine's, unless a test brings its own
 	Random  machine.Random
 	Metrics *emf.Metrics
 	Units   *dynamo.Meter // of the table's requests
@@ -25,7 +26,7 @@ type Parts struct {
 // Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard output. It asks no server anything.
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
-	return Parts{Settings: s, Units: units, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
+	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
 		Wake:    sqsqueue.NewWake(s.SQS(), s.WakeQueue),
 		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
 }

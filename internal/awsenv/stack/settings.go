@@ -12,6 +12,8 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
 )
 
 // Settings are what the environment says. Members that the function has no use for may be empty.
@@ -51,9 +53,17 @@ type Access struct {
 	Auth                    string // [JWT] or [IAM]; empty in functions that have no callers
 	TenantClaim, RolesClaim string // of [JWT]
 	Tenant                  string // of [IAM]
+	IAMRoles                access.IAMRoles
+	Names                   Names
 	StreamURL               string // where events are streamed from; empty: nowhere
 	Stream                  bool   // this function streams
 	Origins                 []string
+}
+
+// Names are shown on the pages of approval links: the product, and tenants by their ids.
+type Names struct {
+	Product string
+	Tenants map[string]string
 }
 
 // Who asks is told to the functions by API Gateway's authorizer, of one of two sorts.
@@ -174,7 +184,7 @@ func (r *reader) arn(name string) string {
 
 func (r *reader) access() Access {
 	a := Access{Auth: r.getenv("DORMOUSE_AUTH"), StreamURL: r.url("DORMOUSE_STREAM_URL"), Stream: r.flag("DORMOUSE_STREAM"),
-		Origins: list(r.getenv("DORMOUSE_ORIGINS"))}
+		Origins: list(r.getenv("DORMOUSE_ORIGINS")), Names: r.names()}
 	switch a.Auth {
 	case "":
 	case JWT:
@@ -182,10 +192,33 @@ func (r *reader) access() Access {
 		a.RolesClaim = r.need("DORMOUSE_ROLES_CLAIM", "the claim of the token that lists the caller's roles")
 	case IAM:
 		a.Tenant = r.need("DORMOUSE_TENANT", "the tenant of everybody whom IAM lets in")
+		var err error
+		if a.IAMRoles, err = access.ParseIAMRoles(r.getenv("DORMOUSE_IAM_ROLES")); err != nil {
+			r.say("DORMOUSE_IAM_ROLES: %v", err)
+		}
 	default:
 		r.say("DORMOUSE_AUTH is %q; write %s or %s", a.Auth, JWT, IAM)
 	}
 	return a
+}
+
+// names are what the pages of approval links call the product and the tenants.
+func (r *reader) names() Names {
+	n := Names{Product: r.getenv("DORMOUSE_PRODUCT_NAME")}
+	for item := range strings.SplitSeq(r.getenv("DORMOUSE_TENANT_NAMES"), ";") {
+		if strings.TrimSpace(item) == "" {
+			continue
+		}
+		tenant, name, err := access.ParseTenantName(item)
+		if err != nil {
+			r.say("DORMOUSE_TENANT_NAMES: %v", err)
+		}
+		if n.Tenants == nil {
+			n.Tenants = map[string]string{}
+		}
+		n.Tenants[tenant] = name
+	}
+	return n
 }
 
 func (r *reader) flag(name string) bool {

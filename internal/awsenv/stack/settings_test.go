@@ -50,6 +50,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
+		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		t.Errorf("log level %s, hosts (-want +got):\n%s", s.LogLevel, diff)
 	}
 	access := stack.Access{Auth: stack.JWT, TenantClaim: "org", RolesClaim: "roles", StreamURL: "https://h/stream", Stream: true,
-		Origins: []string{"https://a.example", "https://b.example"}}
+		Origins: []string{"https://a.example", "https://b.example"}, Names: stack.Names{Product: "Refund Desk", Tenants: map[string]string{"acme": "Acme Ltd", "zoo": "Zoo = Co"}}}
 	if diff := cmp.Diff(access, s.Access); diff != "" {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
@@ -92,6 +93,9 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which is no path of parameters`}},
 		{"a path that is none", map[string]string{"DORMOUSE_SECRETS_PATH": "dormouse/prod/"}, []string{`DORMOUSE_SECRETS_PATH is "dormouse/prod/"`}},
 		{"callers of no tenant", map[string]string{"DORMOUSE_AUTH": "IAM"}, []string{"DORMOUSE_TENANT is missing"}},
+		{"roles of IAM that say nothing", map[string]string{"DORMOUSE_AUTH": "IAM", "DORMOUSE_TENANT": "acme", "DORMOUSE_IAM_ROLES": "*=admin;arn:aws:iam::123456789012:user/ann=boss"},
+			[]string{`DORMOUSE_IAM_ROLES: "*" is no ARN`, `"boss" is no role`}},
+		{"names of no tenants", map[string]string{"DORMOUSE_TENANT_NAMES": "Acme=Acme Ltd;zoo"}, []string{`DORMOUSE_TENANT_NAMES: "Acme" is no tenant`, `"zoo" names no tenant`}},
 		{"another authorizer", map[string]string{"DORMOUSE_AUTH": "none", "DORMOUSE_STREAM": "yes"}, []string{`DORMOUSE_AUTH is "none"; write JWT or IAM`, `DORMOUSE_STREAM is "yes"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

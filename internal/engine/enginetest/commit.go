@@ -221,6 +221,7 @@ func testCommitNoSegment(t *storeTest) {
 
 func testCommitNothing(t *storeTest) {
 	h := created("thr_nobody")
+	h.Status = core.RunRunning
 	_, err := t.store.Commit(t.Context(), next(h, 1, "hello"))
 	if !errors.Is(err, engine.ErrFenced) {
 		t.Fatalf("got %v", err)

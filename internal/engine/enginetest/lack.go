@@ -23,6 +23,9 @@ const (
 
 	// LateDead: a message becomes a dead letter when it would be handed over once more.
 	LateDead Lack = "dead letters are made by the next receive"
+
+	// NoTurns: a tenant with a large backlog may keep the messages of other tenants waiting.
+	NoTurns Lack = "tenants do not take turns"
 )
 
 func (t *queueTest) lack(l Lack) bool { return slices.Contains(t.lacks, l) }

@@ -1,7 +1,9 @@
 package enginetest
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -11,6 +13,62 @@ var overdueCases = []storeCase{
 	{"what is due now is taken, what is due later is not", testOverdueBoundary},
 	{"H18 what was taken has moved, so that the next is reached", testOverdueMoves},
 	{"H18 sweeps at once take no entry twice", testOverdueRace},
+	{"H18 a sweep takes everything that is due, page after page", testSweepToTheEnd},
+	{"H18 what is not woken comes back a period later, and the others are woken", testSweepPastAFailure},
+	{"H18 a sweep whose time is over moves nothing that it does not wake", testSweepCutOff},
+}
+
+// sent keeps the wake-ups of a sweep, but those of one thread.
+type sent struct {
+	refuses string
+	threads []string
+}
+
+func (s *sent) Send(_ context.Context, w engine.Wakeup, _ time.Duration) error {
+	if w.Thread == s.refuses {
+		return engine.ErrUnavailable
+	}
+	s.threads = append(s.threads, w.Thread)
+	return nil
+}
+
+func (t *storeTest) dueThreads(n int) (threads []string) {
+	for i := range n {
+		threads = append(threads, t.start(numbered("thr_", i)).Thread)
+	}
+	slices.Sort(threads)
+	return threads
+}
+
+func testSweepToTheEnd(t *storeTest) {
+	want := t.dueThreads(205)
+	var got sent
+	t.must(engine.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second))
+	slices.Sort(got.threads)
+	t.equal("woken", got.threads, want)
+}
+
+func testSweepPastAFailure(t *storeTest) {
+	all := t.dueThreads(12)
+	got := sent{refuses: all[0]}
+	err := engine.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second)
+	t.wantErr(err, engine.ErrUnavailable)
+	slices.Sort(got.threads)
+	t.equal("woken", got.threads, all[1:])
+	again, err := t.store.TakeOverdue(t.Context(), 11000, 16000, 100)
+	t.must(err)
+	t.equal("due again", sortedThreads(again), all)
+}
+
+func testSweepCutOff(t *storeTest) {
+	want := t.dueThreads(12)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	taken, err := t.store.TakeOverdue(ctx, 6000, 11000, 5)
+	t.wantErr(err, engine.ErrUnavailable)
+	rest, err := t.store.TakeOverdue(t.Context(), 6000, 11000, 100)
+	t.must(err)
+	t.equal("taken by both", sortedThreads(append(taken, rest...)), want)
 }
 
 func testOverdueBoundary(t *storeTest) {

@@ -39,7 +39,8 @@ const (
 )
 
 // TestQueue checks a queue. Open returns an empty one that runs on clock, hides deliveries for [QueueVisibility] and hands
-// over [QueueMaxAttempts] times; it is called for each subtest. The suite does not ask for an order, and for nothing that lacks name.
+// over [QueueMaxAttempts] times; it is called for each subtest. Within a tenant the suite asks for no
+// order, and it asks for nothing that lacks name.
 func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue, lacks ...Lack) {
 	for _, c := range queueCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,6 +75,8 @@ var queueCases = []struct {
 	{"20 consumers at once: each message has one", testConsumers},
 	{"a page is never larger than asked for", testReceiveMax},
 	{"what was sent twice comes twice", testSentTwice},
+	{"tenants take turns, whatever each has queued", testTurns},
+	{"a backlog that is settled fast keeps no other tenant waiting", testTurnsWhenSettled},
 }
 
 func (t *queueTest) at(ms int64) { t.clock.Advance(time.UnixMilli(ms).Sub(t.clock.Now())) }

@@ -21,6 +21,7 @@ var signalCases = []storeCase{
 	{"a cancel twice is stored once", testCancelTwice},
 	{"H25 HC4 a late answer is stored once, and only for a suspension whose deadline closed it", testLate},
 	{"H25 32 late answers at once: one is stored", testLateRace},
+	{"a decision by a link comes back with the link and its maker", testDecisionByLink},
 	{"an interrupt that was drained is not stored again, another one is", testInterrupt},
 }
 
@@ -32,6 +33,14 @@ func testSignalWrites(t *storeTest) {
 	want.Inbox["sus_1"] = decision("d1")
 	t.equal("head", got, want)
 	t.unchanged(want)
+}
+
+func testDecisionByLink(t *storeTest) {
+	req := decide(t.waiting(thread), "sus_1", "lnk_1")
+	req.Signal.By, req.Signal.Via, req.Signal.Link, req.Signal.Mint = "link:anna@example.com", core.ViaLink, "lnk_1", "token:mailer"
+	got := t.signal(req)
+	t.equal("signal", got.Inbox["sus_1"], req.Signal)
+	t.unchanged(got)
 }
 
 func testDecisionFirst(t *storeTest) {

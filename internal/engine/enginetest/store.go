@@ -32,6 +32,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	suite := map[string][]storeCase{
 		"claim":    claimCases,
 		"commit":   commitCases,
+		"broken":   invariantCases,
 		"start":    startCases,
 		"held":     heldCases,
 		"signal":   signalCases,

@@ -21,6 +21,7 @@ type Worker struct {
 	Clock  engine.Clock
 	Random engine.Random
 	Tenant string
+	Who    bool // journal who started runs and who said what, as the engine does
 }
 
 // Call is a call the model asks for, and how it waits.
@@ -32,6 +33,9 @@ type Call struct {
 	Deadline  int64
 	Arguments json.RawMessage // an order if nil
 	Shown     json.RawMessage // the arguments it would run with, if they are not the model's
+	NotBy     string
+	Approvers []string
+	Message   string // the reason it waits for; one if it is empty
 }
 
 // asked is the call as the model asks for it.
@@ -82,7 +86,10 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	change(c)
 	c.head.Rev, c.head.CID, c.head.Seq, c.head.Seg, c.head.Tries, c.head.Lease = head.Rev+1, stamp, c.seg.Seq, stamp, 0, 0
 	count(&c.head)
-	due := int64(0)
+	due := c.head.Deadline
+	if c.head.Status == core.RunRunning {
+		due = now + core.RetryDue
+	}
 	written, err := w.Store.Commit(ctx, engine.CommitRequest{Next: c.head, Segment: &c.seg, Drained: drained, AllSeen: true,
 		Seen: head.Sigs, Due: &due})
 	if err != nil {
@@ -120,7 +127,15 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	case core.SignalStart, core.SignalMessage:
 		var parts []core.Part
 		w.read(value, &parts)
-		c.hear(key, s.On, parts)
+		if s.Kind == core.SignalStart && w.Who {
+			c.event(core.EventRunStarted, who(s))
+		}
+		c.hear(key, s, parts)
+		if len(parts) > 0 && s.On != core.PendingQueue && w.Who {
+			c.event(core.EventMessageReceived, who(s))
+			c.seg.Events[len(c.seg.Events)-1].Message = len(c.seg.Messages)
+			c.head.Spoke = c.seg.Seq
+		}
 	case core.SignalPause:
 		c.head.Interrupt = s.ID
 		w.suspend(c, Call{ID: "interrupt:" + w.Random.Text(8), Kind: core.KindInterrupt, Arguments: json.RawMessage("{}")})
@@ -131,7 +146,7 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		c.event(core.EventDecisionRecorded, rec)
 		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
 	case core.SignalDecision:
-		rec := core.DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Applied: true}
+		rec := core.DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Applied: true}
 		w.read(value, &rec.Resume)
 		_, cancelled := c.head.Inbox[core.KeyCancel]
 		rec.Applied = !cancelled
@@ -143,10 +158,11 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 }
 
 // hear takes up a message as it asks to be: it is held, or ends what is waited for, or just an interrupt.
-func (c *commit) hear(key string, on core.OnPending, parts []core.Part) {
+func (c *commit) hear(key string, s core.Signal, parts []core.Part) {
+	on := s.On
 	if on == core.PendingQueue {
 		c.head.Held = append(c.head.Held, core.Held{Seq: c.seg.Seq, Key: key})
-		c.event(core.EventMessageQueued, map[string]any{"key": key, "parts": parts})
+		c.event(core.EventMessageQueued, map[string]any{"key": key, "parts": parts, "by": s.By})
 		return
 	}
 	for id, call := range c.head.Calls {
@@ -156,8 +172,16 @@ func (c *commit) hear(key string, on core.OnPending, parts []core.Part) {
 		}
 	}
 	if len(parts) > 0 {
-		c.say(core.Message{Role: core.RoleUser, Parts: parts})
+		c.say(core.Message{Role: core.RoleUser, Parts: parts, By: s.By, Via: s.Via})
 	}
+}
+
+func who(s core.Signal) map[string]string {
+	data := map[string]string{"via": s.Via}
+	if s.By != "" {
+		data["by"] = s.By
+	}
+	return data
 }
 
 func (w Worker) read(value []byte, to any) {
@@ -246,11 +270,20 @@ func (w Worker) suspend(c *commit, call Call) string {
 	if call.Shown != nil {
 		shown.Arguments = call.Shown
 	}
-	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Pending: shown,
-		Suspension: core.Suspension{ID: id, Action: "approve", Message: "may it?", ResponseSchema: call.Schema}})
+	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers,
+		Suspension: core.Suspension{ID: id, Action: "approve", Message: cmp.Or(call.Message, "may it?"), ResponseSchema: call.Schema}})
 	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval
 	c.event(core.EventCallSuspended, waits)
 	return id
+}
+
+// Down leaves the run to wait for its model until next, in ms.
+func (w Worker) Down(run string, why core.Outage, next int64) core.Head {
+	w.Test.Helper()
+	return w.step(run, func(c *commit) {
+		c.head.Status, c.head.Outage, c.head.NotBefore = core.RunRunning, &why, next
+		c.event(core.EventStepReset, map[string]any{"reason": "model_unavailable", "code": why.Code, "text": why.Detail, "try": 1, "try_at": next})
+	})
 }
 
 // TimeOut lets the deadline of a suspended call decide.

@@ -1,0 +1,85 @@
+package dormouse_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// escapes are the files that may write JSON by json.Marshal, which turns &, < and > into escapes, and why no person and no model
+// reads what they write. Everything else uses core.Encode or core.EncodeAny, or an encoder that does not escape.
+var escapes = map[string]string{
+	"internal/sqsqueue/wakeup.go":                "a wake-up is for the step function",
+	"internal/emf/emf.go":                        "metrics are for CloudWatch",
+	"internal/xray/xray.go":                      "traces are for X-Ray",
+	"internal/lambdahttp/buffered.go":            "the frame of an answer is for API Gateway, and problems hold fixed sentences",
+	"internal/mcptool/call.go":                   "it is read again at once",
+	"examples/refund-desk/ledger.go":             "a file that the example reads again",
+	"examples/refund-desk/demo/story.go":         "the text of a request",
+	"examples/custom-binary/partsdesk/orders.go": "a file that the example reads again",
+}
+
+// proof are folders that only tests and their tools use.
+var proof = []string{"internal/awsdouble", "internal/engine/enginetest", "internal/torture", "internal/sim", "internal/e2e", "internal/httpapi/httpapitest",
+	"internal/awsapi/awsapitest", "internal/frontend/frontendtest", "internal/modeltest", "internal/modeldouble"}
+
+func TestJSONIsNotEscapedForHTML(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		path = filepath.ToSlash(path)
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			slices.ContainsFunc(proof, func(folder string) bool { return strings.HasPrefix(path, folder+"/") }) {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, decl := range f.Decls {
+			if call := escaping(decl); call != "" {
+				found[path] = true
+				if _, allowed := escapes[path]; !allowed {
+					t.Errorf("%s calls %s, which writes & as \\u0026; use core.Encode or core.EncodeAny, or say in escapes why nobody reads it", path, call)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range escapes {
+		if !found[path] {
+			t.Errorf("%s may escape JSON and does not; take it out of escapes", path)
+		}
+	}
+}
+
+// escaping is the call in a declaration that writes JSON with escapes for HTML; empty if there is none.
+func escaping(decl ast.Decl) (call string) {
+	plain := false
+	ast.Inspect(decl, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		switch of, _ := s.X.(*ast.Ident); {
+		case s.Sel.Name == "SetEscapeHTML":
+			plain = true
+		case of != nil && of.Name == "json" && slices.Contains([]string{"Marshal", "MarshalIndent", "NewEncoder", "HTMLEscape"}, s.Sel.Name):
+			if call != "json.Marshal" {
+				call = "json." + s.Sel.Name
+			}
+		}
+		return true
+	})
+	if call == "json.NewEncoder" && plain {
+		return ""
+	}
+	return call
+}

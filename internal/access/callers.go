@@ -1,0 +1,47 @@
+package access
+
+import (
+	"slices"
+	"strings"
+)
+
+// RolePrefix marks a role in a list of callers.
+const RolePrefix = "role:"
+
+// IsRole says whether there is a role of that name.
+func IsRole(name string) bool { return slices.Contains(Roles(), Role(name)) }
+
+// RoleNames are the roles, as they are shown.
+func RoleNames() string { return joinRoles(Roles()) }
+
+// Listed says whether a caller is in a list of callers: by a name as the journal has it, in which * stands for any text, or by a
+// role. A caller without a name is only listed by a role. Nobody is in an empty list.
+func Listed(list []string, by string, roles []Role) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if role, ok := strings.CutPrefix(entry, RolePrefix); ok {
+			return slices.Contains(roles, Role(role))
+		}
+		return by != "" && fits(entry, by)
+	})
+}
+
+// fits says whether text matches a pattern in which * stands for any text.
+func fits(pattern, text string) bool {
+	pieces := strings.Split(pattern, "*")
+	if len(pieces) == 1 {
+		return pattern == text
+	}
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if !strings.HasPrefix(text, first) {
+		return false
+	}
+	text = text[len(first):]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		i := strings.Index(text, piece)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(piece):]
+	}
+	return strings.HasSuffix(text, last)
+}

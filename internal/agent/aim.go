@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/netguard"
+)
+
+// The kinds of targets that a rule can name.
+const (
+	aimHTTP    = "http"
+	aimLambda  = "lambda"
+	aimMCP     = "mcp"
+	aimGo      = "go"
+	aimCommand = "command"
+)
+
+// aim is the target of a [Rule], read. Its texts are patterns in which * stands for any text; an empty
+// one matches everything. The zero value is the aim of a rule without a target.
+type aim struct {
+	kind string
+
+	method, host, port, path string // of http; host and port also of mcp
+	name                     string // of lambda and go the function, of command the program, of mcp the server
+	tool                     string // of mcp
+}
+
+var (
+	aimForm     = regexp.MustCompile(`^(http|lambda|mcp|go|command):(.*)$`)
+	aimHTTPForm = regexp.MustCompile(`^(?:([A-Z]+) +)?([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(/[^ ?#{}]*)?$`)
+	aimMCPForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(?:/([!-~]{1,128}))?$`)
+	aimHost     = regexp.MustCompile(`^[a-z0-9*._-]+$|^\[`)
+	aimFunction = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
+	aimWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
+)
+
+// readAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME or
+// command:NAME.
+func readAim(text string) (aim, error) {
+	if text == "" {
+		return aim{}, nil
+	}
+	parts := aimForm.FindStringSubmatch(text)
+	if parts == nil || !aimASCII(parts[2]) {
+		return aim{}, mistake("%q is no target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
+			"with * for any text", shorten(text, 200))
+	}
+	a := aim{kind: parts[1], name: parts[2]}
+	switch a.kind {
+	case aimHTTP:
+		return a.readHTTP(parts[2])
+	case aimMCP:
+		return a.readMCP(parts[2])
+	case aimLambda:
+		if !aimFunction.MatchString(a.name) {
+			return aim{}, mistake("the target %q names no Lambda function; write its name, without the rest of its ARN", shorten(text, 200))
+		}
+		a.name = strings.ToLower(a.name)
+	default:
+		if !aimWord.MatchString(a.name) {
+			return aim{}, mistake("the target %q names nothing; write a name or a pattern behind %s:", shorten(text, 200), a.kind)
+		}
+	}
+	return a, nil
+}
+
+func aimASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+func (a aim) readHTTP(text string) (aim, error) {
+	parts := aimHTTPForm.FindStringSubmatch(text)
+	if parts == nil || parts[1] != "" && !slices.Contains(methods, parts[1]) {
+		return aim{}, mistake("the target %q is no request; write http:HOST, http:HOST/PATH or http:METHOD HOST/PATH, without a scheme or a query, and one of the methods %s",
+			shorten(text, 200), strings.Join(methods, ", "))
+	}
+	a.name, a.method, a.path = "", parts[1], parts[4]
+	if a.path == "/*" {
+		a.path = ""
+	}
+	return a.at(parts[2], parts[3])
+}
+
+func (a aim) readMCP(text string) (aim, error) {
+	parts := aimMCPForm.FindStringSubmatch(text)
+	if parts == nil {
+		return aim{}, mistake("the target %q is no MCP server; write mcp:SERVER or mcp:SERVER/TOOL, with the server's name in the file or its host", shorten(text, 200))
+	}
+	a.tool = parts[3]
+	return a.at(parts[1], parts[2])
+}
+
+// at puts the host and the port into an aim.
+func (a aim) at(host, port string) (aim, error) {
+	a.host, a.port = aimedHost(host), strings.TrimLeft(port, "0")
+	if a.kind == aimMCP {
+		a.name = a.host
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || !aimHost.MatchString(a.host) {
+		return aim{}, mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", shorten(host+":"+port, 200))
+	}
+	return a, nil
+}
+
+// aimedHost is a host as two texts that mean the same one have it.
+func aimedHost(host string) string {
+	host = netguard.CanonicalHost(host)
+	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		a = a.Unmap()
+		if a.Is6() {
+			return "[" + a.String() + "]"
+		}
+		return a.String()
+	}
+	return host
+}
+
+// within reports whether a matches only what b does.
+func (a aim) within(b aim) bool {
+	for _, texts := range [][2]string{{b.method, a.method}, {b.host, a.host}, {b.port, a.port}, {b.path, a.path}, {b.name, a.name}, {b.tool, a.tool}} {
+		if texts[0] != "" && !matchGlob(texts[0], texts[1]) {
+			return false
+		}
+	}
+	return b.kind == "" || a.kind == b.kind
+}
+
+// runs reports whether the aim names a command, by what the file has or by the program's own name.
+func (a aim) runs(program string) bool {
+	return a.kind == aimCommand && (matchGlob(a.name, program) || matchGlob(a.name, path.Base(program)))
+}
+
+// onCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command runs
+// behind a result, where nobody can be asked.
+func (r Rule) onCommand(list string) error {
+	switch a, err := readAim(r.Target); {
+	case err != nil || a.kind != aimCommand:
+		return nil
+	case list != "deny":
+		return fmt.Errorf("%q can only be denied; move the rule to deny, or remove it", r.Target)
+	case r.Tool != "*" || len(r.When) > 0:
+		return fmt.Errorf("a rule about %q takes neither a tool nor conditions; remove them", r.Target)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+)
+
+// AllTenants in [Definition.Tenants] makes an agent one that every tenant may use.
+const AllTenants = "*"
+
+// callers reads who may use the agent.
+func (s *source) callers(o *object, d *Definition) {
+	d.Tenants, d.Starters, d.Approvers = s.names(o, "tenants"), s.names(o, "starters"), s.names(o, "approvers")
+	for _, tenant := range d.Tenants {
+		if err := access.CheckTenant(tenant); tenant != AllTenants && err != nil {
+			s.Refuse(o.Member("tenants"), "%v, or '*' for every tenant", err)
+		}
+	}
+	for _, name := range d.Starters {
+		s.checkCaller(o, "starters", name)
+	}
+	for _, name := range d.Approvers {
+		s.checkCaller(o, "approvers", name)
+	}
+}
+
+// callerPattern is a caller as the journal names one, with * for any text.
+var callerPattern = regexp.MustCompile(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|intake)$`)
+
+func (s *source) checkCaller(o *object, member, name string) {
+	role, isRole := strings.CutPrefix(name, access.RolePrefix)
+	switch {
+	case isRole && !access.IsRole(role):
+		s.Refuse(o.Member(member), "%s: there is no role %q; the roles are %s", member, role, access.RoleNames())
+	case !callerPattern.MatchString(name):
+		s.Refuse(o.Member(member), "%s: %q names no caller; write token:NAME, link:NAME, intake or role:ROLE, with * for any text in a name", member, name)
+	}
+}
+
+// MayBeUsedBy says whether runs of a tenant may start with this definition; home is the tenant that deploys it.
+func (d Definition) MayBeUsedBy(tenant, home string) bool {
+	if len(d.Tenants) == 0 {
+		return tenant == home
+	}
+	for _, t := range d.Tenants {
+		if t == AllTenants || t == tenant {
+			return true
+		}
+	}
+	return false
+}

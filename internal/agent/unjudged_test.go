@@ -1,0 +1,40 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+)
+
+func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
+	const (
+		open   = "{type: object, additionalProperties: true, properties: {amount: {}, order: {type: object, properties: {id: {}}}}}"
+		inside = "{type: object, properties: {amount: {}, order: {type: object, additionalProperties: {type: string}, properties: {id: {}}}}}"
+		above  = "permissions: {ask: [{tool: pay, when: {argument: amount, above: 1}}]}\n"
+	)
+	policy, err := agent.ParsePolicy("p.yaml", []byte("deny: [{tool: 'p*', when: {argument: order.id, equals: x}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, body, parameters, permissions string
+		policy                              *agent.Permissions
+		want                                string // empty: no note
+	}{
+		{"open at the top", "lambda: {function: pay}", open, above, nil, `tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`},
+		{"what the rules decide by", "lambda: {function: pay}", open, above, &policy, "while rules decide by amount, order.id alone"},
+		{"open inside", "lambda: {function: pay}", inside, above, nil, "(additionalProperties, order)"},
+		{"only the policy decides by one", "http: {method: POST, url: 'https://a/'}", open, "", &policy, "while rules decide by order.id alone"},
+		{"no rule decides by one", "lambda: {function: pay}", open, "permissions: {ask: [pay]}\n", nil, ""},
+		{"closed", "lambda: {function: pay}", payment, above, nil, ""},
+		{"nobody else reads them", "client: true", open, "permissions: {deny: [{tool: pay, when: {argument: amount, above: 1}}]}\n", nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			notes := parse(t, head+tt.permissions+"tools: [{name: pay, "+tt.body+", parameters: "+tt.parameters+"}]\n").Unjudged(tt.policy)
+			if (tt.want == "") != (len(notes) == 0) || len(notes) > 1 || len(notes) == 1 && !strings.Contains(notes[0], tt.want) {
+				t.Errorf("notes %q, want %q", notes, tt.want)
+			}
+		})
+	}
+}

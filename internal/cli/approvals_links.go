@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func (a *app) makeLinkCommand() *cobra.Command {
+	var req wire.LinkRequest
+	var life time.Duration
+	cmd := &cobra.Command{
+		Use:   "link RUN [TARGET]",
+		Short: "Make an approval link for one person",
+		Long: `Make a link by which one person can answer one approval, once, without a token. TARGET is a suspension id, as approvals shows
+it; it may be left out if exactly one call of the run waits. Needs the role link: the bearer of a link may decide.
+
+The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.`,
+		Example: `  dormouse approvals link run_3k7q2_0 --for anna@example.com
+  dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h`,
+		Args: takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if req.For == "" {
+				return usagef("--for is missing; name the person or address that the link is sent to")
+			}
+			if cmd.Flags().Changed("expires-in") && (life < time.Second || life%time.Second != 0) {
+				return usagef("--expires-in is a number of whole seconds from 1s, such as 4h, not %v", life)
+			}
+			req.ExpiresIn = life.Seconds()
+			return a.makeLink(cmd, args, req)
+		},
+	}
+	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
+	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is good for, such as 4h (default: as long as the server allows)")
+	return cmd
+}
+
+func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	if len(args) == 2 {
+		req.Target = args[1]
+	} else {
+		asked, err := onlyPending(cmd.Context(), c, args[0])
+		if err != nil {
+			return err
+		}
+		req.Target = asked.Suspension.ID
+	}
+	l, err := c.MakeLink(cmd.Context(), args[0], req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(l)
+	}
+	return a.table([][]string{
+		{"link", strings.TrimSuffix(shownAddress(a.address()), "/") + l.Link},
+		{"for", oneLine(l.For)},
+		{"until", clock(l.ExpiresAt)},
+		{"revoke it", a.command(fmt.Sprintf("approvals revoke %s %s", l.RunID, l.ID))},
+	})
+}
+
+func (a *app) listLinksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "links RUN",
+		Short:   "List the approval links of a run",
+		Long:    "List the approval links that were made for a run: for whom, by whom, until when, and which were revoked. Needs the role link.",
+		Example: "  dormouse approvals links run_3k7q2_0",
+		Args:    takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			page, err := c.Links(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.printLinks(page)
+		},
+	}
+}
+
+func (a *app) printLinks(page wire.Page[wire.Link]) error {
+	if a.json {
+		return a.printJSON(page)
+	}
+	if len(page.Items) == 0 {
+		return a.printf("no links\n")
+	}
+	rows := [][]string{{"LINK", "FOR", "TOOL", "SUSPENSION", "MADE BY", "UNTIL", "REVOKED"}}
+	for _, l := range page.Items {
+		revoked := "-"
+		if l.RevokedAt != nil {
+			revoked = clock(*l.RevokedAt)
+		}
+		rows = append(rows, []string{l.ID, oneLine(l.For), oneLine(l.Tool), l.Suspension, oneLine(l.CreatedBy), clock(l.ExpiresAt), revoked})
+	}
+	return a.table(rows)
+}
+
+func (a *app) revokeLinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke RUN LINK",
+		Short:   "Revoke an approval link",
+		Long:    "Revoke an approval link: it answers nothing and shows nothing any more. LINK is an id as links shows it. Needs the role link.",
+		Example: "  dormouse approvals revoke run_3k7q2_0 lnk_019c2a41f0bq7x2k5n8m4r6t3v",
+		Args:    takes(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			l, err := c.RevokeLink(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(l)
+			}
+			return a.printf("revoked: %s for %s\n", l.ID, l.For)
+		},
+	}
+}

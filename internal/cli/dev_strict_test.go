@@ -1,0 +1,71 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+)
+
+const needy = `
+model: {provider: scripted, turns: [{say: hi}]}
+tools:
+  - {name: ask, http: {url: "https://shop.example/", headers: {Authorization: "Bearer {secret:SHOP}"}}, parameters: {type: object}}
+permissions: {allow: [ask]}
+`
+
+func TestStrictRefusesWhatTheServerWouldLeaveOut(t *testing.T) {
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "needy.yaml"), []byte(needy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--strict")
+	out.wantExit(t, cli.ExitFailed)
+	contains(t, out.stderr, "the secret SHOP is not set")
+	out = dormouse(t, nil, "agents", "check", agents)
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "note: agent needy: the secret SHOP is not set")
+	out = dormouse(t, nil, "agents", "check", "--strict", agents)
+	out.wantExit(t, cli.ExitFailed)
+	contains(t, out.stdout, "needy.yaml:1: agent needy: the secret SHOP is not set")
+}
+
+func TestDevSaysWhichAgentsAreNotServed(t *testing.T) {
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "needy.yaml"), []byte(needy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, asJSON := range []bool{false, true} {
+		ctx, stop := context.WithCancel(t.Context())
+		args, want := []string{"dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents}, "not served: needy: agent needy: the secret SHOP is not set"
+		if asJSON {
+			args, want = append(args, "--json"), `"needy":"agent needy: the secret SHOP is not set`
+		}
+		said := &stopsAt{want: "SHOP is not set", stop: stop}
+		code := cli.Main(ctx, args, strings.NewReader(""), said, &strings.Builder{}, cli.Options{Getenv: func(string) string { return "" }})
+		if code != cli.ExitOK || !strings.Contains(said.String(), want) {
+			t.Errorf("exit %d, said %s", code, said.String())
+		}
+		stop()
+	}
+}
+
+// stopsAt stops the server once it has said something.
+type stopsAt struct {
+	said []byte
+	want string
+	stop func()
+}
+
+func (s *stopsAt) String() string { return string(s.said) }
+
+func (s *stopsAt) Write(b []byte) (int, error) {
+	s.said = append(s.said, b...)
+	if strings.Contains(s.String(), s.want) {
+		s.stop()
+	}
+	return len(b), nil
+}

@@ -1,0 +1,39 @@
+package core
+
+import "slices"
+
+// Grant says what an approval allows beyond its own call.
+type Grant string
+
+// GrantRun also allows the later calls of this turn that the same rules would ask about for the same tool. The turn ends when the
+// run waits again or is done, and for grants also with the next user message, whoever sends it: the approver answered for what was
+// asked of the agent up to then, and a caller who may only send messages must not spend that answer.
+//
+//	anna approves "pay A 120" for the turn ── message "pay Mallory 9999" ── pay: asked again
+const GrantRun Grant = "run"
+
+// mostGrants bounds what a head keeps of them; beyond that an approver is asked again.
+const mostGrants = 32
+
+// grant keeps what an approval allows for the rest of the turn. What names the tool and the rules that asked.
+func (d *draft) grant(what string) {
+	if len(d.h.Grants) < mostGrants && !slices.Contains(d.h.Grants, what) {
+		d.h.Grants = append(d.h.Grants, what)
+	}
+}
+
+// endGrants makes the approver decide about every later call again.
+func (d *draft) endGrants() { d.h.Grants = nil }
+
+// endGrantsOfTurn ends the grants of a turn that ends because somebody is asked. A question about the outcome of a lost body is none
+// of the agent's asking: a crash must not change what an approver allowed.
+func (d *draft) endGrantsOfTurn() {
+	for _, c := range d.h.Calls {
+		if c.Status == CallSuspended && c.Kind != KindUnknownOutcome {
+			d.endGrants()
+			return
+		}
+	}
+}
+
+func (d *draft) granted(what string) bool { return what != "" && slices.Contains(d.h.Grants, what) }

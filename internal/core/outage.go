@@ -1,0 +1,118 @@
+package core
+
+import "strconv"
+
+// Outage is a model that does not answer. The head has it from the first failure in a row until the model answers, the run waits for
+// a person, or the run ends.
+type Outage struct {
+	Since  int64  `json:"s"`           // when the first failure in a row was folded in
+	Unfit  int    `json:"u,omitempty"` // failures among them that were an answer, and no turn
+	Code   string `json:"c"`           // of the last failure
+	Detail string `json:"d,omitempty"` // of the last failure; callers may read it
+}
+
+// longestWait is how long a run waits at most before it asks the model again, whatever the provider says. A queue that delays a
+// message by 15 minutes at most can carry the wake-up.
+const longestWait = 15 * 60_000
+
+// longestDetail bounds the sentence of an outage: it is in every head that is written while the outage lasts.
+const longestDetail = 300
+
+// foldFailure handles a model call that brought no turn, or one that is not accepted. settled says that the plan is made.
+func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
+	switch f := d.v.Failure; {
+	case d.v.Yielded:
+		plan, err = d.releasePartial()
+	case f == nil:
+		return Plan{}, false, nil
+	case !f.Again:
+		d.h.ModelTries++
+		plan, err = d.end(f.Reason)
+	default:
+		reason := d.waitForModel(*f)
+		if reason == nil {
+			return Plan{}, false, nil // what came meanwhile is acted on; the model is not asked before NotBefore
+		}
+		plan, err = d.end(*reason)
+	}
+	return plan, true, err
+}
+
+// waitForModel sets the time of the next attempt, or returns why there is none. An endpoint that does not answer is waited for until
+// a time; answers that are no turn are counted, since each of them is paid for.
+//
+//	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── failure at Since + the bound: the run ends
+func (d *draft) waitForModel(f ModelFailure) *Reason {
+	out := d.fail(f)
+	until := out.Since + d.longestOutage()
+	switch {
+	case out.Unfit >= d.v.Limits.ModelTries:
+		return &f.Reason
+	case d.v.Now >= until:
+		return &Reason{Kind: Failed, Code: f.Reason.Code,
+			Detail: "the model did not answer for as long as the agent waits for it (model.outage); last failure: " + f.Reason.Detail}
+	}
+	pause := max(jittered(backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
+	d.h.NotBefore = min(d.v.Now+min(pause, longestWait), until)
+	d.event(EventStepReset, map[string]any{"reason": "model_unavailable", "code": out.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
+		"try_at": d.h.NotBefore}, 0)
+	return nil
+}
+
+// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is an attempt as well then.
+func (d *draft) wakeForDeadline() {
+	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
+		d.h.NotBefore = min(d.h.NotBefore, first)
+	}
+}
+
+// fail notes a failure. From the first one in a row on the run is not awake: no stop rule counts the time that an outage takes.
+func (d *draft) fail(f ModelFailure) Outage {
+	out := Outage{Since: d.v.Now}
+	if d.h.Outage != nil {
+		out = *d.h.Outage
+	}
+	if f.Answered {
+		out.Unfit++
+	}
+	out.Code, out.Detail = clip(f.Reason.Code, 100), clip(f.Reason.Detail, longestDetail)
+	d.h.ModelTries++
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	d.h.Outage = &out
+	return out
+}
+
+// longestOutage is how many ms the definition, or else the engine, lets a run wait for its model.
+func (d *draft) longestOutage() int64 {
+	if own := d.v.Rules.Terms().Outage; own > 0 {
+		return own
+	}
+	return d.v.Limits.Outage
+}
+
+// modelAnswered forgets the failures before an answer.
+func (d *draft) modelAnswered() {
+	if d.h.Outage != nil && d.h.TurnOpen {
+		d.h.AwakeSince = d.v.Now
+	}
+	d.h.Outage = nil
+	d.h.ModelTries, d.h.NotBefore = 0, 0
+}
+
+// backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s up to 15 min.
+func backoff(n int) int64 { return min(longestWait, int64(1000)<<min(max(n, 0), 20)) }
+
+// jittered is between half of whole and all of it, chosen by run and try: many runs that failed together do not come again together,
+// and the same run decides the same twice.
+func jittered(whole int64, run string, try int) int64 {
+	part, _ := strconv.ParseInt(Digest([]byte(run + "/" + strconv.Itoa(try)))[:4], 16, 64)
+	return whole/2 + whole/2*part>>16
+}
+
+// forgetOutage lets a run that waits for a person try at once when it goes on: its wait does not count as an outage.
+func (d *draft) forgetOutage() {
+	if d.h.Outage != nil {
+		d.h.Outage = nil
+		d.h.ModelTries, d.h.NotBefore = 0, 0
+	}
+}

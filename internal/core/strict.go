@@ -1,0 +1,277 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of the JSON that models, tools, callers and hooks send. The journal wraps what it is given and readers parse it again:
+// many of them stop at a few hundred levels, and encoding/json stops at 10,000.
+const (
+	MaxDepth     = 256     // levels of lists and objects
+	MaxArguments = 1 << 20 // bytes of a call's arguments
+	MaxMembers   = 10_000  // members of all objects in a call's arguments
+)
+
+// CheckJSON accepts one JSON value that every reader reads alike: UTF-8, nested at most [MaxDepth] deep, without a \u escape
+// that names half a character, and without an object that has a member twice. The error is a sentence without a subject,
+// fit to follow "the arguments: ".
+func CheckJSON(raw []byte) error {
+	if err := checkText(raw); err != nil {
+		return err
+	}
+	_, err := (&strictReader{same: exactly}).read(raw)
+	return err
+}
+
+// ReadArguments returns the canonical form of a call's arguments: the one text that rules, schemas, approvers and services
+// see. Nothing at all is an empty object. It refuses whatever two readers could understand differently: in addition to
+// [CheckJSON], members of one object that differ only by case, and what exceeds the bounds. Whether the value fits the tool is
+// for its schema to say. The error's text is for the model.
+func ReadArguments(raw json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(jsonTrim(raw)) == 0:
+		return json.RawMessage("{}"), nil
+	case len(raw) > MaxArguments:
+		return nil, fmt.Errorf("they have %d bytes; at most %d are possible", len(raw), MaxArguments)
+	}
+	if err := checkText(raw); err != nil {
+		return nil, err
+	}
+	r := strictReader{same: FoldCase, most: MaxMembers}
+	v, err := r.read(raw)
+	if err != nil {
+		return nil, err
+	}
+	return Encode(v), nil
+}
+
+func checkText(raw []byte) error {
+	switch {
+	case !utf8.Valid(raw):
+		return fmt.Errorf("the text is not UTF-8")
+	case TooDeep(raw):
+		return fmt.Errorf("lists and objects are nested more than %d deep", MaxDepth)
+	case halfCharacter(raw):
+		return fmt.Errorf(`a \u escape names half a character (a surrogate without its other half); write the whole character`)
+	}
+	return nil
+}
+
+// TooDeep says whether lists and objects are nested more than [MaxDepth] deep. It looks at brackets outside of strings only;
+// the answer for text that is not JSON means nothing.
+func TooDeep(raw []byte) bool {
+	depth, inText, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case inText:
+			escaped, inText = c == '\\', c != '"'
+		case c == '"':
+			inText = true
+		case c == '{', c == '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// halfCharacter finds a \u escape of a surrogate that is not one of a pair. Readers disagree on what it stands for: what is shown
+// would not be what is sent.
+func halfCharacter(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		high := escapedUnit(raw[i:])
+		switch {
+		case high < 0xd800 || high > 0xdfff:
+			i++ // whatever is escaped
+		case high >= 0xdc00:
+			return true
+		default:
+			if low := escapedUnit(raw[min(i+6, len(raw)):]); low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 11
+		}
+	}
+	return false
+}
+
+// escapedUnit is the UTF-16 unit that text begins with as an escape, -1 if it begins with none.
+func escapedUnit(text []byte) int64 {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return int64(unit)
+}
+
+// strictReader decodes JSON and refuses objects in which two names are the same.
+type strictReader struct {
+	same    func(string) string // two names with one result are the same
+	most    int                 // members; 0: no bound
+	members int
+}
+
+func exactly(name string) string { return name }
+
+func (r *strictReader) read(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	v, err := r.value(dec)
+	if err == nil && !json.Valid(raw) { // the token reader is lenient about commas
+		err = errNotJSON
+	}
+	if err == nil {
+		if _, more := dec.Token(); more != io.EOF {
+			err = errNotJSON
+		}
+	}
+	return v, err
+}
+
+var errNotJSON = fmt.Errorf("they are not valid JSON")
+
+// value reads one value. Its depth is bounded: see [TooDeep].
+func (r *strictReader) value(dec *json.Decoder) (any, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, errNotJSON
+	}
+	switch token {
+	case json.Delim('{'):
+		return r.object(dec)
+	case json.Delim('['):
+		list := []any{}
+		for dec.More() {
+			item, err := r.value(dec)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		return list, closed(dec)
+	}
+	return token, nil
+}
+
+func (r *strictReader) object(dec *json.Decoder) (any, error) {
+	object, seen := map[string]any{}, map[string]string{}
+	for dec.More() {
+		token, err := dec.Token()
+		name, ok := token.(string)
+		if err != nil || !ok {
+			return nil, errNotJSON
+		}
+		if r.members++; r.most > 0 && r.members > r.most {
+			return nil, fmt.Errorf("they have more than %d members", r.most)
+		}
+		key := r.same(name)
+		if other, there := seen[key]; there {
+			return nil, sameMember(other, name)
+		}
+		seen[key] = name
+		if object[name], err = r.value(dec); err != nil {
+			return nil, err
+		}
+	}
+	return object, closed(dec)
+}
+
+func closed(dec *json.Decoder) error {
+	if _, err := dec.Token(); err != nil {
+		return errNotJSON
+	}
+	return nil
+}
+
+func sameMember(one, other string) error {
+	if one == other {
+		return fmt.Errorf("%q is given twice; give each member once", clip(one, 80))
+	}
+	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", clip(one, 80), clip(other, 80))
+}
+
+// FoldCase returns one text for all names that some reader takes for the same because it ignores case: the simple folding of
+// Unicode, by which encoding/json matches members (ſ is s, the Kelvin sign is k), the mappings to upper and lower case that
+// others go by (ı and İ are i), and ß as ss.
+func FoldCase(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || r >= 'A' && r <= 'Z' }) {
+		return name
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if r == 'ß' || r == 'ẞ' {
+			b.WriteString("ss")
+			continue
+		}
+		b.WriteRune(foldRune(r))
+	}
+	return b.String()
+}
+
+func foldRune(r rune) rune {
+	orbit := []rune{}
+	for r = unicode.ToLower(unicode.ToUpper(r)); !slices.Contains(orbit, r); r = unicode.SimpleFold(r) {
+		orbit = append(orbit, r)
+	}
+	return unicode.ToLower(slices.Min(orbit))
+}
+
+// longestName is how much of a tool's name is kept, in bytes. An agent's tools have at most 64.
+const longestName = 128
+
+// longestRefused is how much is kept of arguments that were refused, in bytes.
+const longestRefused = 2 << 10
+
+// read returns the turn with the arguments of its calls in their canonical form. Text that is not JSON becomes a JSON string,
+// which no schema of arguments takes. Of arguments that are refused it keeps the beginning, as a JSON string too; faults says
+// why, by call.
+func (t Turn) read() (read Turn, faults []string) {
+	faults = make([]string, len(t.Calls))
+	t.Calls = slices.Clone(t.Calls)
+	for i, c := range t.Calls {
+		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
+		if len(c.Name) > longestName {
+			c.Name = clipBytes(c.Name, longestName) + "…"
+			faults[i] = fmt.Sprintf("the name of the tool is longer than %d bytes", longestName)
+		}
+		canonical, err := ReadArguments(c.Arguments)
+		switch {
+		case err == errNotJSON && !json.Valid(c.Arguments):
+			canonical = Encode(string(c.Arguments))
+		case err != nil:
+			canonical = refusedArguments(c.Arguments)
+			faults[i] = orElse(faults[i], err.Error())
+		}
+		c.Arguments = canonical
+		t.Calls[i] = c
+	}
+	return t, faults
+}
+
+// refusedArguments is what the journal keeps of arguments that were refused: text that is safe to store and to show.
+func refusedArguments(raw json.RawMessage) json.RawMessage {
+	text := strings.ToValidUTF8(string(raw), "\ufffd")
+	if short := clipBytes(text, longestRefused); short != text {
+		text = short + "…"
+	}
+	return Encode(text)
+}

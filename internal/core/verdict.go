@@ -1,0 +1,215 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// saying is what a value says to the question whether a call may run.
+type saying uint8
+
+// In order of weight: of several, the last counts.
+const (
+	saysNothing saying = iota
+	saysYes
+	saysMuddled // it means to say something, and cannot be read
+	saysNo
+)
+
+// wordSays are the bare words that answer an approval.
+var wordSays = words(map[saying]string{
+	saysYes: "true yes y ok approve approved allow allowed accept accepted confirm confirmed resume",
+	saysNo:  "false no denied deny reject rejected cancel canceled cancelled abort aborted",
+})
+
+func words(lists map[saying]string) map[string]saying {
+	says := map[string]saying{}
+	for meaning, list := range lists {
+		for _, word := range strings.Fields(list) {
+			says[word] = meaning
+		}
+	}
+	return says
+}
+
+// flagSays is what a member of that name says when it is true; when it is false a yes becomes a no, and a no says nothing.
+var flagSays = map[string]saying{
+	"approved": saysYes, "approve": saysYes, "allowed": saysYes, "accepted": saysYes, "confirmed": saysYes,
+	"denied": saysNo, "deny": saysNo, "rejected": saysNo, "cancelled": saysNo, "canceled": saysNo, "aborted": saysNo,
+}
+
+// readApproval reads the answer to the question whether a call may run. This is the one place that does, and it fails closed:
+// a no in any form is a no, also beside the action resume, and whatever is not clearly a yes is refused.
+func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
+	if in.Error != "" {
+		return ActionCancel, nil
+	}
+	explicit := in.Action == ActionResume.String()
+	if mode == UseDecisionAsToolResult {
+		return readApprovedResult(explicit, in)
+	}
+	v := verdictOf(in.Result)
+	if mode == PassDecisionToTool {
+		v.data = false // the tool is handed what else the decision says
+	}
+	switch {
+	case v.says == saysNo && explicit && v.word:
+		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves and the result %s does not; send action cancel to deny", clip(string(in.Result), 60))}
+	case v.says == saysNo:
+		return ActionCancel, nil
+	case v.says == saysMuddled:
+		return 0, &DecisionError{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
+	case v.data && (explicit || v.says == saysYes):
+		return 0, &DecisionError{CodeWrongKind, "an approval takes no result: the tool runs and makes its own. " +
+			"Leave result out to approve, or send action cancel to deny"}
+	case explicit, v.says == saysYes:
+		return ActionResume, nil
+	}
+	return 0, &DecisionError{CodeUnclearDecision, "say yes or no: action resume or cancel, or a result of true or false"}
+}
+
+// readApprovedResult is for a call that does not run: the decision's result becomes the call's, whatever it is. Only action cancel
+// and an error refuse; an approver's "denied" may well be what the model is to be told.
+func readApprovedResult(explicit bool, in DecisionInput) (ResumeAction, error) {
+	switch {
+	case !IsNull(in.Arguments):
+		return 0, &DecisionError{CodeWrongKind, "the tool does not run after this approval, so it takes no edited arguments"}
+	case !IsNull(in.Result):
+		return ActionResume, nil
+	case explicit:
+		return 0, &DecisionError{CodeResultRequired, "the tool does not run after this approval; send the result that the call is to have, or action cancel to deny"}
+	}
+	return 0, &DecisionError{CodeUnclearDecision, "send the result that the call is to have, or action cancel to deny"}
+}
+
+// verdict is what a result says to the question whether a call may run.
+type verdict struct {
+	says saying
+	word bool // in a bare text
+	data bool // and it holds more than a verdict and its reason
+}
+
+func verdictOf(result json.RawMessage) verdict {
+	switch v := loose(result).(type) {
+	case nil:
+		return verdict{}
+	case bool:
+		return verdict{says: sayBool(v)}
+	case map[string]any:
+		return sayObject(v)
+	case string:
+		says := sayWord(v)
+		return verdict{says: says, word: true, data: says == saysNothing}
+	}
+	return verdict{data: true}
+}
+
+// loose is a result's value; an object that was sent as text is that object.
+func loose(result json.RawMessage) any {
+	var v any
+	if result == nil || json.Unmarshal(result, &v) != nil {
+		return nil
+	}
+	if text, ok := v.(string); ok {
+		var inner map[string]any
+		if json.Unmarshal([]byte(text), &inner) == nil && inner != nil {
+			return inner
+		}
+	}
+	return v
+}
+
+func sayBool(yes bool) saying {
+	if yes {
+		return saysYes
+	}
+	return saysNo
+}
+
+func sayWord(text string) saying { return wordSays[strings.ToLower(strings.TrimSpace(text))] }
+
+// sayObject: one no outweighs every yes.
+func sayObject(members map[string]any) (v verdict) {
+	for name, value := range members {
+		name = strings.ToLower(name)
+		says, known := sayMember(name, value)
+		v.data = v.data || !known && name != "reason"
+		v.says = max(v.says, says)
+	}
+	return v
+}
+
+// sayMember is what one member says; known if it is one that is there to say it.
+func sayMember(name string, value any) (says saying, known bool) {
+	if name == "status" || name == "decision" {
+		text, _ := value.(string)
+		says = sayWord(text)
+		return says, says != saysNothing
+	}
+	meaning := flagSays[name]
+	if meaning == saysNothing {
+		return saysNothing, false
+	}
+	switch truth := sayFlag(value); {
+	case truth == saysMuddled:
+		return saysMuddled, true
+	case meaning == saysYes:
+		return truth, true
+	case truth == saysYes:
+		return saysNo, true
+	}
+	return saysNothing, true
+}
+
+func sayFlag(value any) saying {
+	switch v := value.(type) {
+	case bool:
+		return sayBool(v)
+	case string:
+		if said := sayWord(v); said != saysNothing {
+			return said
+		}
+	}
+	return saysMuddled
+}
+
+// approvalShaped says whether a value is an object that holds a yes or a no, perhaps with a reason, and nothing else.
+func approvalShaped(result json.RawMessage) bool {
+	var members map[string]any
+	if json.Unmarshal(result, &members) != nil {
+		return false
+	}
+	flags := 0
+	for name, value := range members {
+		switch name {
+		case "approved", "denied":
+			if _, ok := value.(bool); !ok {
+				return false
+			}
+			flags++
+		case "reason":
+		default:
+			return false
+		}
+	}
+	return flags > 0
+}
+
+// reasonOf finds why somebody said no: the error, the text that was sent as the result, or its member reason. A text that is just
+// a word for no is no reason.
+func reasonOf(in DecisionInput) string {
+	if in.Error != "" {
+		return in.Error
+	}
+	switch v := loose(in.Result).(type) {
+	case string:
+		if sayWord(v) == saysNothing {
+			return v
+		}
+	case map[string]any:
+		reason, _ := v["reason"].(string)
+		return reason
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Attributes of a link's record; the rest is its body.
+const (
+	attrRevoked   = "revoked" // in ms; absent while it is good
+	attrRevokedBy = "revoked_by"
+)
+
+// PutLink implements frontend.LinkStore. A put that comes late, or again, does not undo a revocation: it never replaces a record.
+func (s *Store) PutLink(ctx context.Context, l engine.Link) error {
+	it := linkKey(l.Tenant, l.Run, l.ID).attributes()
+	it[attrBody] = text(encoded(l))
+	it[attrTTL] = number(time.UnixMilli(l.Gone()).Unix() + 1)
+	var e expression
+	condition := e.in("attribute_not_exists({pk})")
+	_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: e.names})
+	if _, there := refusal(err); err == nil || there {
+		return nil
+	}
+	return s.unavailable("storing the record of an approval link", err)
+}
+
+// Link implements frontend.LinkStore.
+func (s *Store) Link(ctx context.Context, tenant, run, id string) (engine.Link, error) {
+	it, err := s.get(ctx, "reading the record of an approval link", linkKey(tenant, run, id))
+	switch {
+	case err != nil:
+		return engine.Link{}, err
+	case it == nil:
+		return engine.Link{}, engine.ErrNotFound
+	}
+	return readLink(tenant, run, it)
+}
+
+// Links implements frontend.LinkStore. The keys of one run's records are in order of their ids.
+func (s *Store) Links(ctx context.Context, tenant, run string) (links []engine.Link, err error) {
+	var e expression
+	condition := e.in("{pk} = :pk")
+	e.value("pk", text(linksPK(tenant, run)))
+	err = s.query(ctx, "reading the records of approval links", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
+		l, err := readLink(tenant, run, it)
+		links = append(links, l)
+		return true, err
+	})
+	return links, err
+}
+
+// RevokeLink implements frontend.LinkStore. Of several the first counts.
+func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
+	const doing = "revoking an approval link"
+	u := &update{key: linkKey(tenant, run, id)}
+	u.set(attrRevoked, number(at))
+	u.set(attrRevokedBy, text(by))
+	u.require("attribute_exists({pk}) AND attribute_not_exists({revoked})")
+	out, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: u.key.attributes(), UpdateExpression: u.changes(),
+		ConditionExpression: u.condition(), ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values, ReturnValues: types.ReturnValueAllNew})
+	if err == nil {
+		return readLink(tenant, run, out.Attributes)
+	}
+	if _, refused := refusal(err); refused {
+		return s.Link(ctx, tenant, run, id)
+	}
+	return engine.Link{}, s.unavailable(doing, err)
+}
+
+func readLink(tenant, run string, it item) (engine.Link, error) {
+	l := engine.Link{Tenant: tenant, Run: run, Revoked: numberAt(it, attrRevoked), RevokedBy: textAt(it, attrRevokedBy)}
+	if err := json.Unmarshal([]byte(textAt(it, attrBody)), &l); err != nil {
+		return l, unreadable("item "+keyOf(it).String(), err)
+	}
+	return l, nil
+}

@@ -1,0 +1,38 @@
+package engine
+
+// Link is the record of an approval link: what it may answer, for whom it was made, by whom, and until when. The link itself is not
+// in it, so a reader of the store cannot answer with what is stored.
+type Link struct {
+	Tenant string `json:"-"`
+	Run    string `json:"-"`
+	ID     string `json:"id"`
+
+	Suspension string `json:"sus"`
+	Call       string `json:"call"`
+	Tool       string `json:"tool,omitempty"`
+	For        string `json:"for"` // the recipient, as the maker named it
+
+	Maker       string `json:"by,omitempty"` // name of the token it was made with; empty where no token is needed
+	Fingerprint string `json:"fp,omitempty"` // of that token, so that another token of the same name does not count as it
+
+	Made     int64 `json:"made"`
+	Expires  int64 `json:"expires"`
+	Deadline int64 `json:"deadline,omitempty"` // of the call; 0: it has none
+
+	Revoked   int64  `json:"-"` // 0: it is not
+	RevokedBy string `json:"-"`
+}
+
+// Ends is when the link cannot answer any more: when it expires, or at the deadline of its call.
+func (l Link) Ends() int64 {
+	if l.Deadline != 0 {
+		return min(l.Expires, l.Deadline)
+	}
+	return l.Expires
+}
+
+// LinkKept is how long, in milliseconds, a record is kept after its link has expired, for callers who ask what was sent to whom.
+const LinkKept = 30 * 24 * 60 * 60 * 1000
+
+// Gone is when a store may delete the record.
+func (l Link) Gone() int64 { return l.Expires + LinkKept }

@@ -1,0 +1,104 @@
+package frontend_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func named(name string, roles ...access.Role) frontend.Caller {
+	return frontend.Caller{Tenant: anna.Tenant, By: "token:" + name, Via: "api", Roles: roles}
+}
+
+func (x *fixture) startAs(c frontend.Caller) wire.Run {
+	x.t.Helper()
+	s, err := x.Start(x.t.Context(), c, "", wire.StartRequest{Agent: "desk", Input: core.Encode("pay A 120")})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s.Run
+}
+
+func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	boss, helper, anna := named("boss"), named("helper"), named("anna")
+	run := x.startAs(boss)
+	if _, err := x.Message(t.Context(), helper, run.ThreadID, "", wire.MessageRequest{Input: core.Encode("quickly")}); err != nil {
+		t.Fatal(err)
+	}
+	asked := frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter}
+	sus := x.worker.Suspend(run.ID, asked, frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})
+	decide := func(c frontend.Caller, id, action string) error {
+		_, err := x.Decide(t.Context(), c, run.ID, wire.Decision{Target: sus[id], Action: action})
+		return err
+	}
+	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
+	x.unchanged(run.ThreadID, func() {
+		x.wantCode(decide(boss, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(helper, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(link, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), frontend.CodeSeparationOfDuties)
+	})
+	if err := decide(boss, "c2", "cancel"); err != nil {
+		t.Errorf("who asked may not deny: %v", err)
+	}
+	if err := decide(anna, "c1", "resume"); err != nil {
+		t.Errorf("another may not approve: %v", err)
+	}
+}
+
+// Who retries a run asks for its work as well, and so does who started the one before.
+func TestARetryDoesNotHideWhoAsked(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	boss, helper := named("boss"), named("helper")
+	first := x.startAs(boss)
+	x.worker.End(first.ID, core.Reason{Kind: core.Failed, Code: "boom"}, "")
+	s, err := x.Retry(t.Context(), helper, first.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sus := x.worker.Suspend(s.Run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})["c1"]
+	for _, c := range []frontend.Caller{boss, helper} {
+		_, err := x.Decide(t.Context(), c, s.Run.ID, wire.Decision{Target: sus, Action: "resume"})
+		x.wantCode(err, frontend.CodeSeparationOfDuties)
+	}
+}
+
+func TestAnAgentsApproversAndStarters(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	run := x.startAs(named("shop"))
+	call := frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Approvers: []string{"token:anna", "role:admin"}}
+	sus := x.worker.Suspend(run.ID, call)["c1"]
+	decide := func(c frontend.Caller) error {
+		_, err := x.Decide(t.Context(), c, run.ID, wire.Decision{Target: sus, Action: "resume"})
+		return err
+	}
+	x.unchanged(run.ThreadID, func() {
+		x.wantCode(decide(named("ann")), frontend.CodeNotAnApprover)
+		x.wantCode(decide(named("anna2", access.Decide)), frontend.CodeNotAnApprover)
+		x.wantCode(decide(frontend.Caller{Tenant: anna.Tenant}), frontend.CodeNotAnApprover)
+	})
+	if err := decide(named("anna")); err != nil {
+		t.Error(err)
+	}
+
+	x = newFixtureWith(t, func(o *frontend.Options) {
+		o.Starters = func(context.Context, engine.Definition) ([]string, error) { return []string{"token:shop*"}, nil }
+	})
+	run = x.startAs(named("shop-2"))
+	x.unchanged(run.ThreadID, func() {
+		_, err := x.Start(t.Context(), named("evil"), "", wire.StartRequest{Agent: "desk", Input: core.Encode("hi")})
+		x.wantCode(err, frontend.CodeNotAStarter)
+		_, err = x.Message(t.Context(), named("evil"), run.ThreadID, "", wire.MessageRequest{Input: core.Encode("hi")})
+		x.wantCode(err, frontend.CodeNotAStarter)
+	})
+}

@@ -1,0 +1,107 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// States of a [wire.Outcome].
+const (
+	OutcomeAnswered  = "answered"  // somebody decided
+	OutcomeTimedOut  = "timed_out" // nobody did, until the deadline
+	OutcomeWithdrawn = "withdrawn" // the question is gone: the run ended, or went on without an answer
+)
+
+// Outcome says what became of a suspension of a run that does not wait any more, or whose deadline has passed.
+func (f *Frontend) Outcome(ctx context.Context, c Caller, run, sus string) (wire.Outcome, error) {
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return wire.Outcome{}, err
+	}
+	asked, err := f.suspension(ctx, p, sus)
+	if errors.Is(err, errNoSuspension) {
+		err = refuse(CodeCallNotFound, "the run has no such call or suspension")
+	}
+	if err != nil {
+		return wire.Outcome{}, err
+	}
+	o := wire.Outcome{RunID: run, ThreadID: p.record.Thread, Agent: p.record.Agent, CallID: asked.CallID, Tool: asked.ToolName, Suspension: sus,
+		Since: wire.Millis(asked.since), State: OutcomeWithdrawn}
+	if asked.Deadline != 0 {
+		deadline := wire.Millis(asked.Deadline)
+		o.Deadline = &deadline
+	}
+	if s, waits := p.head.Inbox[sus]; p.current && waits {
+		err := f.storedOutcome(ctx, p, s, &o)
+		return o, err
+	}
+	if err := f.journalOutcome(ctx, p, sus, &o); err != nil {
+		return o, err
+	}
+	if o.State == OutcomeWithdrawn && f.passed(asked.SuspendedCall) && openSuspensions(p)[sus] {
+		o.State = OutcomeTimedOut // and what the deadline does is not done yet
+	}
+	return o, nil
+}
+
+// storedOutcome is a decision that is stored and not yet taken up.
+func (f *Frontend) storedOutcome(ctx context.Context, p place, s core.Signal, o *wire.Outcome) error {
+	first, err := f.firstResume(ctx, p.head, s)
+	if err != nil {
+		return err
+	}
+	o.State, o.Decision = OutcomeAnswered, verdictOf(first, s.By, s.Via)
+	return nil
+}
+
+// journalOutcome reads the decision on the suspension, and how its call ended, from where it was suspended on.
+func (f *Frontend) journalOutcome(ctx context.Context, p place, sus string, o *wire.Outcome) error {
+	seq, _ := core.SuspensionSeq(sus)
+	var broken error
+	err := f.journal(ctx, p, seq, func(s core.Segment) bool {
+		for _, e := range s.Events {
+			if broken = noteOutcome(e, s.Seq == seq, o); broken != nil || o.Call != "" {
+				return false
+			}
+		}
+		return true
+	})
+	return errors.Join(err, broken)
+}
+
+// noteOutcome takes from an event what it says of the suspension. A call that is suspended once more ends the story of this one.
+func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
+	ends, ended := map[core.EventType]string{core.EventCallSucceeded: "succeeded", core.EventCallFailed: "failed",
+		core.EventCallCancelled: "cancelled", core.EventCallSuspended: "suspended"}[e.Type]
+	switch {
+	case e.Type == core.EventDecisionRecorded:
+		var rec core.DecisionRecord
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return err
+		}
+		if rec.Suspension == o.Suspension && !rec.Late && o.Decision == nil {
+			o.State, o.Decision = OutcomeAnswered, verdictOf(rec.Resume, rec.By, rec.Via)
+			o.Decision.Applied = &rec.Applied
+			if rec.TimedOut {
+				o.State = OutcomeTimedOut
+			}
+		}
+	case ended && !(first && e.Type == core.EventCallSuspended):
+		var call core.CallState
+		if err := json.Unmarshal(e.Data, &call); err != nil {
+			return err
+		}
+		if call.CallID == o.CallID {
+			o.Call = ends
+		}
+	}
+	return nil
+}
+
+func verdictOf(r core.Resume, by, via string) *wire.OutcomeDecision {
+	return &wire.OutcomeDecision{Action: r.Action.String(), Error: r.Error, Reason: r.Reason, By: by, Via: via, At: wire.Millis(r.UpdatedAt)}
+}

@@ -1,0 +1,52 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// question finds the suspension that a message answers: that of the first call which waits for input, if nothing in the inbox
+// answers it already; "" if there is none. The message is held to the same schema as a decision, and refused with
+// [CodeSchemaMismatch] before anything is stored.
+func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (sus string, err error) {
+	if b.on != core.PendingRefuse || !asksForInput(head) {
+		return "", nil
+	}
+	waiting, err := f.waiting(ctx, place{head: head, record: head.Record(), current: true})
+	if err != nil {
+		return "", err
+	}
+	for _, w := range waiting {
+		if w.Kind == core.KindInput {
+			return w.Suspension.ID, checkMessage(w.SuspendedCall, b.parts)
+		}
+	}
+	return "", nil
+}
+
+// asksForInput tells from the head alone, so that a message to any other run reads no more than that.
+func asksForInput(head core.Head) bool {
+	for _, c := range head.Calls {
+		if _, answered := head.Inbox[c.Sus]; c.Status == core.CallSuspended && c.Kind == core.KindInput && !answered {
+			return true
+		}
+	}
+	return false
+}
+
+// checkMessage holds a message's text against the schema of the question that it would answer.
+func checkMessage(call core.SuspendedCall, raw json.RawMessage) error {
+	var parts []core.Part
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return fmt.Errorf("frontend: the parts of a message: %w", err)
+	}
+	err := checkSchema(call, core.Resume{Action: core.ActionResume, Result: core.AnswerOf(parts)})
+	if e, ok := err.(*Error); ok && e.Code == CodeSchemaMismatch {
+		return refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and a message answers it with its text, which does not fit the response schema; "+
+			"send the answer as a decision on %s, or the message with on_pending abandon or queue", call.ToolName, call.Suspension.ID)
+	}
+	return err
+}

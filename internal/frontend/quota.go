@@ -1,0 +1,132 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Quota bounds what one tenant may store. A zero bound is none.
+type Quota struct {
+	Bytes int64 // stored, of inputs, messages, the journal and what is beside it
+	Runs  int   // that are not done
+
+	// Stored says what a tenant has stored. It is asked before a run or a message is stored, and never for what lets a run end:
+	// decisions, cancels, interrupts and resumes are taken whatever the quota.
+	Stored func(ctx context.Context, tenant string) (Stored, error)
+}
+
+// Stored is what a tenant has stored.
+type Stored struct {
+	Bytes int64
+	Runs  int // that are not done
+}
+
+// quotas hold requests to a quota. What is being stored counts already, so that many requests at once cannot exceed it together.
+type quotas struct {
+	Quota
+
+	mu      sync.Mutex
+	tenants map[string]*pending
+}
+
+// pending is what a tenant's requests are storing now.
+type pending struct {
+	asking sync.Mutex // one request after the other is let in
+
+	mu  sync.Mutex
+	sum Stored
+}
+
+// How long a refused caller should wait. Runs end all the time; stored bytes go away only if somebody does something.
+const (
+	quotaRunsAfter  = 10 * time.Second
+	quotaBytesAfter = time.Minute
+)
+
+// enter says whether the tenant may store more, and counts it until leave is called.
+func (q *quotas) enter(ctx context.Context, tenant string, more Stored) (leave func(), err error) {
+	if q.Stored == nil || q.Bytes == 0 && q.Runs == 0 {
+		return func() {}, nil
+	}
+	p := q.of(tenant)
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	sum := p.add(Stored{}) // looked at first: what is stored meanwhile is counted twice then, and never not at all
+	stored, err := q.Stored(ctx, tenant)
+	if err == nil {
+		err = q.check(tenant, stored, Stored{Bytes: stored.Bytes + sum.Bytes + more.Bytes, Runs: stored.Runs + sum.Runs + more.Runs}, more)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.add(more)
+	return func() { p.add(Stored{Bytes: -more.Bytes, Runs: -more.Runs}) }, nil
+}
+
+func (q *quotas) of(tenant string) *pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.tenants == nil {
+		q.tenants = map[string]*pending{}
+	}
+	if q.tenants[tenant] == nil {
+		q.tenants[tenant] = &pending{}
+	}
+	return q.tenants[tenant]
+}
+
+func (p *pending) add(more Stored) (sum Stored) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sum.Bytes += more.Bytes
+	p.sum.Runs += more.Runs
+	return p.sum
+}
+
+// check refuses a request after which the tenant would have more than it may.
+func (q *quotas) check(tenant string, now, then, more Stored) error {
+	switch {
+	case q.Bytes > 0 && then.Bytes > q.Bytes:
+		return &Error{Code: CodeTenantFull, RetryAfter: quotaBytesAfter, Detail: fmt.Sprintf(
+			"tenant %q has stored %d bytes and may store %d; nothing was stored. Decisions and cancels are still taken. "+
+				"Ask the operator of the server to raise --tenant-bytes", tenant, now.Bytes, q.Bytes)}
+	case q.Runs > 0 && more.Runs > 0 && then.Runs > q.Runs:
+		return &Error{Code: CodeTooManyRuns, RetryAfter: quotaRunsAfter, Detail: fmt.Sprintf(
+			"tenant %q has %d runs that are not done and may have %d; nothing was stored. "+
+				"Answer what waits, cancel runs that are not needed, or ask the operator of the server to raise --tenant-runs", tenant, now.Runs, q.Runs)}
+	}
+	return nil
+}
+
+// room reserves what a request is about to store, until leave is called.
+func (f *Frontend) room(ctx context.Context, c Caller, b beginning, runs int) (leave func(), err error) {
+	return f.quotas.enter(ctx, c.Tenant, Stored{Bytes: int64(len(b.parts) + len(b.metadata) + len(b.narrow)), Runs: runs})
+}
+
+// roomOnThread is room for a request on a thread. A repeat of one that was stored stores nothing, and is answered as such whatever
+// the quota: s is its answer if known.
+func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs int) (leave func(), s Started, known bool, err error) {
+	leave, why := f.room(ctx, c, b, runs)
+	if why == nil {
+		return leave, Started{}, false, nil
+	}
+	if s, known, err = f.known(ctx, c, b); known || err != nil {
+		return nil, s, known, err
+	}
+	return nil, Started{}, false, why
+}
+
+// roomInRun is room for a message to the open run of h. One that answers what a tool wants to know is a decision, and is taken
+// whatever the quota.
+func (f *Frontend) roomInRun(ctx context.Context, c Caller, b beginning, h core.Head) (leave func(), s Started, known bool, err error) {
+	for _, call := range h.Calls {
+		if call.Status == core.CallSuspended && call.Kind == core.KindInput {
+			return func() {}, Started{}, false, nil
+		}
+	}
+	return f.roomOnThread(ctx, c, b, 0)
+}

@@ -1,0 +1,66 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// codeUnreadable marks an entry of a list that cannot be read. The others are shown all the same: one run must not keep an
+// approver from the rest.
+const codeUnreadable = "unreadable"
+
+func unreadable() *wire.RunError {
+	return &wire.RunError{Code: codeUnreadable, Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
+}
+
+// entries decides what becomes of a list some of whose entries cannot be read.
+type entries struct {
+	read   bool  // some entry could be
+	silent error // the store did not answer
+}
+
+// failed says why the whole list cannot be shown after one entry could not be read; nil if it is that entry's own trouble as far
+// as is known. A store that does not answer twice in a row, and has told nothing yet, is everybody's.
+func (e *entries) failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, engine.ErrUnreadable) || !errors.Is(err, engine.ErrUnavailable):
+		return nil
+	case e.silent != nil && !e.read:
+		return err
+	}
+	e.silent = err
+	return nil
+}
+
+// end says why the whole list cannot be shown, once all entries were tried.
+func (e *entries) end() error {
+	if e.read {
+		return nil
+	}
+	return e.silent
+}
+
+// shownJSON is JSON of the journal for readers. What an earlier program let through may be nested deeper than they can read:
+// of that they are shown the beginning as text.
+func shownJSON(raw json.RawMessage) json.RawMessage {
+	if !core.TooDeep(raw) {
+		return raw
+	}
+	const most = 2 << 10
+	return core.Encode(core.CutResult(string(raw), most))
+}
+
+// shownSchema leaves out a schema that readers cannot take.
+func shownSchema(raw json.RawMessage) json.RawMessage {
+	if core.TooDeep(raw) {
+		return nil
+	}
+	return raw
+}

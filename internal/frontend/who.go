@@ -1,0 +1,43 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// startedBy is who started the run: what the first segment of its journal says, or the inbox while there is none.
+func (f *Frontend) startedBy(ctx context.Context, p place) (*wire.Actor, error) {
+	if p.record.Seq <= p.record.Seq0 {
+		start := p.head.Inbox[core.KeyStart]
+		return actor(start.By, start.Via), nil
+	}
+	first, err := f.segment(ctx, p, p.record.Seq0+1)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range first.Events {
+		if e.Type == core.EventRunStarted {
+			return actorIn(e), nil
+		}
+	}
+	return nil, nil
+}
+
+// actorIn is who an event names; nil if it names nobody.
+func actorIn(e core.Event) *wire.Actor {
+	var who wire.Actor
+	if json.Unmarshal(e.Data, &who) != nil {
+		return nil
+	}
+	return actor(who.By, who.Via)
+}
+
+func actor(by, via string) *wire.Actor {
+	if by == "" && via == "" {
+		return nil
+	}
+	return &wire.Actor{By: by, Via: via}
+}

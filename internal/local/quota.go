@@ -1,0 +1,34 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+// Quota bounds what each tenant may store. Zero is no bound.
+type Quota struct {
+	Bytes int64
+	Runs  int // that are not done
+}
+
+// nearlyFull is the share of its bytes, in percent, at which a tenant is logged.
+const nearlyFull = 80
+
+// bound is the quota as callers' requests are held to it. The log says once of each tenant that it will be refused soon.
+func (q Quota) bound(db *sqlite.DB, log *slog.Logger) frontend.Quota {
+	var warned sync.Map
+	return frontend.Quota{Bytes: q.Bytes, Runs: q.Runs, Stored: func(ctx context.Context, tenant string) (frontend.Stored, error) {
+		s, err := db.Stored(ctx, tenant)
+		if err == nil && q.Bytes > 0 && s.Bytes/nearlyFull >= q.Bytes/100 {
+			if _, known := warned.LoadOrStore(tenant, true); !known {
+				log.Warn("a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused",
+					"tenant", tenant, "bytes", s.Bytes, "quota", q.Bytes)
+			}
+		}
+		return s, err
+	}}
+}

@@ -1,0 +1,211 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Unavailable is an agent that cannot be served for now. Reason is a sentence that may be shown to callers: names of secrets, never values,
+// and no path of this machine. Err is for whoever runs the program.
+type Unavailable struct {
+	Name   string
+	Reason string
+	Err    error
+}
+
+// Serve deploys the agents of the directory like [Agents.Deploy], but for those that cannot be served: one file with a mistake, or one
+// secret that is not set, does not keep the others from being served. Starts of an unavailable agent are refused and its runs wait, since
+// [Agents.Load] answers with an [*engine.AgentUnavailableError] until a later Serve or Deploy finds nothing wrong with it.
+//
+// A definition that can be read is deployed even so: what it denies counts. What was deployed before stays where a file that cannot be
+// read may be its definition.
+func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, missing []Unavailable, err error) {
+	loaded, unreadable, err := agent.LoadEach(a.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := map[string]Unavailable{}
+	for _, u := range unreadable {
+		out[u.Name] = Unavailable{u.Name, unreadableReason(u), u.Err}
+	}
+	for _, d := range loaded {
+		if err := a.check([]agent.Definition{d}); err != nil && out[d.Name].Name == "" {
+			out[d.Name] = Unavailable{d.Name, reason(err), err}
+		}
+	}
+	a.serving(loaded, unreadable, out)
+	defer a.served()
+	for _, tenant := range tenants {
+		err := a.join(ctx, tenant, loaded)
+		if errors.Is(err, engine.ErrNoRoom) {
+			err = a.withhold(ctx, tenant, loaded)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	a.served()
+	for _, d := range loaded {
+		if a.available(d.Name) == nil {
+			served = append(served, d)
+		}
+	}
+	return served, a.Unavailable(), nil
+}
+
+// serving begins a Serve. What was unavailable stays so until it is over: in between, new runs would start with the version before.
+func (a *Agents) serving(loaded []agent.Definition, unreadable []agent.Unreadable, out map[string]Unavailable) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.deployed, a.unreadable, a.found, a.unstored = loaded, files(unreadable), out, false
+	for name, u := range out {
+		a.unavailable[name] = u
+	}
+}
+
+// served ends a Serve.
+func (a *Agents) served() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.found != nil {
+		a.unavailable, a.found = a.found, nil
+	}
+}
+
+// mark notes an agent that turns out to be unavailable while it is deployed, unless that is known. The caller holds the lock.
+func (a *Agents) mark(name, why string, err error) {
+	all := a.unavailable
+	if a.found != nil {
+		all = a.found
+	}
+	if _, known := all[name]; !known {
+		all[name] = Unavailable{name, why, err}
+		a.unavailable[name] = all[name]
+	}
+}
+
+// withhold marks the agents whose new versions could not be stored for a tenant, since its disk is full. The others are served.
+func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Definition) error {
+	before, err := a.stored.Deployed(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	there := map[string]string{}
+	for _, d := range before {
+		there[d.Name] = d.Digest
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unstored = true
+	for _, d := range loaded {
+		if there[d.Name] != d.Digest() {
+			why := "its definition cannot be stored, because the disk of the server is full; it is tried again"
+			a.mark(d.Name, why, errors.New(why))
+		}
+	}
+	return nil
+}
+
+// Unstored says whether the last Serve found no room for something; it shall be done again.
+func (a *Agents) Unstored() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unstored
+}
+
+// Unavailable are the agents that cannot be served for now, by name.
+func (a *Agents) Unavailable() []Unavailable {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []Unavailable
+	for _, u := range a.unavailable {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(x, y Unavailable) int { return cmp.Compare(x.Name, y.Name) })
+	return all
+}
+
+// Reasons are why agents are unavailable, by their names.
+func (a *Agents) Reasons() map[string]string {
+	reasons := map[string]string{}
+	for _, u := range a.Unavailable() {
+		reasons[u.Name] = u.Reason
+	}
+	return reasons
+}
+
+// available is nil for an agent that can be served.
+func (a *Agents) available(name string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u, cannot := a.unavailable[name]; cannot {
+		return &engine.AgentUnavailableError{Name: name, Reason: u.Reason}
+	}
+	return nil
+}
+
+// orphaned keeps an agent that was deployed before and that no file defines, if it may be the definition in a file that cannot be read: to take
+// it away might be a mistake, to serve it might be one too.
+func (a *Agents) orphaned(name string) (kept bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.unreadable) == 0 {
+		return false
+	}
+	why := fmt.Sprintf("no file defines it, but it was deployed before, and %s cannot be read", strings.Join(a.unreadable, ", "))
+	a.mark(name, why, errors.New(why))
+	return true
+}
+
+func files(unreadable []agent.Unreadable) (names []string) {
+	for _, u := range unreadable {
+		names = append(names, filepath.Base(u.File))
+	}
+	return names
+}
+
+// unreadableReason leaves out what the file says: it is its author's.
+func unreadableReason(u agent.Unreadable) string {
+	problems := agent.Problems(u.File, u.Err)
+	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; dormouse agents check says what they are",
+		filepath.Base(u.File), len(problems), problems[0].Line)
+}
+
+// reason is an error of [Agents.check] in words for callers. What it does not know may hold anything, and stays in the log.
+func reason(err error) string {
+	var why []string
+	for _, e := range single(err) {
+		switch lacks, ok := errors.AsType[*engine.LacksError](e); {
+		case ok:
+			why = append(why, lacks.Text)
+		case errors.As(e, new(*fs.PathError)):
+			at, _ := errors.AsType[*fs.PathError](e)
+			why = append(why, fmt.Sprintf("the file %s cannot be read", filepath.Base(at.Path)))
+		default:
+			why = append(why, "it cannot be set up; the server's log says why")
+		}
+	}
+	return strings.Join(slices.Compact(why), "; ")
+}
+
+// single takes joined errors apart.
+func single(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range several.Unwrap() {
+		all = append(all, single(e)...)
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// LeastRoom is how much free space, in bytes, a file needs to be written again after its disk was full: the write-ahead log up to its first
+// checkpoint, the index of the log, and what a few runs add meanwhile.
+const LeastRoom = 16 << 20
+
+// reopenEvery is how often a file that is open for reading alone is tried for writing.
+const reopenEvery = time.Second
+
+// Full says whether the last write failed for lack of room. It stays so until [DB.Probe] has
+// succeeded.
+func (db *DB) Full() bool { return db.full.Load() }
+
+// Probe tries a write, which leaves nothing behind, and so finds out whether there is room again.
+func (db *DB) Probe(ctx context.Context) error {
+	err := exec(ctx, db, func(t *tx) error {
+		if _, err := t.exec("INSERT INTO payloads (tenant, thread, digest, body) VALUES ('', '', 'probe', zeroblob(8192))"); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM payloads WHERE tenant = '' AND thread = '' AND digest = 'probe'"); err != nil {
+			return err
+		}
+		_, err := t.exec("DELETE FROM usage WHERE tenant = ''") // no tenant has stored it
+		return err
+	})
+	if err == nil {
+		db.full.Store(false)
+	}
+	return err
+}
+
+// noRoom is the error of a write that found no room: it says where, and how much it takes.
+func (db *DB) noRoom(cause error) error {
+	db.full.Store(true)
+	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, filepath.Dir(db.path), cause)
+}
+
+// failed names a failed transaction or opening.
+func (db *DB) failed(err error) error {
+	if db.isFull(err) {
+		return db.noRoom(err)
+	}
+	return unavailable(err)
+}
+
+// isFull tells a full disk from what else may be wrong. SQLite has one code for it, and answers an opening whose files cannot grow with several
+// others; then the disk itself is asked.
+func (db *DB) isFull(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	e, ok := errors.AsType[*driver.Error](err)
+	switch {
+	case !ok:
+		return false
+	case e.Code() == codes.SQLITE_FULL:
+		return true
+	case e.Code()&0xff == codes.SQLITE_IOERR, e.Code()&0xff == codes.SQLITE_CANTOPEN:
+		return filled(filepath.Dir(db.path))
+	}
+	return false
+}
+
+// filled says whether a small file cannot be written for lack of room.
+func filled(dir string) bool {
+	f, err := os.CreateTemp(dir, ".room-*")
+	if err == nil {
+		defer os.Remove(f.Name())
+		_, err = f.Write(make([]byte, 64<<10)) // as much as the index of the log grows by at most
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// openReading opens a file whose disk has no room for what several connections share, the write-ahead log and its index: one connection
+// that has the file to itself keeps the index in memory. What was committed can be read, and nothing can be written.
+func (db *DB) openReading(ctx context.Context) error {
+	pool, err := sql.Open("sqlite", dataSource(db.path, url.Values{"_pragma": append(readPragmas(), "locking_mode(exclusive)", "query_only(1)")}))
+	if err != nil {
+		return err
+	}
+	pool.SetMaxOpenConns(1)
+	var version int
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&version)
+	switch {
+	case err == nil && version > len(migrations):
+		err = fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewerFile, version, len(migrations))
+	case err == nil && version < len(migrations):
+		err = fmt.Errorf("its schema is %d and cannot be brought to %d", version, len(migrations))
+	}
+	if err != nil {
+		return errors.Join(err, pool.Close())
+	}
+	db.reader = pool
+	db.reads.prepare = pool.PrepareContext
+	return nil
+}
+
+// writing is the writer. A file that was opened for reading alone is opened for writing first, if that is possible now.
+func (db *DB) writing(ctx context.Context) (*writer, error) {
+	db.mu.RLock()
+	w := db.writer
+	db.mu.RUnlock()
+	if w != nil {
+		return w, nil
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.writer != nil || db.over {
+		return db.writer, nil
+	}
+	if now := db.clock.Now(); now.Before(db.reopen) {
+		return nil, db.noRoom(syscall.ENOSPC)
+	} else {
+		db.reopen = now.Add(reopenEvery)
+	}
+	if db.reader != nil {
+		db.reads.close()
+		_ = db.reader.Close() // it was only read
+		db.reader = nil
+	}
+	err := db.open(ctx)
+	if err == nil {
+		return db.writer, nil
+	}
+	return nil, errors.Join(db.failed(err), db.openReading(ctx))
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+const schemaLinks = `
+CREATE TABLE links (
+	tenant TEXT NOT NULL, run TEXT NOT NULL, id TEXT NOT NULL,
+	body TEXT NOT NULL, revoked INTEGER NOT NULL, revoked_by TEXT NOT NULL, gone INTEGER NOT NULL,
+	PRIMARY KEY (tenant, run, id)
+) WITHOUT ROWID;
+CREATE INDEX links_gone ON links (gone);
+`
+
+const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
+
+// PutLink implements frontend.LinkStore. It also deletes records whose time is over, a few at once.
+func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
+	const put = `INSERT INTO links (tenant, run, id, body, revoked, revoked_by, gone) VALUES (?, ?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
+	const tidy = "DELETE FROM links WHERE (tenant, run, id) IN (SELECT tenant, run, id FROM links WHERE gone <= ? LIMIT 10)"
+	return exec(ctx, db, func(t *tx) error {
+		if _, err := t.exec(put, l.Tenant, l.Run, l.ID, text(l), l.Gone()); err != nil {
+			return err
+		}
+		_, err := t.exec(tidy, db.now())
+		return err
+	})
+}
+
+// Link implements frontend.LinkStore.
+func (db *DB) Link(ctx context.Context, tenant, run, id string) (l engine.Link, err error) {
+	err = db.readOne(ctx, func(s scanner) error {
+		l, err = scanLink(s, tenant, run)
+		return err
+	}, linkColumns+" AND id = ?", tenant, run, id)
+	return l, err
+}
+
+// Links implements frontend.LinkStore.
+func (db *DB) Links(ctx context.Context, tenant, run string) (links []engine.Link, err error) {
+	err = db.read(ctx, func(s scanner) error {
+		l, err := scanLink(s, tenant, run)
+		links = append(links, l)
+		return err
+	}, linkColumns+" ORDER BY id", tenant, run)
+	return links, err
+}
+
+// RevokeLink implements frontend.LinkStore.
+func (db *DB) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
+	const revoke = "UPDATE links SET revoked = ?, revoked_by = ? WHERE tenant = ? AND run = ? AND id = ? AND revoked = 0"
+	return write(ctx, db, func(t *tx) (l engine.Link, err error) {
+		if _, err := t.exec(revoke, at, by, tenant, run, id); err != nil {
+			return l, err
+		}
+		err = t.row(func(s scanner) error {
+			l, err = scanLink(s, tenant, run)
+			return err
+		}, linkColumns+" AND id = ?", tenant, run, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = engine.ErrNotFound
+		}
+		return l, err
+	})
+}
+
+func scanLink(s scanner, tenant, run string) (l engine.Link, err error) {
+	var body []byte
+	if err := s.Scan(&l.ID, &body, &l.Revoked, &l.RevokedBy); err != nil {
+		return l, unavailable(err)
+	}
+	l.Tenant, l.Run = tenant, run
+	if err := json.Unmarshal(body, &l); err != nil {
+		return l, unreadable("link "+l.ID, err)
+	}
+	return l, nil
+}

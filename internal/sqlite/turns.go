@@ -1,0 +1,167 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// schemaTurns keeps each tenant's messages in an order of their own, and those that are handed out apart from the rest.
+const schemaTurns = `
+CREATE INDEX queue_line ON queue (tenant, visible_at);
+CREATE INDEX queue_held ON queue (tenant, visible_at) WHERE receipt <> '';
+DROP INDEX queue_visible;
+`
+
+// Places bounds how many messages of each tenant one receiver holds.
+type Places interface {
+	// Take reserves a place for one more message of the tenant; false if the tenant may have none now.
+	Take(tenant string) bool
+
+	// Free gives back a place that was reserved for a message that could not be received.
+	Free(tenant string)
+}
+
+// unbounded has a place for every message.
+type unbounded struct{}
+
+func (unbounded) Take(string) bool { return true }
+func (unbounded) Free(string)      {}
+
+// line is what one tenant has in the queue.
+type line struct {
+	tenant    string
+	visibleAt int64 // of its oldest visible message
+	held      int   // messages handed out and not settled
+	served    int64 // when this process last served the tenant, counted in turns
+}
+
+// turns decides which tenant is served next: the one with the fewest messages handed out; of several, the one this process has
+// not served for the longest time; of several, the one with the oldest message. So a tenant with a message is served within as
+// many turns as there are tenants, however many messages the others have queued.
+type turns struct {
+	mu      sync.Mutex
+	count   int64
+	served  map[string]int64
+	pending map[string]int // turns given whose message is not marked as handed out yet
+}
+
+// lines lists the tenants with a message, each with the time of its first one, and then how many messages are handed out. It seeks
+// from one tenant to the next, so its cost depends on the number of tenants and of messages handed out, and not on how many wait.
+const lines = `WITH RECURSIVE line(tenant, visible_at) AS (
+		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM queue ORDER BY tenant, visible_at LIMIT 1)
+		UNION ALL SELECT next.tenant, next.visible_at FROM line JOIN queue AS next
+			ON next.id = (SELECT id FROM queue WHERE queue.tenant > line.tenant ORDER BY queue.tenant, queue.visible_at LIMIT 1))
+	SELECT tenant, visible_at, 0 FROM line WHERE visible_at <= ?1
+	UNION ALL SELECT tenant, 0, count(*) FROM queue WHERE receipt <> '' AND visible_at > ?1 GROUP BY tenant`
+
+// next gives a tenant its turn, and reserves a place for its message; false if no tenant can have one. The turn counts as a
+// message handed out until end is called.
+func (db *DB) next(ctx context.Context, places Places) (tenant string, some bool, err error) {
+	t := &db.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all, err := db.lines(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, l := range t.inOrder(all) {
+		if places.Take(l.tenant) {
+			t.begin(l.tenant)
+			return l.tenant, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+func (db *DB) lines(ctx context.Context) (all []line, err error) {
+	held := map[string]int{}
+	err = db.read(ctx, func(s scanner) error {
+		var l line
+		if err := s.Scan(&l.tenant, &l.visibleAt, &l.held); err != nil {
+			return unavailable(err)
+		}
+		if l.held > 0 {
+			held[l.tenant] = l.held
+			return nil
+		}
+		all = append(all, l)
+		return nil
+	}, lines, db.now())
+	for i := range all {
+		all[i].held = held[all[i].tenant]
+	}
+	return all, err
+}
+
+func (t *turns) inOrder(all []line) []line {
+	for i, l := range all {
+		all[i].held, all[i].served = l.held+t.pending[l.tenant], t.served[l.tenant]
+	}
+	slices.SortFunc(all, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.held, b.held), cmp.Compare(a.served, b.served), cmp.Compare(a.visibleAt, b.visibleAt))
+	})
+	return all
+}
+
+func (t *turns) begin(tenant string) {
+	if t.served == nil {
+		t.served, t.pending = map[string]int64{}, map[string]int{}
+	}
+	t.count++
+	t.served[tenant] = t.count
+	t.pending[tenant]++
+}
+
+// end says that the message of a turn is marked as handed out, or that there was none.
+func (t *turns) end(tenant string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pending[tenant]--; t.pending[tenant] == 0 {
+		delete(t.pending, tenant)
+	}
+}
+
+// Receive implements [engine.Receiver]. Tenants take turns. When nothing is visible it writes nothing.
+func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err error) {
+	for len(ds) < max {
+		d, some, err := db.ReceiveFor(ctx, unbounded{})
+		switch {
+		case err != nil && len(ds) == 0:
+			return nil, err
+		case err != nil || !some: // what was handed out before the error has to be worked on
+			return ds, nil
+		}
+		ds = append(ds, d)
+	}
+	return ds, nil
+}
+
+// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place. The place is the receiver's to
+// free once it has settled the message; if there is no message, no place is taken.
+func (db *DB) ReceiveFor(ctx context.Context, places Places) (d engine.Delivery, some bool, err error) {
+	for {
+		tenant, free, err := db.next(ctx, places)
+		if err != nil || !free {
+			return engine.Delivery{}, false, err
+		}
+		if d, some, err = db.receive(ctx, tenant); some {
+			return d, true, nil
+		}
+		places.Free(tenant)
+		if err != nil {
+			return engine.Delivery{}, false, err
+		}
+	}
+}
+
+// receive hands out the tenant's oldest message; false if another receiver was faster.
+func (db *DB) receive(ctx context.Context, tenant string) (d engine.Delivery, some bool, err error) {
+	defer db.turns.end(tenant)
+	receipt := db.random.Text(receiptLength)
+	d, err = write(ctx, db, func(t *tx) (engine.Delivery, error) { return db.take(t, tenant, receipt) })
+	return d, err == nil && d.ID != "", err
+}
