@@ -132,6 +132,7 @@ func (d *draft) end(r Reason) (Plan, error) {
 	}
 	d.snapshot()
 	d.seal(r)
+	d.owedHooks(RunEnd)
 	d.h.Closed = !d.hooked(RunEnd)
 	if len(d.h.Out) > 0 || !d.h.Closed {
 		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil

@@ -7,6 +7,14 @@ func (d *draft) parked() bool {
 	return d.v.Park > 0 && (d.h.End != nil || !cancelled && !d.v.Cancelled)
 }
 
+// owedHooks journals that the hooks of a phase were not called because the agent is unavailable. Only a
+// cancel ends a run without its agent, and it cannot know whether the agent has hooks.
+func (d *draft) owedHooks(p Phase) {
+	if d.v.Park > 0 {
+		d.event(EventHookFailed, map[string]any{"detail": p.String() + ": not called: the agent is unavailable"}, 0)
+	}
+}
+
 // park gives the claim up and leaves everything else as the claim found it: signals stay in the inbox,
 // suspended calls stay suspended, an open intent stays open, and a pause that the model asked for is
 // neither longer nor shorter. The run stays due, so that it is looked at again until its agent is back.

@@ -27,6 +27,7 @@ func (d *draft) endStep() error {
 	if d.over == nil {
 		d.over = effects.End
 	}
+	d.owedHooks(StepEnd)
 	d.h.StepOpen = false
 	d.snapshot()
 	d.event(EventStepEnded, nil, 0)

@@ -75,6 +75,15 @@ func TestARunThatWaitsForItsAgentCanBeCancelled(t *testing.T) {
 	r.passes(10 * time.Second)
 	r.wantRun(core.RunDone, core.Cancelled)
 	r.wantRan()
+	var skipped []string
+	for _, e := range r.events() {
+		if e.Type == core.EventHookFailed {
+			skipped = append(skipped, string(e.Data))
+		}
+	}
+	if len(skipped) != 1 || !strings.Contains(skipped[0], "run_end: not called: the agent is unavailable") {
+		t.Errorf("the journal says of hooks that were not called: %q", skipped)
+	}
 }
 
 func TestADeadlineThatPassesWhileTheAgentIsUnavailableClosesTheCallLater(t *testing.T) {

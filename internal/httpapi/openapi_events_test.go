@@ -47,7 +47,7 @@ func events(s *shapes) []event {
 		{core.EventStateSnapshot, "That state at the end of a step.", s.of(reflect.TypeFor[core.State]())},
 		{core.EventStepReset, "The model's turn was given up; what its deltas said is void. With `repeated` as its reason it is live.", reset()},
 		{core.EventStepEnded, "The step is over.", nil},
-		{core.EventHookFailed, "A hook failed; the run goes on.", detail},
+		{core.EventHookFailed, "A hook failed or could not be called; the run goes on.", detail},
 		{core.EventMemoryFailed, "The agent's memory failed; the run goes on.", detail},
 		{core.EventMessageQueued, "A message waits for the end of the run.", who(object("key", text, "parts", &schema{Types: []string{"array", "null"}}))},
 		{core.EventInterruptRecorded, "Somebody asked the run to pause. If it is not `applied`, the run was paused already, or ended.", who(object("id", text, "applied", truth))},

@@ -252,7 +252,7 @@ func failedIn(e core.Event) (core.Phase, bool) {
 		return 0, false
 	}
 	for phase := core.RunStart; phase <= core.RunEnd; phase++ {
-		if strings.Contains(string(e.Data), fmt.Sprintf("%s: %v", phase, errHook)) {
+		if strings.Contains(string(e.Data), fmt.Sprintf("%s: %v", phase, errHook)) || strings.Contains(string(e.Data), phase.String()+": not called: the agent is unavailable") {
 			return phase, true
 		}
 	}
