@@ -161,7 +161,7 @@ type Call struct {
 	Lifts    string     `json:"lift,omitempty"` // what an approval has answered: no other ask is lifted by it
 	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
 	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
-	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted
+	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
 	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
 	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
 	Again    bool       `json:"ag,omitempty"`   // its body may have begun, in this attempt, in a process that was lost

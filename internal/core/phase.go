@@ -42,7 +42,7 @@ var phaseWords = map[Phase]struct {
 	BeforeInference:   {"directly before the model is asked", []string{"state", "context", "override", "include", "exclude", "end"}},
 	AfterInference:    {"the model has answered, nothing is committed, and the stop rules have not looked yet", []string{"state", "drop", "end"}},
 	ToolGate:          {"for each call whose arguments are valid, and again whenever the state has changed or the call is replayed; must be pure", nil},
-	BeforeToolExecute: {"for each call whose body is about to run, also on replay", []string{"state", "refuse"}},
+	BeforeToolExecute: {"for each call whose body is about to run; on replay again, unless what it wanted is already committed", []string{"state", "refuse"}},
 	AfterToolExecute:  {"for each call that has an outcome, whether its body ran or not, also when it waits by itself", []string{"state", "append"}},
 	StepEnd:           {"after the tool round of a step, also when it has to wait; not again when it is gone on with", []string{"state", "end"}},
 	RunEnd:            {"once per run, whatever ends it, when nothing can keep it from ending any more", []string{"state"}},

@@ -56,8 +56,8 @@ func (d *draft) run(batch []ToolCall) (Plan, error) {
 func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
-		if c := d.h.Calls[call.ID]; c.Intent == d.h.Epoch || c.Ready == d.h.Epoch {
-			continue // its hooks were called before the last commit
+		if c := d.h.Calls[call.ID]; c.Intent == d.h.Epoch || c.Ready != 0 {
+			continue // a commit contains what its hooks wanted
 		}
 		i, runs, err := d.before(call, s)
 		switch {
@@ -116,7 +116,7 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 
 // readyFor calls the hooks before a body whose intent is about to be committed, and folds in what they want.
 func (d *draft) readyFor(call ToolCall) (runs bool, err error) {
-	if d.h.Calls[call.ID].Ready == d.h.Epoch {
+	if d.h.Calls[call.ID].Ready != 0 {
 		return true, nil
 	}
 	i, runs, err := d.before(call, d.state)
@@ -146,8 +146,12 @@ func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	return i, false, d.refuse(call, d.v.Fired[i].Refuse)
 }
 
-// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before them wrote. The calls that were let
-// through are ready; their hooks are not called again by this owner.
+// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before them
+// wrote. The calls that were let through are ready, and their hooks are not called again, also not by a
+// later owner: this commit contains what they wanted, and it must not count twice.
+//
+//	owner 1   c1: let through ── c2: refused ── commit {effects of both, c1 ready} ── crash
+//	owner 2   c1: ready, so its body runs without the hooks
 func (d *draft) readyUpTo(refusal int) error {
 	for i := range refusal + 1 {
 		done := d.v.Fired[i]

@@ -25,7 +25,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	sus.Deadline = d.deadlineOf(call, kind, t)
 	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].Grant != ""
 	d.change(call.ID, func(c *Call) {
-		c.Kind, c.Mode, c.Sus, c.Intent, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, sus.Deadline
+		c.Kind, c.Mode, c.Sus, c.Intent, c.Ready, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Times++
 	})
 	d.place(call)

@@ -139,6 +139,33 @@ func TestEffectsCountOnceWhereverTheProcessIsLost(t *testing.T) {
 	}
 }
 
+// TestACrashAfterAHookRefusedOneOfSeveralCalls: the commit with the refusal contains what the hooks of the
+// calls beside it wanted, so that those must not be called again when the process is lost before the bodies.
+func TestACrashAfterAHookRefusedOneOfSeveralCalls(t *testing.T) {
+	for at := 1; at < 20; at++ {
+		t.Run(fmt.Sprintf("lost after operation %d", at), func(t *testing.T) {
+			r := newRig(t, calls(call("c1", "once", `{}`), call("c2", "never", `{}`), call("c3", "once", `{}`)), says("done"))
+			r.terms.Parallel = true
+			for _, name := range []string{"once", "never"} {
+				r.tool(name, toolRule{effect: core.Allow})
+			}
+			r.watching("p").at[core.BeforeToolExecute] = func(v visit) (core.Effects, error) {
+				e := adds("n", "1")
+				if v.call.Name == "never" {
+					e.Refuse = "not today"
+				}
+				return e, nil
+			}
+			r.store = &breaking{Store: r.db, at: at, how: dies}
+			r.build(engine.Options{})
+			r.start("hi")
+			r.finish()
+			r.wantRun(core.RunDone, core.NaturalEnd)
+			r.wantState(core.RunScope, "n", "3")
+		})
+	}
+}
+
 // reasked are the kinds of all waits of the run.
 func (r *rig) reasked() (kinds []string) {
 	for _, e := range r.events() {

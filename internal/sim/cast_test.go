@@ -113,6 +113,7 @@ func newCast(s *stage) *cast {
 // Load implements [engine.Agents].
 func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	if c.s.w.Chance(c.s.faults.Rate) {
+		c.s.unserved = c.s.w.Now()
 		return engine.Agent{}, &engine.AgentUnavailableError{Name: pin.Name, Reason: "the secret TOKEN is not set"}
 	}
 	tools := map[string]engine.Tool{}

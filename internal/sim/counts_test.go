@@ -238,9 +238,7 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 		got := number(state.Get(core.ThreadScope, counted(phase)))
 		// A run may end before it starts, a call be taken for lost before it runs, and hooks be given up when their process is lost each time.
 		fewer := phase == core.RunStart || phase == core.BeforeToolExecute || phase == core.RunEnd && s.plan.limits != unlimited
-		// Where a hook refuses one of several calls, those of the others count with the refusal, and again if the process is lost before their bodies.
-		more := phase == core.BeforeToolExecute && s.plan.hooksFail && s.plan.terms.Parallel
-		if got > int64(2*want) && !more || got < int64(2*want) && !fewer {
+		if got > int64(2*want) || got < int64(2*want) && !fewer {
 			s.wrong("%s came %d times in %s, and its hook was counted %d half times", phase, want, t.id, got)
 		}
 	}

@@ -34,6 +34,7 @@ type stage struct {
 	lastSweep  func()          // begins the one that finds everything, once the faults are over
 	busy       int             // callers that are not through
 	downUntil  time.Time       // no model answers before
+	unserved   time.Time       // when an agent was unavailable last
 	outside    map[string]bool // runs that whoever runs the engine wants to end
 	violations []string
 }
