@@ -95,6 +95,7 @@ func (w *watched) asleepInOutage(old, h core.Head) {
 	case h.Outage != nil && (h.AwakeSince != 0 || h.Status != core.RunRunning || was && h.Awake != old.Awake):
 		w.s.wrong("%s waits for its model, and is awake or waits for others: %s\n after %s", h.Run, core.Encode(h), core.Encode(old))
 	case h.Outage != nil && h.Lease == 0 && h.Seq == old.Seq && w.s.unserved.UnixMilli() >= h.At-1000: // given back as it was: its agent is unavailable
+	case h.Outage != nil && h.Lease == 0 && len(h.Out) > 0: // what could not be sent is tried again before the run waits
 	case h.Outage != nil && h.Lease == 0 && h.NotBefore > h.At && len(h.Inbox) == 0 && (hasWork(h) || h.Deadline > h.At && h.Deadline < h.NotBefore):
 		w.s.wrong("%s has something to do, or a deadline, before it asks its model again: %s", h.Run, core.Encode(h))
 	case h.Outage == nil && h.Status == core.RunRunning && h.End == nil && h.AwakeSince != h.At:
