@@ -40,6 +40,7 @@ type watched struct {
 	waited    map[string]int64           // ms that a run was seen to wait
 	waiting   map[string]int64           // since when it does
 	down      map[string]outageRow       // the failures of its model in a row, by run
+	ready     map[string]int             // calls that hooks have let through, and that have not started, by thread
 }
 
 func watch(s *stage) *watched {
@@ -50,7 +51,7 @@ func watch(s *stage) *watched {
 	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}}
+		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -266,7 +267,9 @@ func (w *watched) remember(ctx context.Context, old, h core.Head) {
 		w.undone(s)
 		w.swallowed(old, h, s)
 		w.inTurn(old, h, s)
+		w.unready(old, h, s)
 	}
+	w.readied(old, h)
 }
 
 // inVain: an accepted decision takes effect, unless the run ends in the same commit; beside a cancel none does.
