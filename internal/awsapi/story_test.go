@@ -230,7 +230,7 @@ func TestARunThroughTheFunctionsOfAStack(t *testing.T) {
 	form := func(e *asked) {
 		byNobody(e)
 		e.Headers["content-type"], e.Headers["origin"] = "application/x-www-form-urlencoded", "https://"+e.Headers["host"]
-		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("action=resume&reason=fine")), true
+		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("action=resume&reason=fine&shown="+inbox.Items[0].Fingerprint)), true
 	}
 	if got := d.ask(d.decisions, "POST", link, "", form); got.StatusCode != 202 {
 		t.Fatalf("%d %s", got.StatusCode, got.Body)

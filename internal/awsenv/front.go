@@ -28,7 +28,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 // frontend has nothing that watches the table: a held read looks again by itself.
 func (p parts) frontend() *frontend.Frontend {
 	return frontend.New(frontend.Options{Store: p.Store, Links: p.Store, Catalog: p.Store, Waker: p.Wake, Clock: p.Clock, Random: p.Random,
-		Describe: p.Agents.Describe, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow})
+		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow})
 }
 
 // LinkKeys are the keys that sign approval links and tickets of streams, the same in every function of the stack. They are made when they are

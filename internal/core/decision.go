@@ -35,6 +35,8 @@ type DecisionInput struct {
 	Grant      string
 	Reason     string
 	At         int64
+
+	Shown, ShownBy string // see [Resume]
 }
 
 // Check refuses what is wrong for every kind of call, so that it can be said before any call is looked for. The error is
@@ -62,7 +64,8 @@ func isObject(raw json.RawMessage) bool {
 }
 
 // Digest is of what the decision says: the suspension, the action, the result, the error, the reason, and edited arguments and a grant
-// if there are any. It does not depend on how the target was named, nor on how the JSON was written.
+// if there are any. It does not depend on how the target was named, nor on how the JSON was written, nor on what the approver was shown:
+// a repeat from another client is the same decision.
 func (in DecisionInput) Digest() string {
 	said := map[string]any{
 		"target": in.Suspension, "action": in.Action, "result": canonicalOrRaw(in.Result), "error": in.Error, "reason": in.Reason,
@@ -106,7 +109,8 @@ func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	if err != nil {
 		return Resume{}, err
 	}
-	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, Grant: Grant(in.Grant), UpdatedAt: in.At}
+	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, Grant: Grant(in.Grant), UpdatedAt: in.At,
+		Shown: in.Shown, ShownBy: in.ShownBy}
 	if !IsNull(in.Arguments) {
 		if r.Arguments, err = ReadArguments(in.Arguments); err != nil {
 			return Resume{}, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}

@@ -141,9 +141,11 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Arguments  json.RawMessage `json:"arguments,omitempty"`
 		Grant      Grant           `json:"grant,omitempty"`
 		UpdatedAt  int64           `json:"updated_at"`
+		Shown      string          `json:"shown,omitempty"`
+		ShownBy    string          `json:"shown_by,omitempty"`
 	}
 	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late,
-		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt})
+		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }
 
 // Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is the stamp of the one before,

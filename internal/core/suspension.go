@@ -118,6 +118,11 @@ type Resume struct {
 	Arguments  json.RawMessage `json:"arguments,omitempty"` // those the call runs with, in place of the model's
 	Grant      Grant           `json:"grant,omitempty"`     // what else is allowed with this decision
 	UpdatedAt  int64           `json:"updated_at"`
+
+	// Shown is the fingerprint of the question as the approver was shown it, and ShownBy what drew it, with its version. Both are empty
+	// if nothing was claimed. They are no part of what the decision says: its digest leaves them out.
+	Shown   string `json:"shown,omitempty"`
+	ShownBy string `json:"shown_by,omitempty"`
 }
 
 // MarshalJSON leaves out a null result as well as an absent one.

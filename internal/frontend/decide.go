@@ -71,6 +71,14 @@ func (d decision) awaits(h core.Head) bool {
 	return ok && call.Status == core.CallSuspended && call.Sus == d.sus() && h.End == nil && !taken
 }
 
+// changed says whether the decision answers another question than its approver was shown. It compares with what the write below is
+// conditional on: the store takes it only while exactly this run's call waits on exactly this suspension. A run's version is pinned
+// when the run starts, and a call, its arguments and its preview are journaled once under the suspension's id, so that none of them
+// can change between here and the write. Without a claim there is nothing to compare.
+func (d decision) changed(h core.Head) bool {
+	return d.resume.Shown != "" && d.resume.Shown != core.Fingerprint(h.Tenant, h.Run, h.Version, d.call)
+}
+
 // decide answers in the words of the one who named the target.
 func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string, d decision) (wire.DecisionAnswer, error) {
 	answer, err := f.storeOrExplain(ctx, c, p, d)
@@ -90,6 +98,9 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d deci
 		}
 		if c.Link != nil && f.passed(d.call) {
 			return wire.DecisionAnswer{}, lateDecision()
+		}
+		if d.changed(p.head) {
+			return wire.DecisionAnswer{}, refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
 		}
 		w, err := f.storeDecision(ctx, c, p.head, d)
 		if err == nil {

@@ -37,6 +37,7 @@ const (
 	CodeNotFailed            Code = "not_failed"
 	CodeNotWaiting           Code = "not_waiting"
 	CodeAlreadyDecided       Code = "already_decided"
+	CodeChanged              Code = "changed"
 	CodeLateDecision         Code = "late_decision"
 	CodeStaleSuspension      Code = "stale_suspension"
 	CodeSuspensionIDRequired Code = "suspension_id_required"
@@ -59,7 +60,7 @@ const CodeAccepted Code = "accepted"
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
-		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeLateDecision, CodeStaleSuspension,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeTooManyLinks, CodeInboxFull,
 		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeUnavailable}

@@ -45,6 +45,10 @@ type Options struct {
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 
+	// Tool shows what a tool of the version that a run is pinned to does and where its calls go. An error leaves that out. Nil: nothing
+	// is known of tools.
+	Tool func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
+
 	// Unavailable says of agents that cannot be served for now why, by name, in words that may be shown: they are listed with it, and
 	// starts of them are refused. Nil: all can be.
 	Unavailable func() map[string]string
@@ -106,6 +110,7 @@ type Frontend struct {
 	watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	live     Live
 	describe func(engine.Definition) (wire.Agent, error)
+	tool     func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
 	missing  func() map[string]string
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
 	starters func(context.Context, engine.Definition) ([]string, error)
@@ -117,7 +122,7 @@ type Frontend struct {
 func New(opts Options) *Frontend {
 	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
 		links: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, live: opts.Live, describe: opts.Describe,
-		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, missing: opts.Unavailable}
+		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, missing: opts.Unavailable}
 	if f.links == nil {
 		f.links = noLinks{}
 	}

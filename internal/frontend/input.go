@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"encoding/json"
+	"regexp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -93,7 +94,7 @@ func digest(request any) (string, error) {
 // decisionInput is a decision as its caller wrote it.
 func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	in := core.DecisionInput{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
-		Grant: d.Grant, Reason: d.Reason, At: now}
+		Grant: d.Grant, Reason: d.Reason, At: now, Shown: d.Shown, ShownBy: d.ShownBy}
 	if err := in.Check(); err != nil {
 		return in, decisionRefused(err)
 	}
@@ -105,7 +106,31 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	if d.Target == "" {
 		return in, refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
 	}
+	if err := readShown(&in); err != nil {
+		return in, err
+	}
 	return in, readDecisionID(d.DecisionID)
+}
+
+// RendererAPI stands for a client that sends the fingerprint back and doesn't name itself.
+const RendererAPI = "api"
+
+var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`)
+
+// readShown checks what a decision claims of the question that was shown. Whether it is that question is compared where the decision
+// is stored.
+func readShown(in *core.DecisionInput) error {
+	switch {
+	case len(in.Shown) > maxKey:
+		return refuse(CodeInvalid, "shown is the fingerprint of a pending call, and this is longer than one")
+	case in.Shown == "" && in.ShownBy != "":
+		return refuse(CodeInvalid, "shown_by says what drew the question; send its fingerprint as shown, or leave both out")
+	case in.Shown != "" && in.ShownBy == "":
+		in.ShownBy = RendererAPI
+	case in.ShownBy != "" && !renderer.MatchString(in.ShownBy):
+		return refuse(CodeInvalid, "shown_by is the name of a program and its version, such as desk/2")
+	}
+	return nil
 }
 
 func readDecisionID(id string) error {

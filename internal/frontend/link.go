@@ -166,8 +166,9 @@ func LinkCaller(l engine.Link) Caller {
 
 // DecideByLink answers the suspension of the caller's link, once: the link is the name of the decision, so the same answer again is the
 // same decision, and another answer, or another link, is another one.
-func (f *Frontend) DecideByLink(ctx context.Context, c Caller, action, reason string) (wire.DecisionAnswer, error) {
-	return f.Decide(ctx, c, c.Link.Run, wire.Decision{Target: c.Link.Suspension, DecisionID: c.Link.ID, Action: action, Reason: reason})
+func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) (wire.DecisionAnswer, error) {
+	d.Target, d.DecisionID = c.Link.Suspension, c.Link.ID
+	return f.Decide(ctx, c, c.Link.Run, d)
 }
 
 // noLinks is the store where no links can be made.

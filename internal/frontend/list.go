@@ -134,7 +134,9 @@ func weighRun(run wire.Run) int {
 	return weight
 }
 
-func weighPending(p wire.Pending) int { return len(p.Arguments) + len(p.Suspension.ResponseSchema) }
+func weighPending(p wire.Pending) int {
+	return len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Request) + len(p.Said)
+}
 
 func listRefused(err error) error {
 	if errors.Is(err, engine.ErrRefused) {
@@ -168,7 +170,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (
 			continue
 		}
 		fit++
-		waiting, err := f.waiting(ctx, place{head: h, record: h.Record(), current: true})
+		shown, err := f.view(ctx, place{head: h, record: h.Record(), current: true})
 		if err != nil || len(h.Calls) == 0 {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err
@@ -177,10 +179,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (
 			continue
 		}
 		e.read = true
-		for _, w := range waiting {
-			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent,
-				Since: wire.Millis(w.since), Pending: pendingOf(w)})
-		}
+		approvals = append(approvals, shown.approvalsIn(h)...)
 	}
 	return approvals, fit, e.end()
 }

@@ -30,7 +30,7 @@ func (f *Frontend) Outcome(ctx context.Context, c Caller, run, sus string) (wire
 		return wire.Outcome{}, err
 	}
 	o := wire.Outcome{RunID: run, ThreadID: p.record.Thread, Agent: p.record.Agent, CallID: asked.CallID, Tool: asked.ToolName, Suspension: sus,
-		Since: wire.Millis(asked.since), State: OutcomeWithdrawn}
+		ResumeMode: asked.ResumeMode.String(), Since: wire.Millis(asked.since), State: OutcomeWithdrawn}
 	if asked.Deadline != 0 {
 		deadline := wire.Millis(asked.Deadline)
 		o.Deadline = &deadline

@@ -41,17 +41,15 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 	run := runOf(p.record)
 	run.Queued = queued(p)
 	waitsForModel(&run, p)
-	var err error
-	if run.StartedBy, err = f.startedBy(ctx, p); err != nil {
+	shown, err := f.view(ctx, p)
+	if err != nil {
 		return run, err
 	}
-	if run.Output, err = f.output(ctx, p); err != nil {
-		return run, err
+	run.StartedBy = shown.startedBy
+	for _, call := range shown.calls {
+		run.Pending = append(run.Pending, call.Pending)
 	}
-	waiting, err := f.waiting(ctx, p)
-	for _, w := range waiting {
-		run.Pending = append(run.Pending, pendingOf(w))
-	}
+	run.Output, err = f.output(ctx, p)
 	return run, err
 }
 

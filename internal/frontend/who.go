@@ -1,29 +1,25 @@
 package frontend
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// startedBy is who started the run: what the first segment of its journal says, or the inbox while there is none.
-func (f *Frontend) startedBy(ctx context.Context, p place) (*wire.Actor, error) {
+// startedBy is who started the run: what the first segment of its journal says, or the inbox while
+// there is none.
+func (p place) startedBy(found map[int64]core.Segment) *wire.Actor {
 	if p.record.Seq <= p.record.Seq0 {
 		start := p.head.Inbox[core.KeyStart]
-		return actor(start.By, start.Via), nil
+		return actor(start.By, start.Via)
 	}
-	first, err := f.segment(ctx, p, p.record.Seq0+1)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range first.Events {
+	for _, e := range found[p.record.Seq0+1].Events {
 		if e.Type == core.EventRunStarted {
-			return actorIn(e), nil
+			return actorIn(e)
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // actorIn is who an event names; nil if it names nobody.

@@ -143,8 +143,9 @@ func TestASecondClickOnALinkIsAPageToo(t *testing.T) {
 	s := newServer(t, settings{options: withLinks})
 	run := s.start()
 	link := s.linkTo(run.ID, s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"])
+	shown := shownOn(t, s.send("GET", link, "", header("Accept", "text/html")))
 	for _, want := range []int{202, 200} {
-		got := s.send("POST", link, "action=resume", header("Accept", "text/html"), header("Content-Type", "application/x-www-form-urlencoded"))
+		got := s.send("POST", link, "action=resume&shown="+shown, header("Accept", "text/html"), header("Content-Type", "application/x-www-form-urlencoded"))
 		if got.StatusCode != want {
 			t.Errorf("got %d %s, want %d", got.StatusCode, got.text, want)
 		}

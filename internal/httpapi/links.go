@@ -1,15 +1,19 @@
 package httpapi
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -92,6 +96,12 @@ func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (b
 	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(role), nil
 }
 
+// approval is the entry of the inbox that the link answers. Its call waits.
+func (l question) approval() wire.Approval {
+	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
+		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Since: l.run.UpdatedAt, Pending: *l.call}
+}
+
 // showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail
 // scanners, previews) use GET.
 func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
@@ -103,7 +113,7 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 		return a.showOutcome(w, r, l, http.StatusOK, "")
 	}
 	if !wantsPage(r) {
-		return a.writeJSON(w, r, http.StatusOK, wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, Since: l.run.UpdatedAt, Pending: *l.call})
+		return a.writeJSON(w, r, http.StatusOK, l.approval())
 	}
 	l.writePage(w, http.StatusOK, questionPage(l, a.clock.Now()))
 	return nil
@@ -128,7 +138,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, err := readVerdict(w, r, l.link.Suspension)
+	d, err := readVerdict(w, r, l.call)
 	if l.call != nil && onlyLooks(r, err) {
 		l.writePage(w, http.StatusBadRequest, questionPage(l, a.clock.Now()))
 		return nil
@@ -136,7 +146,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	answer, err := a.front.DecideByLink(r.Context(), l.caller, d.Action, d.Reason)
+	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
@@ -148,28 +158,49 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answerRefused shows a person whose answer came second, or too late, what counts instead. A program gets the problem.
+// changedText is what the page says above a question that is not the one its form was drawn for.
+const changedText = "This has changed since you read it. Nothing was stored; please read it again."
+
+// answerRefused shows a person whose answer came second, or too late, what counts instead, and one whose answer was not stored for a
+// reason that a second try may mend the question again. A program gets the problem.
 func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	e, known := refused(err)
-	if p := problemOf[e.Code]; known && p.status == http.StatusConflict && wantsPage(r) {
+	p := problemOf[e.Code]
+	switch {
+	case !known || !wantsPage(r):
+	case l.call != nil && e.Code == frontend.CodeChanged:
+		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), changedText))
+		return nil
+	case l.call != nil && (e.Code == frontend.CodeResultRequired || e.Code == frontend.CodeSchemaMismatch || e.Code == frontend.CodeInvalid):
+		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), "Nothing was stored: "+e.Detail))
+		return nil
+	case p.status == http.StatusConflict:
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
 	}
 	return a.linkRefused(w, r, l, err)
 }
 
-// readVerdict reads a form of the page, or a [wire.Verdict].
-func readVerdict(w http.ResponseWriter, r *http.Request, suspension string) (wire.Decision, error) {
+// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about, nil if that waits no more.
+func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wire.Decision, error) {
 	var v wire.Verdict
 	var err error
+	var by string
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
-		v, err = readForm(w, r)
+		v, err = readForm(w, r, call)
+		by = rendererPage
 	} else {
 		err = readBody(w, r, &v)
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
 		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action is resume (yes) or cancel (no)"}
 	}
-	return wire.Decision{Target: suspension, Action: v.Action, Reason: v.Reason}, err
+	if core.IsNull(v.Result) {
+		v.Result = nil
+	}
+	if v.Shown == "" {
+		by = ""
+	}
+	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Shown: v.Shown, ShownBy: by}, err
 }
 
 const (
@@ -177,24 +208,53 @@ const (
 	maxForm   = 64 << 10
 )
 
-func readForm(w http.ResponseWriter, r *http.Request) (v wire.Verdict, err error) {
+func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wire.Verdict, err error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return v, &frontend.Error{Code: codeTooLarge, Detail: "the reason is too long"}
+		return v, &frontend.Error{Code: codeTooLarge, Detail: "the answer is too long"}
 	}
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
 		return v, malformed("the form cannot be read")
 	}
 	for name, values := range form {
-		if name != "action" && name != "reason" {
-			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has a field that is not known here; it takes action and reason"}
+		if !slices.Contains(formFields, name) {
+			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has a field that is not known here; it takes " + strings.Join(formFields, ", ")}
 		}
 		if len(values) > 1 || !utf8.ValidString(values[0]) {
 			return v, malformed("%s is there twice, or is not UTF-8", name)
 		}
 	}
-	return wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason"))}, nil
+	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: cmp.Or(form.Get("shown"), noFingerprint)}
+	if v.Action == core.ActionResume.String() {
+		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call) // a form's line breaks
+	}
+	return v, nil
+}
+
+var formFields = []string{"action", "reason", "result", "shown"}
+
+// noFingerprint stands for that of a form without one, which the page never makes: it is that of no question.
+const noFingerprint = "none"
+
+// typedResult is what somebody typed into the page as the result of a call: text, or JSON where the schema of the result is not that of
+// a text. What is no JSON is text all the same, and the schema refuses it.
+func typedResult(text string, call *wire.Pending) json.RawMessage {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil
+	case call != nil && takesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return core.Encode(text)
+}
+
+// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
+func takesJSON(schema json.RawMessage) bool {
+	var of struct {
+		Type any `json:"type"`
+	}
+	return len(schema) > 0 && json.Unmarshal(schema, &of) == nil && of.Type != "string"
 }
 
 // linkRefused answers a person with a page, and a program with a problem.

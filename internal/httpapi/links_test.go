@@ -105,13 +105,24 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 	if fromElsewhere.StatusCode != 403 {
 		t.Errorf("another site's page was listened to: %d", fromElsewhere.StatusCode)
 	}
-	no := url.Values{"action": {"cancel"}, "reason": {"not this one"}}.Encode()
+	no := url.Values{"action": {"cancel"}, "reason": {"not this one"}, "shown": {shownOn(t, page)}}.Encode()
 	if got := s.send("POST", link, no, html, form, header("Sec-Fetch-Site", "same-origin")); got.StatusCode != 202 || !strings.Contains(got.text, "stored") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 	if got := s.send("POST", link, "action=resume", html, form); got.StatusCode != 409 || !strings.Contains(got.text, "Your answer was not used.") || !strings.Contains(got.text, "Answered: No") || !strings.Contains(got.text, "not this one") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
+}
+
+// shownOn is the fingerprint in the form of a page.
+func shownOn(t *testing.T, page answer) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(page.text, `name="shown" value="`)
+	shown, _, found := strings.Cut(rest, `"`)
+	if !found || !strings.HasPrefix(shown, "v1:") {
+		t.Fatalf("the form has no fingerprint: %s", page.text)
+	}
+	return shown
 }
 
 func TestALinkIsGoodForNothingElse(t *testing.T) {

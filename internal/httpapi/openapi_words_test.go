@@ -18,18 +18,19 @@ type schema = jsonschema.Schema
 var (
 	timeSchema = &schema{Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
 		Description: "RFC 3339 in UTC, with milliseconds."}
-	runID     = &schema{Type: "string", Pattern: `^run_.+_[0-9a-z]+$`}
-	threadID  = &schema{Type: "string", Pattern: `^thr_.+$`}
-	susID     = &schema{Type: "string", Pattern: `^sus_[0-9a-z]+_.+$`}
-	anyValue  = &schema{}
-	anObject  = &schema{Type: "object"}
-	aSchema   = &schema{Types: []string{"object", "boolean"}}
-	name255   = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
-	millis    = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
-	statuses  = words[core.RunStatus]()
-	onPending = enumOf("refuse", "abandon", "queue", "")
-	reasons   = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
-	responses = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
+	runID       = &schema{Type: "string", Pattern: `^run_.+_[0-9a-z]+$`}
+	threadID    = &schema{Type: "string", Pattern: `^thr_.+$`}
+	fingerprint = &schema{Type: "string", Pattern: `^v[0-9]+:[0-9a-f]{64}$`}
+	susID       = &schema{Type: "string", Pattern: `^sus_[0-9a-z]+_.+$`}
+	anyValue    = &schema{}
+	anObject    = &schema{Type: "object"}
+	aSchema     = &schema{Types: []string{"object", "boolean"}}
+	name255     = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
+	millis      = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	statuses    = words[core.RunStatus]()
+	onPending   = enumOf("refuse", "abandon", "queue", "")
+	reasons     = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
+	responses   = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
 )
 
 const warningCodes = "`hidden`, `blanks`, `marks`, `not_text`, `order`, `mixed_scripts`, `looks_like`, `styled`, `digits`, `punctuation`, `power_of_ten`, " +
@@ -99,6 +100,7 @@ var abouts = map[string]string{
 	"Winner":          "The decision that was first.",
 	"Message":         "One entry of a conversation.",
 	"MessagePage":     "A page of a conversation.",
+	"ToolDetails":     "What a tool does, for an approver.",
 	"ToolCall":        "A call that the model asked for.",
 	"Thread":          "A conversation.",
 	"Event":           "One entry of a thread's log. More types may come: pass over those you do not know.",
@@ -140,6 +142,10 @@ var members = map[string]member{
 	"Verdict.action": {"`resume` is a yes, `cancel` a no.", enumOf("resume", "cancel")},
 	"Verdict.reason": {"Why, for the record; the model is told of a no's reason.", nil},
 
+	"Verdict.result":       {"Of a call whose `resume_mode` is `use_decision_as_tool_result`: the result that the call is to have. Any JSON.", anyValue},
+	"Verdict.shown":        {"The `fingerprint` of the question that was shown. If the question is another one by now, nothing is stored (409 `changed`).", nil},
+	"Decision.shown":       {"The `fingerprint` of the question that the approver was shown. If the question is another one by now, nothing is stored (409 `changed`). Left out, nothing is claimed. It is no part of what makes a repeat the same decision.", nil},
+	"Decision.shown_by":    {"With `shown`: the program that drew the question and its version, such as `desk/2`. Left out, `api`.", nil},
 	"Decision.decision_id": {"The caller's key, at most 255 bytes. Left out, it is made of the rest, so that a repeat is the same decision.", name255},
 	"Decision.target":      {"A suspension's id; or a call's id, while that call was suspended only once.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"Decision.action":      {"`resume` is a yes, `cancel` a no. Left out, the result says it.", enumOf("resume", "cancel", "")},
@@ -201,6 +207,20 @@ var members = map[string]member{
 	"Pending.approvers":   {"The only callers who may approve it.", nil},
 	"Pending.warnings":    {"What a reader of the arguments may miss, such as characters that do not show; at most 20. No such member: nothing.", nil},
 
+	"Pending.request":       {"The text of the user message that the model answered with this call: at most 2 KiB of it. A retry shows the message that it goes on from.", nil},
+	"Pending.request_cut":   {"Whether the text goes on.", nil},
+	"Pending.request_files": {"How many images and documents came with that message. They are not shown.", nil},
+	"Pending.requested_by":  {"Who sent that message; left out where callers have no names.", nil},
+	"Pending.requested_via": {"The way it came: `api` or `queue`.", nil},
+	"Pending.said":          {"The model's own words in the turn that asks for the call: at most 2 KiB of them. They are the model's account, not a fact.", nil},
+	"Pending.said_cut":      {"Whether they go on.", nil},
+	"Pending.tool_details":  {"What the tool does and where its calls go, in the version that the run is pinned to. Left out where that version cannot be read.", nil},
+	"Pending.fingerprint":   {"Names exactly this question: tenant, run, suspension, version of the agent, tool and the arguments that would run. Send it back as `shown` with the decision.", fingerprint},
+
+	"ToolDetails.description": {"What the agent's author says that it does.", nil},
+	"ToolDetails.kind":        {"What runs the call: `http`, `lambda`, `mcp`, `go`, `client` or `recorded`.", nil},
+	"ToolDetails.target":      {"Where the call goes: the method and the host, the function, or the server and its tool. It holds no path, query, header or user name.", nil},
+
 	"Warning.path": {"The value it is about, or that leads to it through a name it is about, as a JSON Pointer; of a long one, that of what is around it.", nil},
 	"Warning.code": {"What it is: " + warningCodes + ".", nil},
 	"Warning.text": {"The same in a sentence, in ASCII.", nil},
@@ -210,11 +230,14 @@ var members = map[string]member{
 	"Suspension.message":         {"Why, for people.", nil},
 	"Suspension.response_schema": {"A JSON Schema that the result must fit.", aSchema},
 
-	"Approval.run_id":    {"The run that waits.", runID},
-	"Approval.thread_id": {"Its conversation.", threadID},
-	"Approval.agent":     {"Its agent.", nil},
-	"Approval.error":     {"Set if what waits cannot be read (`unreadable`): nothing else of the call is known then. One such entry hides no other.", nil},
-	"Approval.since":     {"Since when it waits.", nil},
+	"Approval.run_id":        {"The run that waits.", runID},
+	"Approval.thread_id":     {"Its conversation.", threadID},
+	"Approval.agent":         {"Its agent.", nil},
+	"Approval.agent_version": {"The version that the run is pinned to.", nil},
+	"Approval.metadata":      {"As the run was given it.", anObject},
+	"Approval.started_by":    {"Who started the run.", nil},
+	"Approval.error":         {"Set if what waits cannot be read (`unreadable`): nothing else of the call is known then. One such entry hides no other.", nil},
+	"Approval.since":         {"Since when it waits.", nil},
 
 	"LinkRequest.target":     {"A suspension's id; or a call's id, while that call was suspended only once. It waits for an approval.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"LinkRequest.for":        {"The one recipient, a name or an address: at most 120 characters, all of which show. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},
@@ -233,17 +256,18 @@ var members = map[string]member{
 	"Link.revoked_by": {"Who revoked it.", nil},
 	"Link.link":       {"The path of this server that answers the call, without a token. It is shown once, to the caller who made it.", nil},
 
-	"Outcome.run_id":     {"The run of the call.", runID},
-	"Outcome.thread_id":  {"Its conversation.", threadID},
-	"Outcome.agent":      {"Its agent.", nil},
-	"Outcome.call_id":    {"The call that waited.", nil},
-	"Outcome.tool":       {"Its tool.", nil},
-	"Outcome.suspension": {"The suspension that the link was for.", susID},
-	"Outcome.since":      {"Since when it waited.", nil},
-	"Outcome.deadline":   {"When it was to be decided without an answer. No such member: never.", nil},
-	"Outcome.state":      {"`answered`; `timed_out`: nobody answered before the deadline; `withdrawn`: the run ended or went on without an answer.", enumOf(frontend.OutcomeAnswered, frontend.OutcomeTimedOut, frontend.OutcomeWithdrawn)},
-	"Outcome.decision":   {"What was decided. Left out if nothing was, or the deadline was not applied yet.", nil},
-	"Outcome.call":       {"How the call went on from there, once that is known.", enumOf("succeeded", "failed", "cancelled", "suspended")},
+	"Outcome.run_id":      {"The run of the call.", runID},
+	"Outcome.thread_id":   {"Its conversation.", threadID},
+	"Outcome.agent":       {"Its agent.", nil},
+	"Outcome.call_id":     {"The call that waited.", nil},
+	"Outcome.tool":        {"Its tool.", nil},
+	"Outcome.suspension":  {"The suspension that the link was for.", susID},
+	"Outcome.resume_mode": {"How the answer was to become a result.", words[core.ResumeMode]()},
+	"Outcome.since":       {"Since when it waited.", nil},
+	"Outcome.deadline":    {"When it was to be decided without an answer. No such member: never.", nil},
+	"Outcome.state":       {"`answered`; `timed_out`: nobody answered before the deadline; `withdrawn`: the run ended or went on without an answer.", enumOf(frontend.OutcomeAnswered, frontend.OutcomeTimedOut, frontend.OutcomeWithdrawn)},
+	"Outcome.decision":    {"What was decided. Left out if nothing was, or the deadline was not applied yet.", nil},
+	"Outcome.call":        {"How the call went on from there, once that is known.", enumOf("succeeded", "failed", "cancelled", "suspended")},
 
 	"OutcomeDecision.action":  {"What it said.", words[core.ResumeAction]()},
 	"OutcomeDecision.error":   {"The error that the call was given.", nil},
@@ -387,6 +411,8 @@ var members = map[string]member{
 	"Resume.arguments":          {"Edited arguments.", anyValue},
 	"Resume.grant":              {"What else it allows.", nil},
 	"Resume.updated_at":         {inMillis, nil},
+	"Resume.shown":              {"The fingerprint of the question that the approver was shown. Left out: nothing was claimed.", nil},
+	"Resume.shown_by":           {"What drew it: `page/1` for the page of a link, `api`, or what the client calls itself.", nil},
 
 	"RunState.id":          {"The run.", runID},
 	"RunState.status":      {"Its status.", nil},

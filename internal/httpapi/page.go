@@ -49,8 +49,11 @@ const pageFrame = `<!doctype html>
 
 func answeredPage(d wire.Decision, answer wire.DecisionAnswer) string {
 	said := "Yes"
-	if d.Action == "cancel" {
+	switch {
+	case d.Action == "cancel":
 		said = "No"
+	case d.Result != nil:
+		said = "Your result"
 	}
 	if answer.Code == string(frontend.CodeAccepted) {
 		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your answer is stored. You can close this page.</p></main>\n", said)

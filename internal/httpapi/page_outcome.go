@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -34,6 +35,8 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome) {
 		said = "With an error"
 	case o.Decision.Action == "cancel":
 		said = "No"
+	case isResult(o):
+		said = "With a result"
 	}
 	fmt.Fprintf(b, "<h1>Answered: %s</h1>\n<p>Answered by %s on %s.</p>\n", said, shown(answerer(o.Decision)), moment(o.Decision.At))
 	if o.Decision.Reason != "" {
@@ -64,6 +67,9 @@ func answerer(d *wire.OutcomeDecision) string {
 	return d.By
 }
 
+// isResult says whether an answer other than a no is the call's result, and the tool doesn't run.
+func isResult(o wire.Outcome) bool { return o.ResumeMode == core.UseDecisionAsToolResult.String() }
+
 // consequence is what followed by itself.
 func consequence(o wire.Outcome) string {
 	switch d := o.Decision; {
@@ -77,6 +83,9 @@ func consequence(o wire.Outcome) string {
 		return "The call failed: " + o.Tool + " did not run."
 	case d.Action == "cancel" || d.Error != "":
 		return o.Tool + " did not run."
+	}
+	if isResult(o) {
+		return o.Tool + " did not run. The answer is the result of the call."
 	}
 	switch o.Call {
 	case "succeeded":

@@ -6,41 +6,53 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/visible"
+	"github.com/dormouse-dev/dormouse/internal/wire"
 )
+
+// rendererPage names this page in the record of a decision: what drew the question that was
+// answered. It changes with what the page shows.
+const rendererPage = "page/1"
 
 // questionView is what the page of a question shows. The strings in it are of others: they reach
 // the page by markup alone.
 type questionView struct {
-	Tenant string
-	Agent  string
-	Tool   string
-	Run    string
-	ID     string // of the suspension
-
-	Arguments []byte
-	Reason    string // of the rule that asks, or of the tool
-	Answers   bool   // the answer is the result, and the tool does not run
-	Deadline  *time.Time
-	Now       time.Time
+	wire.Approval
+	Mode  core.ResumeMode
+	Now   time.Time
+	Again string // why the question is shown once more; empty the first time
 }
 
 func viewOf(l question, now time.Time) questionView {
-	v := questionView{Tenant: l.link.Tenant, Agent: l.run.Agent, Tool: l.call.Tool, Run: l.run.ID, ID: l.call.Suspension.ID, Now: now,
-		Arguments: l.call.Arguments, Reason: l.call.Suspension.Message, Answers: l.call.ResumeMode == "use_decision_as_tool_result"}
-	if l.call.Deadline != nil {
-		v.Deadline = &l.call.Deadline.Time
-	}
+	v := questionView{Approval: l.approval(), Now: now}
+	_ = v.Mode.UnmarshalText([]byte(l.call.ResumeMode)) // the frontend wrote it
 	return v
 }
 
 func questionPage(l question, now time.Time) string { return viewOf(l, now).page() }
 
+// questionAgain is the page once more, with the reason on top. Nothing was stored.
+func questionAgain(l question, now time.Time, why string) string {
+	v := viewOf(l, now)
+	v.Again = why
+	return v.page()
+}
+
+// answers says whether the answer is the call's result, and the tool doesn't run.
+func (v questionView) answers() bool { return v.Mode == core.UseDecisionAsToolResult }
+
 // page is the body: who asks what, until when, exactly what, why, and the answer below all of it.
 func (v questionView) page() string {
 	var m markup
-	m.add(`<main class="question"><div class="head"><p class="asks">`)
+	m.add(`<main class="question"><div class="head">`)
+	if v.Again != "" {
+		m.add(`<p class="again"><strong>`)
+		m.foreign(visible.Spell(v.Again))
+		m.add(`</strong></p>`)
+	}
+	m.add(`<p class="asks">`)
 	m.named(v.Agent)
 	m.add(`, an automatic assistant, asks for your permission</p><h1>`)
 	v.heading(&m)
@@ -64,7 +76,7 @@ func plainTool(name string) bool { return len(name) <= longName && named.MatchSt
 
 func (v questionView) heading(m *markup) {
 	switch {
-	case v.Answers:
+	case v.answers():
 		m.add(`What is the answer to this call?`)
 	case plainTool(v.Tool):
 		m.add(`May it run `)
@@ -75,50 +87,12 @@ func (v questionView) heading(m *markup) {
 	}
 }
 
-func (v questionView) what(m *markup) {
-	if v.Answers {
-		m.add(`<h2>What was asked for, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: the answer is its result.</p>`)
-	} else {
-		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool gets these arguments and no others.</p>`)
-	}
-	if v.Answers || !plainTool(v.Tool) {
-		m.framed(`Tool`, v.Tool)
-	}
-	m.values(v.Arguments)
-	m.add(`<details><summary>For specialists</summary><div class="zone"><dl>`)
-	m.fact(`Tool`, v.Tool)
-	m.fact(`Agent`, v.Agent)
-	m.fact(`Run`, v.Run)
-	m.fact(`Question`, v.ID)
-	m.add(`</dl></div></details>`)
-}
-
-func (v questionView) why(m *markup) {
-	if v.Reason == "" {
-		return
-	}
-	m.add(`<h2>Why you are asked</h2>`)
-	m.framed(`Rule`, v.Reason)
-}
-
-// form ends with the two answers. Its first button is the one that Enter presses: it answers
-// nothing and shows the question again. It must not be disabled, or Enter would press the next one
-// that is not.
-func (v questionView) form(m *markup) {
-	m.add(`<form method="post"><button name="action" value="look" hidden>Look</button>`,
-		`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
-		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
-		`<div class="answers"><button class="yes" name="action" value="resume">Approve</button>`,
-		`<button class="no" name="action" value="cancel">Deny</button></div>`,
-		`<p class="final">Your answer is final. Unsure? Close the page; nothing happens.</p></form>`)
-}
-
 // urgent is from when on the time that is left stands out.
 const urgent = 4 * time.Hour
 
 func (v questionView) timeLeft(m *markup) {
 	if v.Deadline == nil {
-		m.add(`<p class="time"><strong>No time limit.</strong> It is not done unless you say yes.</p>`)
+		m.add(`<p class="time"><strong>No time limit.</strong> `, v.unless(), `.</p>`)
 		return
 	}
 	left := v.Deadline.Sub(v.Now)
@@ -128,9 +102,17 @@ func (v questionView) timeLeft(m *markup) {
 		m.add(`<p class="time"><strong>`)
 	}
 	m.words(leftInWords(left))
-	m.add(`</strong> It is not done unless you say yes by `)
+	m.add(`</strong> `, v.unless(), ` by `)
 	m.words(v.Deadline.UTC().Format("Monday 2 January 2006, 15:04:05 UTC"))
 	m.add(`.</p>`)
+}
+
+// unless says what happens by itself.
+func (v questionView) unless() tag {
+	if v.answers() {
+		return `The call gets no result unless you send one`
+	}
+	return `It is not done unless you say yes`
 }
 
 func leftInWords(left time.Duration) string {

@@ -75,6 +75,7 @@ var problems = []problem{
 	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried. Nothing was stored."},
 	{frontend.CodeNotWaiting, 409, "Not waiting", "The run is not interrupted, so that there is nothing to resume. Nothing was stored."},
 	{frontend.CodeAlreadyDecided, 409, "Already decided", "Another decision on this suspension was first; `winner` shows it. (The same decision again is answered with 200.)"},
+	{frontend.CodeChanged, 409, "Changed", "The `shown` of the decision is not the fingerprint of the question that waits. Read the question again. Nothing was stored."},
 	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used. The first such answer is recorded, and the model is told of it once; nothing else follows. An answer by a link is not recorded: links are dead at the deadline."},
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again; answer its newest suspension. Nothing was stored."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},

@@ -106,7 +106,7 @@ var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFoun
 
 var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
 	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
-	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
+	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
 	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeResultRequired, frontend.CodeInvalidArguments,
 	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
 
@@ -115,9 +115,10 @@ var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
 
 // verdictCodes: what a link answers is known, and is an approval.
-var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeBadAction, frontend.CodeResultRequired,
+var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeInvalid,
+	frontend.CodeBadAction, frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeUnclearDecision, frontend.CodeSchemaMismatch, frontend.CodeResultRequired,
 	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
-	frontend.CodeAlreadyDecided, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
+	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
 
 // table is every call there is. What is not in it is not served, and not in the documents.
 func (a *api) table() []route {

@@ -230,7 +230,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
 		Notifier: notices{o.Logger}, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
-		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
+		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = front
 	work := &pool{workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
 		clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}

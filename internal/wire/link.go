@@ -34,6 +34,7 @@ type Outcome struct {
 	CallID     string           `json:"call_id"`
 	Tool       string           `json:"tool"`
 	Suspension string           `json:"suspension"`
+	ResumeMode string           `json:"resume_mode"`
 	Since      Time             `json:"since"`
 	Deadline   *Time            `json:"deadline,omitempty"`
 	State      string           `json:"state"`

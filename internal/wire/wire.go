@@ -120,6 +120,27 @@ type Pending struct {
 	Approvers  []string        `json:"approvers,omitempty"`   // the only callers who may approve it
 	// Warnings are what a reader of the arguments may miss: characters that do not show, letters that look like others, and the like.
 	Warnings []Warning `json:"warnings,omitempty"`
+
+	// Request is the text of the user message that the model answered with this call. RequestCut says that it goes on.
+	Request      string `json:"request,omitempty"`
+	RequestCut   bool   `json:"request_cut,omitempty"`
+	RequestFiles int    `json:"request_files,omitempty"` // images and documents that came with it
+	RequestedBy  string `json:"requested_by,omitempty"`  // the sender of that message
+	RequestedVia string `json:"requested_via,omitempty"`
+	// Said is the model's own text in the turn that asks for the call. It is the model's account, not a fact.
+	Said    string `json:"said,omitempty"`
+	SaidCut bool   `json:"said_cut,omitempty"`
+	// ToolDetails is absent where the definition that the run is pinned to cannot be read.
+	ToolDetails *ToolDetails `json:"tool_details,omitempty"`
+	// Fingerprint names exactly this question. A decision sends it back as Shown.
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// ToolDetails say what a tool does and where its calls go, as its author wrote it. No secret is in them.
+type ToolDetails struct {
+	Description string `json:"description,omitempty"`
+	Kind        string `json:"kind,omitempty"`   // http, lambda, mcp, go, client or recorded
+	Target      string `json:"target,omitempty"` // POST api.example.com, the name of a function, server/tool
 }
 
 // Warning is about one value of some arguments, or a name on the way to it. Path is a JSON Pointer (RFC 6901). Code is stable; Text is
@@ -144,6 +165,10 @@ type Approval struct {
 	ThreadID string `json:"thread_id"`
 	Agent    string `json:"agent"`
 	Since    Time   `json:"since"`
+	// AgentVersion is the version that the run is pinned to, Metadata what its caller attached to it.
+	AgentVersion string          `json:"agent_version,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	StartedBy    *Actor          `json:"started_by,omitempty"`
 	// Error is set if what waits cannot be read; nothing is known of the call then.
 	Error *RunError `json:"error,omitempty"`
 	Pending
@@ -153,6 +178,9 @@ type Approval struct {
 type Verdict struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
+
+	Result json.RawMessage `json:"result,omitempty"` // of a call that doesn't run: what it comes to
+	Shown  string          `json:"shown,omitempty"`  // the fingerprint of the question that was shown
 }
 
 // Decision answers a suspension. Arguments are edited ones, Grant says what else an approval allows: "run", the calls of this run that the
@@ -166,6 +194,11 @@ type Decision struct {
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Grant      string          `json:"grant,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
+
+	// Shown is the fingerprint of the question as its approver was shown it; the decision is refused if that is not the question any
+	// more. ShownBy is what drew it, with its version.
+	Shown   string `json:"shown,omitempty"`
+	ShownBy string `json:"shown_by,omitempty"`
 }
 
 // Decisions is the body that carries several at once.

@@ -36,6 +36,7 @@ type Call struct {
 	NotBy     string
 	Approvers []string
 	Message   string // the reason it waits for; one if it is empty
+	Said      string // the model's words in the turn that asks for it
 }
 
 // asked is the call as the model asks for it.
@@ -228,6 +229,7 @@ func (w Worker) Ask(run string, calls ...Call) core.Head {
 func (c *commit) ask(calls []Call) {
 	m := core.Message{Role: core.RoleAssistant}
 	for _, call := range calls {
+		m.Parts = append(m.Parts, core.TextParts(call.Said)...)
 		m.Calls = append(m.Calls, call.asked())
 		c.head.Calls[call.ID] = core.Call{}
 	}

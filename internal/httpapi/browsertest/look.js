@@ -94,6 +94,7 @@ function look() {
   // The frame is everything that is not text of others.
   const copy = document.body.cloneNode(true);
   for (const el of copy.querySelectorAll(".zone, .time, h1 bdi, .asks bdi")) el.replaceChildren();
+  for (const el of copy.querySelectorAll("input[type=hidden]")) el.removeAttribute("value"); // the fingerprint
   const frame = ["h1", "h2", "form", "button", "textarea", "input", "script", "img", "svg", "iframe", "a", "style", "details", "main", "header", "section"].map((t) => t + " " + document.querySelectorAll(t).length).join(", ") + "\n" + copy.innerHTML;
   return JSON.stringify({ wrong, rows, frame });
 }

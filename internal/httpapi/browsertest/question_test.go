@@ -179,6 +179,13 @@ func saysWhatRuns(t *testing.T, page seen, text, arguments string) {
 	if said["Rule"] != text {
 		t.Errorf("the reason is shown as %q, and is %q", said["Rule"], text)
 	}
+	short := shortened(text)
+	for label, want := range map[string]string{"The request": requestOf(text), "The assistant says": short, "About the tool": short,
+		"HTTP request to": short, "Metadata of the run": string(metadataOf(text)), "Requested by": "a caller without a name, by api"} {
+		if said[label] != want {
+			t.Errorf("%s: shown is %q, and it is %q", label, said[label], want)
+		}
+	}
 	if tool, shown := said["Tool"]; shown && tool != text || !shown && !plainTool(text) {
 		t.Errorf("the tool is shown as %q (%v), and is %q", tool, shown, text)
 	}

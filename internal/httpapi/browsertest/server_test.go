@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
@@ -33,6 +35,8 @@ type server struct {
 	clock  *frontendtest.Clock
 	keys   access.LinkKeys
 	posted chan struct{} // one for each form that was answered
+
+	details wire.ToolDetails // of every tool
 }
 
 func serve(t *testing.T) *server {
@@ -44,7 +48,9 @@ func serve(t *testing.T) *server {
 	}
 	t.Cleanup(func() { db.Close() })
 	keys := access.LinkKeys{bytes.Repeat([]byte{7}, 32)}
-	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
+	s := &server{t: t, clock: clock, keys: keys}
+	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
+		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys})
 	if err != nil {
 		t.Fatal(err)
@@ -57,21 +63,60 @@ func serve(t *testing.T) *server {
 		}
 	}))
 	t.Cleanup(listener.Close)
-	return &server{t: t, posted: posted, url: listener.URL, client: client.New(listener.URL, "", listener.Client()), clock: clock, keys: keys,
-		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant}}
+	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, "", listener.Client())
+	s.worker = frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant, Who: true}
+	return s
+}
+
+// anyAgent has every agent that is asked for: what is named as one is not checked here.
+type anyAgent struct{ frontend.Catalog }
+
+func (anyAgent) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
+	return engine.Definition{Tenant: tenant, Name: name, Digest: "sha256:x"}, nil
 }
 
 // ask lets a run wait for the approval of a call, and returns the address of the page that asks for
-// it.
-func (s *server) ask(tool, reason, arguments string) string {
+// it. The text stands in every place where the page shows text of others, as far as it fits there.
+func (s *server) ask(tool, text, arguments string) string {
 	s.t.Helper()
-	return s.url + s.link(s.waits(frontendtest.Call{Tool: tool, Message: reason, Arguments: json.RawMessage(arguments)}))
+	short := shortened(text)
+	s.details = wire.ToolDetails{Description: short, Kind: "http", Target: short}
+	return s.url + s.link(s.waitsFor(wire.StartRequest{Agent: agentOf(text), Input: core.Encode(requestOf(text)), Metadata: metadataOf(text)},
+		frontendtest.Call{Tool: tool, Message: text, Said: short, Arguments: json.RawMessage(arguments)}))
+}
+
+// shortened is a text that no place cuts off.
+func shortened(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// requestOf is never blank.
+func requestOf(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "please"
+	}
+	return shortened(text)
+}
+
+func agentOf(text string) string { return requestOf(text) }
+
+func metadataOf(text string) json.RawMessage {
+	return core.Encode(map[string]string{"note": shortened(text)})
 }
 
 // waits is a run with a call that waits for an approval.
 func (s *server) waits(call frontendtest.Call) wire.Run {
 	s.t.Helper()
-	run, err := s.client.StartRun(s.t.Context(), wire.StartRequest{Agent: "desk", Input: json.RawMessage(`"please"`)}, "")
+	return s.waitsFor(wire.StartRequest{Agent: "desk", Input: json.RawMessage(`"please"`)}, call)
+}
+
+func (s *server) waitsFor(start wire.StartRequest, call frontendtest.Call) wire.Run {
+	s.t.Helper()
+	run, err := s.client.StartRun(s.t.Context(), start, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"cmp"
+	"strings"
+)
+
+// The kinds of tools beside those that a rule can name as a target.
+const (
+	kindClient   = "client"
+	kindRecorded = "recorded"
+)
+
+// Reach says in words for an approver what runs the calls of a tool and where they go: the kind as
+// agent files write it, and the target. A target is a method and a host, the name of a function, or
+// a server and its tool. Paths, queries, headers and user names are left out, since an author may
+// have written a secret into one of them. ok is false if the definition has no such tool.
+func (d Definition) Reach(tool string) (kind, target string, ok bool) {
+	t, ok := d.tool(tool)
+	switch {
+	case !ok:
+		return "", "", false
+	case t.HTTP != nil:
+		return aimHTTP, t.HTTP.reach(), true
+	case t.Lambda != nil:
+		_, name, arn := strings.Cut(t.Lambda.Function, ":function:")
+		if !arn {
+			name = t.Lambda.Function
+		}
+		return aimLambda, name, true
+	case t.MCP != nil:
+		return aimMCP, t.MCP.Server + "/" + cmp.Or(t.MCP.Tool, t.Name), true
+	case t.Go != "":
+		return aimGo, t.Go, true
+	case t.Client:
+		return kindClient, "", true
+	}
+	return kindRecorded, "", true
+}
+
+// reach is the method and the host with a port that was written. A stored URL that cannot be read
+// has calls that fail, so the method alone is shown.
+func (h HTTP) reach() string {
+	target, err := readTarget(h.URL)
+	if err != nil {
+		return h.Verb()
+	}
+	usual := map[string]string{"http": ":80", "https": ":443"}[target.Scheme]
+	return h.Verb() + " " + strings.TrimSuffix(target.Host, usual)
+}

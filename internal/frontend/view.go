@@ -1,0 +1,230 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+const (
+	excerptBytes = 2 << 10 // of the request and of the model's words that an approver is shown
+	mostWalked   = 32      // segments that are searched for the request where the head doesn't name its segment
+)
+
+// view is what a run's readers are shown of who started it and of the calls that wait: everything
+// that an approver needs, so that the role decide alone is enough, and no more of the transcript
+// than the request and the words that came with the call.
+type view struct {
+	startedBy *wire.Actor
+	calls     []shownCall
+}
+
+// shownCall is a call that waits, and since when.
+type shownCall struct {
+	wire.Pending
+	since int64
+}
+
+// view reads a few segments that the head names, each once: those in which calls were suspended,
+// the turns that asked for them, the last user message and the run's start. In most runs these lie
+// side by side and are one read.
+func (f *Frontend) view(ctx context.Context, p place) (view, error) {
+	open := openSuspensions(p)
+	suspended := segmentsOf(open)
+	wanted := append(p.named(), suspended...)
+	found, err := f.few(ctx, p, wanted)
+	if errors.Is(err, engine.ErrUnreadable) && len(suspended) > 0 {
+		// What surrounds a call must not hide it.
+		found, err = f.few(ctx, p, suspended)
+	}
+	if err != nil {
+		return view{}, err
+	}
+	v := view{startedBy: p.startedBy(found)}
+	for _, seq := range suspended {
+		waiting, err := suspensionsIn(found[seq])
+		if err != nil {
+			return v, err
+		}
+		for _, w := range waiting {
+			if open[w.Suspension.ID] {
+				shown, err := f.shownCall(ctx, p, found, w)
+				if err != nil {
+					return v, err
+				}
+				v.calls = append(v.calls, shown)
+			}
+		}
+	}
+	return v, nil
+}
+
+// named are the segments that the head names beside those of suspensions.
+func (p place) named() []int64 {
+	var seqs []int64
+	if p.record.Seq > p.record.Seq0 {
+		seqs = append(seqs, p.record.Seq0+1)
+	}
+	for id, call := range p.head.Calls {
+		if p.current && call.Status == core.CallSuspended {
+			if turn := p.turnOf(id); !call.Pseudo {
+				seqs = append(seqs, turn)
+			}
+			seqs = append(seqs, p.head.Spoke)
+		}
+	}
+	return slices.DeleteFunc(seqs, func(seq int64) bool { return seq < 1 || seq > p.record.Seq })
+}
+
+// turnOf is the segment of the assistant turn that asks for a call. The run's own waits come after
+// everything that was said.
+func (p place) turnOf(id string) int64 {
+	switch call := p.head.Calls[id]; {
+	case call.Pseudo:
+		return p.record.Seq + 1
+	case call.From != 0:
+		return call.From
+	}
+	return p.head.Round
+}
+
+// few reads the named segments, those that are neighbours at once.
+func (f *Frontend) few(ctx context.Context, p place, seqs []int64) (map[int64]core.Segment, error) {
+	found := map[int64]core.Segment{}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	for len(seqs) > 0 {
+		n := 1
+		for n < len(seqs) && seqs[n] == seqs[0]+int64(n) {
+			n++
+		}
+		err := f.segments(ctx, p.head.Tenant, p.head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
+			found[s.Seq] = s
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+		seqs = seqs[n:]
+	}
+	return found, nil
+}
+
+func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.Segment, w waitingCall) (shownCall, error) {
+	shown := shownCall{Pending: pendingOf(w), since: w.since}
+	shown.Fingerprint = core.Fingerprint(p.head.Tenant, p.record.Run, p.record.Version, w.SuspendedCall)
+	turn := p.turnOf(w.CallID)
+	request, ok, err := f.heard(ctx, p, found, turn)
+	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
+		return shown, err
+	}
+	if ok {
+		shown.Request, shown.RequestCut = excerpt(request.Text())
+		shown.RequestFiles, shown.RequestedBy, shown.RequestedVia = filesIn(request), request.By, request.Via
+	}
+	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID))
+	if w.ToolName != "" && f.tool != nil {
+		if details, err := f.tool(ctx, p.head.Tenant, p.record, w.ToolName); err == nil {
+			shown.ToolDetails = &details
+		}
+	}
+	return shown, nil
+}
+
+// heard finds the user message that a turn answers. The head names the segment of the last one, which
+// is the one meant unless it arrived with the turn or after it.
+func (f *Frontend) heard(ctx context.Context, p place, found map[int64]core.Segment, turn int64) (core.Message, bool, error) {
+	last, ok := p.head.Spoke, false
+	var m core.Message
+	switch {
+	case last >= turn:
+		m, ok = lastUser(untilTurn(found[turn].Messages))
+	case last > 0:
+		m, ok = lastUser(found[last].Messages)
+	}
+	if ok {
+		return m, true, nil
+	}
+	return f.heardBefore(ctx, p, turn)
+}
+
+// untilTurn are the messages before the model's.
+func untilTurn(messages []core.Message) []core.Message {
+	end := slices.IndexFunc(messages, func(m core.Message) bool { return m.Role == core.RoleAssistant })
+	return messages[:max(end, 0)]
+}
+
+// heardBefore searches back from a turn, for the two cases in which the head does not name the
+// message: a retry goes on from one of the run before, and a message that arrived between the turn
+// and the suspension is not what the model answered.
+func (f *Frontend) heardBefore(ctx context.Context, p place, turn int64) (m core.Message, found bool, err error) {
+	const piece = 4
+	for last, end := turn-1, max(turn-mostWalked, 1); last >= end && !found; last -= piece {
+		err := f.segments(ctx, p.head.Tenant, p.head.Thread, max(last-piece+1, end), last, func(s core.Segment) bool {
+			if heard, ok := lastUser(s.Messages); ok {
+				m, found = heard, true
+			}
+			return true
+		})
+		if err != nil {
+			return m, false, err
+		}
+	}
+	return m, found, nil
+}
+
+func lastUser(messages []core.Message) (core.Message, bool) {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == core.RoleUser {
+			return m, true
+		}
+	}
+	return core.Message{}, false
+}
+
+// saidWith is the text of the turn that asks for the call.
+func saidWith(s core.Segment, call string) string {
+	for _, m := range s.Messages {
+		if m.Role == core.RoleAssistant && slices.ContainsFunc(m.Calls, func(c core.ToolCall) bool { return c.ID == call }) {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+// filesIn counts the images and documents of a message. They are not shown.
+func filesIn(m core.Message) (n int) {
+	for _, part := range m.Parts {
+		if part.Type == core.PartImage || part.Type == core.PartDocument {
+			n++
+		}
+	}
+	return n
+}
+
+// excerpt is the beginning of a text, and whether it goes on.
+func excerpt(text string) (beginning string, cut bool) {
+	if len(text) <= excerptBytes {
+		return text, false
+	}
+	end := excerptBytes
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], true
+}
+
+// approvalsIn are the entries of the inbox that a run makes.
+func (v view) approvalsIn(h core.Head) []wire.Approval {
+	var approvals []wire.Approval
+	for _, call := range v.calls {
+		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,
+			Metadata: h.Metadata, StartedBy: v.startedBy, Since: wire.Millis(call.since), Pending: call.Pending})
+	}
+	return approvals
+}

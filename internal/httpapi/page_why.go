@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// what says exactly what a yes does, in the words of the call's resume mode, and with what.
+func (v questionView) what(m *markup) {
+	switch v.Mode {
+	case core.UseDecisionAsToolResult:
+		m.add(`<h2>What was asked for, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: your answer is its result.</p>`)
+	case core.PassDecisionToTool:
+		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool runs with these arguments and no others, and is handed your answer and its reason beside them.</p>`)
+	default:
+		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool gets these arguments and no others.</p>`)
+	}
+	if v.answers() || !plainTool(v.Tool) {
+		m.framed(`Tool`, v.Tool)
+	}
+	m.values(v.Arguments)
+	if v.ToolDetails != nil {
+		v.tool(m, *v.ToolDetails)
+	}
+	m.add(`<details><summary>For specialists</summary><div class="zone"><dl>`)
+	m.fact(`Tool`, v.Tool)
+	m.fact(`Agent`, v.Agent)
+	m.fact(`Version`, v.AgentVersion)
+	m.fact(`Run`, v.RunID)
+	m.fact(`Question`, v.Suspension.ID)
+	m.fact(`Fingerprint`, v.Fingerprint)
+	m.add(`</dl></div></details>`)
+}
+
+// reached are the words before a target, by the kind of the tool.
+var reached = map[string]tag{"http": `HTTP request to`, "lambda": `Lambda function`, "mcp": `MCP server and tool`, "go": `Function of this server`}
+
+// tool shows what the tool does and where the call goes, as the agent's author wrote it.
+func (v questionView) tool(m *markup, t wire.ToolDetails) {
+	if t.Description != "" {
+		m.framed(`About the tool`, t.Description)
+	}
+	switch label, known := reached[t.Kind]; {
+	case t.Target != "" && known:
+		m.framed(label, t.Target)
+	case t.Kind == "client":
+		m.add(`<p class="hint">The program that started the run runs the call itself.</p>`)
+	case t.Kind == "recorded":
+		m.add(`<p class="hint">The tool answers from a recording and reaches nothing.</p>`)
+	}
+}
+
+// why shows what led to the call: the rule, the request, what the model said, and who is behind it.
+// Each text is framed by itself. The words around them are the page's.
+func (v questionView) why(m *markup) {
+	m.add(`<h2>Why you are asked</h2>`)
+	if v.Suspension.Message != "" {
+		m.framed(`Rule`, v.Suspension.Message)
+	}
+	if v.Request != "" {
+		m.framed(`The request`, v.Request)
+		m.cut(v.RequestCut)
+	}
+	if v.RequestFiles > 0 {
+		m.add(`<p class="hint">Files that came with the request and are not shown: `)
+		m.count(v.RequestFiles)
+		m.add(`</p>`)
+	}
+	if v.Said != "" {
+		m.framed(`The assistant says`, v.Said)
+		m.cut(v.SaidCut)
+	}
+	v.who(m)
+	if !core.IsNull(v.Metadata) {
+		m.framed(`Metadata of the run`, string(v.Metadata))
+	}
+	if v.GrantScope != "" {
+		m.add(`<p class="hint">Your yes is for this call alone. A caller of the API may give a wider one:</p>`)
+		m.framed(`A wider yes`, v.GrantScope)
+	}
+}
+
+// who names callers as the server knows them.
+func (v questionView) who(m *markup) {
+	if v.RequestedBy != "" || v.RequestedVia != "" {
+		m.framed(`Requested by`, callerInWords(v.RequestedBy, v.RequestedVia))
+	}
+	if by := v.StartedBy; by != nil {
+		m.framed(`Run started by`, callerInWords(by.By, by.Via))
+	}
+}
+
+func callerInWords(by, via string) string {
+	switch {
+	case by == "":
+		return "a caller without a name, by " + via
+	case via == "":
+		return by
+	}
+	return by + ", by " + via
+}
+
+// cut says that a text is the beginning of a longer one.
+func (m *markup) cut(is bool) {
+	if is {
+		m.add(`<p class="hint">This is its beginning; it goes on.</p>`)
+	}
+}
+
+// form ends with the two answers. Its first button is the one that Enter presses: it answers
+// nothing and shows the question again. It must not be disabled, or Enter would press the next one
+// that is not.
+func (v questionView) form(m *markup) {
+	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
+	m.words(v.Fingerprint)
+	m.add(`"><button name="action" value="look" hidden>Look</button>`)
+	yes := tag(`Approve`)
+	if v.answers() {
+		v.resultField(m)
+		yes = `Send this result`
+	}
+	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
+		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
+		`<div class="answers"><button class="yes" name="action" value="resume">`, yes, `</button>`,
+		`<button class="no" name="action" value="cancel">Deny</button></div>`,
+		`<p class="final">Your answer is final. Unsure? Close the page; nothing happens.</p></form>`)
+}
+
+// mostResult bounds the characters of a result that is typed into the page.
+const mostResult = 20_000
+
+// resultField takes the result of a call that doesn't run.
+func (v questionView) resultField(m *markup) {
+	m.add(`<label for="result"><strong>Result</strong> <span class="hint">`)
+	if takesJSON(v.Suspension.ResponseSchema) {
+		m.add(`JSON that fits the schema below; the assistant reads it as the result of the call`)
+	} else {
+		m.add(`text; the assistant reads it as the result of the call`)
+	}
+	m.add(`</span></label><textarea id="result" name="result" rows="4" autocomplete="off" maxlength="`)
+	m.words(strconv.Itoa(mostResult))
+	m.add(`"></textarea>`)
+	if len(v.Suspension.ResponseSchema) > 0 {
+		m.framed(`Schema of the result`, string(v.Suspension.ResponseSchema))
+	}
+}

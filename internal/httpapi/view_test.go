@@ -1,0 +1,209 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+var payDetails = wire.ToolDetails{Description: "Sends money.", Kind: "http", Target: "POST api.example.com"}
+
+// deskOf is a server with a starter and a decider, who knows the tool pay.
+func deskOf(t *testing.T) *server {
+	t.Helper()
+	s := newServer(t, settings{options: withLinks, token: "secret", grants: []access.Grant{
+		grant("anna", "default", "starts", access.Start), grant("bob", "default", "decides", access.Decide)},
+		front: func(o *frontend.Options) {
+			o.Tool = func(_ context.Context, _ string, _ core.Record, tool string) (wire.ToolDetails, error) {
+				if tool != "pay" {
+					return wire.ToolDetails{}, errors.New("the definition cannot be read")
+				}
+				return payDetails, nil
+			}
+		}})
+	s.worker.Who = true
+	return s
+}
+
+func (s *server) startedWith(token, body string) wire.Run {
+	s.t.Helper()
+	got := s.send("POST", "/v1/runs", body, bearer(token))
+	if got.StatusCode >= 300 {
+		s.t.Fatal(got.text)
+	}
+	return decoded[wire.Run](s.t, got.text)
+}
+
+func (s *server) inbox(token string) []wire.Approval {
+	s.t.Helper()
+	got := s.send("GET", "/v1/approvals", "", bearer(token))
+	if got.StatusCode != 200 {
+		s.t.Fatal(got.text)
+	}
+	return decoded[wire.Page[wire.Approval]](s.t, got.text).Items
+}
+
+func TestTheRoleDecideAloneReadsAllThatAnApproverNeeds(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130","metadata":{"ticket":"T-9"}}`)
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: "Ann is owed 130.", Message: "Above 100."})
+	got := s.inbox("decides")[0]
+	if got.Request != "Pay Ann 130" || got.RequestCut || got.RequestedBy != "token:anna" || got.RequestedVia != "api" || got.Said != "Ann is owed 130." ||
+		got.StartedBy == nil || got.StartedBy.By != "token:anna" || got.AgentVersion != run.AgentVersion || got.AgentVersion == "" ||
+		string(got.Metadata) != `{"ticket":"T-9"}` || got.ToolDetails == nil || *got.ToolDetails != payDetails ||
+		!strings.HasPrefix(got.Fingerprint, "v1:") || got.GrantScope == "" {
+		t.Errorf("%+v", got)
+	}
+	for _, path := range []string{"/v1/runs/" + run.ID, "/v1/runs/" + run.ID + "/events", "/v1/agents/desk", "/v1/threads/" + run.ThreadID + "/messages"} {
+		if got := s.send("GET", path, "", bearer("decides")); got.StatusCode != 403 {
+			t.Errorf("%s: %d", path, got.StatusCode)
+		}
+	}
+	whole, err := s.client.Run(t.Context(), run.ID, 0)
+	if err != nil || whole.Pending[0].Fingerprint != got.Fingerprint || whole.Pending[0].Request != got.Request {
+		t.Errorf("%+v, %v", whole.Pending, err)
+	}
+	link := s.makeLink(run.ID, "c1", "cleo").Link
+	if seen := decoded[wire.Approval](t, s.send("GET", link, "").text); seen.Fingerprint != got.Fingerprint || seen.Said != got.Said || string(seen.Metadata) != string(got.Metadata) {
+		t.Errorf("%+v", seen)
+	}
+}
+
+// The request is the one that the model answered with the call: not a message that came later, and in a retry the one before it.
+func TestTheRequestIsTheOneThatTheCallAnswers(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130"}`)
+	s.worker.Drain(run.ID)
+	s.worker.Ask(run.ID, frontendtest.Call{ID: "c1", Tool: "pay"})
+	if got := s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", `{"input":"It is all fine."}`, bearer("secret")); got.StatusCode >= 300 {
+		t.Fatal(got.text)
+	}
+	s.worker.Drain(run.ID)
+	s.worker.Resuspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+	if got := s.inbox("decides")[0]; got.Request != "Pay Ann 130" || got.RequestedBy != "token:anna" {
+		t.Errorf("%+v", got)
+	}
+	failed := s.startedWith("starts", `{"agent":"desk","input":"Pay Bob 140"}`)
+	s.worker.End(failed.ID, core.Reason{Kind: core.Failed, Code: "model_error"}, "")
+	again := decoded[wire.Run](t, s.send("POST", "/v1/runs/"+failed.ID+"/retry", "", bearer("secret")).text)
+	s.worker.Suspend(again.ID, frontendtest.Call{ID: "c2", Tool: "pay", Kind: core.KindApproval})
+	if got := s.inbox("decides")[1]; got.Request != "Pay Bob 140" || got.RequestedBy != "token:anna" || got.StartedBy.By != "token:test" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLongTextsOfAViewAreCutBetweenLetters(t *testing.T) {
+	s := deskOf(t)
+	long := strings.Repeat("\u20ac", 2000)
+	run := s.startedWith("starts", string(core.Encode(map[string]any{"agent": "desk", "input": long})))
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: long})
+	got := s.inbox("decides")[0]
+	for _, text := range []string{got.Request, got.Said} {
+		if len(text) > 2<<10 || len(text) < 2040 || !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+			t.Errorf("%d bytes: %q", len(text), text)
+		}
+	}
+	if !got.RequestCut || !got.SaidCut {
+		t.Errorf("%+v", got)
+	}
+	page := s.send("GET", s.makeLink(run.ID, "c1", "cleo").Link, "", header("Accept", "text/html"))
+	if strings.Count(page.text, "This is its beginning; it goes on.") != 2 {
+		t.Error("the page does not say that it is cut")
+	}
+}
+
+func TestAnUnreadableDefinitionHidesOnlyTheTool(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Refund A-2"}`)
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	if got := s.inbox("decides")[0]; got.ToolDetails != nil || got.Request != "Refund A-2" || got.Error != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A decision that says what it answers is held to that; one that says nothing is not.
+func TestADecisionOnAnotherQuestionThanWasShownIsRefused(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130"}`)
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+	shown := s.inbox("decides")[0].Fingerprint
+	decide := func(body string) answer {
+		return s.send("POST", "/v1/runs/"+run.ID+"/decisions", body, bearer("decides"))
+	}
+	for _, other := range []string{"v1:" + strings.Repeat("0", 64), "v0" + shown[2:], "nothing"} {
+		got := decide(`{"target":"c1","action":"resume","shown":"` + other + `"}`)
+		if got.StatusCode != 409 || got.problem(t).Code != "changed" || len(s.inbox("decides")) != 1 {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	for _, body := range []string{`{"target":"c1","action":"resume","shown_by":"desk/2"}`, `{"target":"c1","action":"resume","shown":"` + shown + `","shown_by":"a desk"}`} {
+		if got := decide(body); got.StatusCode != 400 || len(s.inbox("decides")) != 1 {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	if got := decide(`{"target":"c1","action":"resume","shown":"` + shown + `","shown_by":"desk/2"}`); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	// What was shown is no part of what makes a decision the same.
+	for _, body := range []string{`{"target":"c1","action":"resume"}`, `{"target":"c1","action":"resume","shown":"` + shown + `"}`, `{"target":"c1","action":"resume","shown":"nothing"}`} {
+		if got := decide(body); got.StatusCode != 200 || !strings.Contains(got.text, `"same":true`) {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	s.worker.Drain(run.ID)
+	if rec := s.decisionOf(run.ID); rec.Shown != shown || rec.ShownBy != "desk/2" {
+		t.Errorf("%+v", rec)
+	}
+}
+
+func TestTheRecordSaysWhatDrewTheQuestion(t *testing.T) {
+	for name, send := range map[string]func(s *server, run wire.Run, link, shown string) answer{
+		"page/1": func(s *server, _ wire.Run, link, shown string) answer {
+			return s.send("POST", link, "action=resume&shown="+shown, header("Accept", "text/html"), header("Content-Type", "application/x-www-form-urlencoded"))
+		},
+		"api": func(s *server, _ wire.Run, link, shown string) answer {
+			return s.send("POST", link, `{"action":"resume","shown":"`+shown+`"}`)
+		},
+		"": func(s *server, run wire.Run, _, _ string) answer {
+			return s.send("POST", "/v1/runs/"+run.ID+"/decisions", `{"target":"c1","action":"resume"}`, bearer("decides"))
+		},
+	} {
+		s := deskOf(t)
+		run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130"}`)
+		s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+		shown := s.inbox("decides")[0].Fingerprint
+		link := s.makeLink(run.ID, "c1", "cleo").Link
+		if got := send(s, run, link, shown); got.StatusCode != 202 {
+			t.Fatalf("%s: %d %s", name, got.StatusCode, got.text)
+		}
+		s.worker.Drain(run.ID)
+		if rec := s.decisionOf(run.ID); rec.ShownBy != name || (rec.Shown == shown) != (name != "") {
+			t.Errorf("%s: %+v", name, rec)
+		}
+	}
+}
+
+// recorded is the decision in the events of a run.
+func (s *server) decisionOf(run string) (rec core.DecisionRecord) {
+	s.t.Helper()
+	page := decoded[wire.EventPage](s.t, s.send("GET", "/v1/runs/"+run+"/events", "", bearer("secret"), header("Accept", "application/json")).text)
+	for _, e := range page.Items {
+		if e.Type == string(core.EventDecisionRecorded) {
+			if err := json.Unmarshal(e.Data, &rec); err != nil {
+				s.t.Fatal(err)
+			}
+			return rec
+		}
+	}
+	s.t.Fatal("no decision is recorded")
+	return rec
+}
