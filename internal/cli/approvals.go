@@ -68,6 +68,7 @@ func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) er
 			}
 		}
 		rows := [][]string{{"run", item.RunID}, {"agent", item.Agent}, {"since", clock(item.Since)}}
+		rows = append(rows, a.factRows(ofRun(item.StartedBy, item.AgentVersion, item.Metadata))...)
 		if item.Error != nil {
 			rows = append(rows, []string{"unreadable", oneLine(item.Error.Detail)})
 		} else {
@@ -86,12 +87,14 @@ type answer struct{ means, command string }
 // answers are the commands that answer a waiting call. What may be answered follows from its kind.
 func (a *app) answers(run string, p wire.Pending) []answer {
 	base := a.command("decide " + run + " " + p.Suspension.ID)
-	switch p.Kind {
-	case "interrupt":
+	switch {
+	case p.Kind == "interrupt":
 		return []answer{{"go on", a.command("resume " + run)}, {"end it", a.command("runs cancel " + run)}}
-	case "approval":
+	case takesResult(p):
+		return []answer{{"its result", base + " --result JSON"}, {"no", base + " --deny --reason TEXT"}}
+	case p.Kind == "approval":
 		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}
-	case "unknown_outcome":
+	case p.Kind == "unknown_outcome":
 		return []answer{
 			{"it happened", base + " --result JSON"},
 			{"it failed", base + " --error TEXT"},

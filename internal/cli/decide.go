@@ -20,7 +20,7 @@ type verdict struct {
 	approve, deny     bool
 	result, errorText string
 	arguments, grant  string
-	reason, id        string
+	reason, id, shown string
 	dryRun            bool
 }
 
@@ -63,6 +63,7 @@ rule would ask about are allowed, too. A run that was interrupted is not decided
 	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this turn")
 	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
 	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
+	flags.StringVar(&v.shown, "shown", "", "fingerprint of the call as you read it (approvals --json); refused if it is another one")
 	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
 	return cmd
 }
@@ -125,7 +126,7 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 		return a.printf("the arguments are those that %s was asked for with\n", spelled(asked.Tool))
 	}
 	colour := screenOf(a.stdout, a.opts.Getenv).colour
-	out := clean("instead of what was asked for, "+spelled(asked.Tool)+" is to run with:") + "\n"
+	out := clean(spelled(asked.Tool)+" will run with edited arguments:") + "\n"
 	for _, l := range changes {
 		out += l.render(colour) + "\n"
 	}
@@ -143,7 +144,7 @@ func (v verdict) decision() (wire.Decision, error) {
 	if err != nil {
 		return wire.Decision{}, err
 	}
-	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason}
+	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason, Shown: v.shown}
 	said := v.said()
 	switch {
 	case !v.approve && (v.arguments != "" || v.grant != ""):

@@ -22,7 +22,7 @@ func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
 		exit      int
 		says      []string
 	}{
-		"they fit":                {waits, `{"order":"A-17","amount":80}`, cli.ExitOK, []string{"issue_refund is to run with:\n", unsent, fits}},
+		"they fit":                {waits, `{"order":"A-17","amount":80}`, cli.ExitOK, []string{"issue_refund will run with edited arguments:\n", unsent, fits}},
 		"one is missing":          {waits, `{"order":"A-17"}`, cli.ExitFailed, []string{"do not fit the parameters of issue_refund: ", "amount", "; nothing was sent"}},
 		"one is of another type":  {waits, `{"order":17,"amount":80}`, cli.ExitFailed, []string{"do not fit", "order"}},
 		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cli.ExitFailed, []string{"do not fit", "amount"}},

@@ -14,18 +14,18 @@ import (
 
 // answer begins an answer to the call that is shown. What can be answered follows from its kind.
 func (m *inbox) answer(char rune) want {
-	kind := m.item.Kind
-	m.draft = wire.Decision{Target: m.item.Suspension.ID}
+	kind, result := m.item.Kind, takesResult(m.item.Pending)
+	m.draft = m.drafted()
 	switch {
-	case char == 'y' && (kind == "approval" || kind == "unknown_outcome" || kind == "interrupt"):
+	case char == 'y' && !result && (kind == "approval" || kind == "unknown_outcome" || kind == "interrupt"):
 		m.draft.Action, m.edited = "resume", nil
 		m.ask(atConfirm)
 	case char == 'n' && kind != "interrupt":
 		m.draft.Action = "cancel"
 		m.ask(atField)
-	case char == 'e' && kind == "approval":
+	case char == 'e' && kind == "approval" && !result:
 		return editItem
-	case char == 'r' && kind != "approval" && kind != "interrupt":
+	case char == 'r' && (result || kind != "approval" && kind != "interrupt"):
 		m.draft.Result = json.RawMessage("null") // to be filled in
 		m.ask(atField)
 	case char == 'x' && kind != "approval" && kind != "interrupt":
@@ -35,6 +35,18 @@ func (m *inbox) answer(char rune) want {
 		m.notice = line{{yellow, "That is no answer to this call. " + m.keys()}}
 	}
 	return nothing
+}
+
+// renderer names these screens in the journal, beside the fingerprint of what they showed.
+const renderer = "inbox/1"
+
+// drafted is an answer to the question as it is shown, and to no other.
+func (m *inbox) drafted() wire.Decision {
+	d := wire.Decision{Target: m.item.Suspension.ID}
+	if m.item.Fingerprint != "" {
+		d.Shown, d.ShownBy = m.item.Fingerprint, renderer
+	}
+	return d
 }
 
 func (m *inbox) ask(where place) {
@@ -116,7 +128,8 @@ func (m *inbox) changed(arguments json.RawMessage, err error) {
 	case len(diff(m.item.Arguments, arguments)) == 0:
 		m.notice = text("Nothing was changed. y approves it as it is.")
 	default:
-		m.draft = wire.Decision{Target: m.item.Suspension.ID, Action: "resume", Arguments: json.RawMessage(compact(arguments))}
+		m.draft = m.drafted()
+		m.draft.Action, m.draft.Arguments = "resume", json.RawMessage(compact(arguments))
 		m.edited, m.notice = m.draft.Arguments, nil
 		m.ask(atConfirm)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -106,12 +105,14 @@ func (m *inbox) keys() string {
 	case atEvents:
 		return "j k space b move  q back"
 	}
-	switch m.item.Kind {
-	case "approval":
+	switch {
+	case takesResult(m.item.Pending):
+		return "r give its result  n deny  o events  q back"
+	case m.item.Kind == "approval":
 		return "y approve  n deny  e edit the arguments  o events  q back"
-	case "interrupt":
+	case m.item.Kind == "interrupt":
 		return "y go on  o events  q back"
-	case "unknown_outcome":
+	case m.item.Kind == "unknown_outcome":
 		return "y it did not happen, run it  r it happened: result  x it failed  n leave it  o events  q back"
 	}
 	return "r result  x it failed  n cancel it  o events  q back"
@@ -167,13 +168,29 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 		lines = append(lines, diff(a.Arguments, edited)...)
 		arguments = edited
 	}
-	lines = append(lines, line{}, line{{bold, cmp.Or(spelled(a.Tool), "it") + " would run with"}})
-	lines = append(lines, argumentLines(arguments)...)
+	if a.Kind != "interrupt" {
+		lines = append(lines, line{}, line{{bold, argumentsMean(a.Pending)}})
+		lines = append(lines, argumentLines(arguments)...)
+	}
 	if len(a.Suspension.ResponseSchema) > 0 && string(a.Suspension.ResponseSchema) != "null" {
 		lines = append(lines, line{}, line{{bold, "the answer must fit"}})
 		for _, l := range cleanJSONLines(a.Suspension.ResponseSchema) {
 			lines = append(lines, text(l))
 		}
+	}
+	return append(lines, behind(a)...)
+}
+
+// behind is who wants the call and in whose words.
+func behind(a wire.Approval) (lines []line) {
+	for _, f := range append(background(a.Pending), ofRun(a.StartedBy, a.AgentVersion, a.Metadata)...) {
+		lines = append(lines, block(f.name, f.lines)...)
+	}
+	if a.GrantScope != "" {
+		lines = append(lines, row("wider", "a yes here is for this call alone; dormouse decide --grant run: "+spelled(a.GrantScope)))
+	}
+	if len(lines) > 0 {
+		lines = append([]line{{}, {{bold, "who wants it"}}}, lines...)
 	}
 	return lines
 }

@@ -109,8 +109,8 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 		args []string
 		want string
 	}{
-		"by its only call":   {[]string{runID}, "instead of what was asked for, issue_refund is to run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
-		"by its suspension":  {[]string{runID, "sus_1_a"}, "instead of what was asked for, issue_refund is to run with:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
+		"by its only call":   {[]string{runID}, "issue_refund will run with edited arguments:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
+		"by its suspension":  {[]string{runID, "sus_1_a"}, "issue_refund will run with edited arguments:\n- amount: 120\n+ amount: 80\naccepted: sus_1_a\n"},
 		"of what is unknown": {[]string{runID, "sus_1_b"}, "accepted: sus_1_a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,14 +133,14 @@ func statusText(run wire.Run) string {
 	return run.Status + " (" + words + ")"
 }
 
-// pendingRows show a waiting call and how to answer it.
+// pendingRows show a waiting call, who wants it, and how to answer it.
 func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	rows := [][]string{{"waits for", awaited(p)}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, labelled("", spelledLines(p.Suspension.Message))...)
 	}
 	if p.Deadline != nil {
-		rows = append(rows, []string{"until", clock(*p.Deadline)})
+		rows = append(rows, []string{"until", clock(*p.Deadline) + untilDeadline(p.Deadline.Time, a.now())})
 	}
 	if !plainly(p.Arguments) {
 		label := "with"
@@ -148,6 +148,10 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 			rows = append(rows, []string{label, strings.TrimPrefix(l.String(), "  ")})
 			label = ""
 		}
+	}
+	rows = append(rows, a.factRows(background(p))...)
+	if p.GrantScope != "" {
+		rows = append(rows, a.factRows([]entry{{"--grant run", []string{spelled(p.GrantScope)}}})...)
 	}
 	for _, answer := range a.answers(run, p) {
 		rows = append(rows, []string{"  " + answer.means, answer.command})
@@ -166,21 +170,6 @@ func awaited(p wire.Pending) string {
 // plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about them, and no letter takes an escape.
 func plainly(arguments json.RawMessage) bool {
 	return len(arguments) == 0 || visible.Harmless(arguments) && !strings.Contains(cleanJSON(arguments), `\u`)
-}
-
-// awaitedWhat says what a call waits for.
-func awaitedWhat(p wire.Pending) string {
-	switch p.Kind {
-	case "interrupt":
-		return "the word to go on"
-	case "client":
-		return "the client's result of " + spelled(p.Tool)
-	case "input":
-		return "an answer to " + spelled(p.Tool)
-	case "unknown_outcome":
-		return "word of what became of " + spelled(p.Tool)
-	}
-	return p.Kind + " of " + spelled(p.Tool)
 }
 
 // labelled are rows with a label before the first.

@@ -89,11 +89,14 @@ func quoted(text string) json.RawMessage {
 	return raw
 }
 
+// converse has one conversation after another until the time is over, and one at least, however short that is.
 func (c *caller) converse(ctx context.Context) error {
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-c.over:
-			return nil
+			if !first {
+				return nil
+			}
 		case <-ctx.Done():
 			return nil // the first reason is kept
 		default:

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// resultMode is the resume mode in which an approved call does not run: the decision is its result.
+const resultMode = "use_decision_as_tool_result"
+
+// takesResult says whether a yes needs a result, because the tool does not run after it.
+func takesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeMode == resultMode }
+
+// awaitedWhat says what a call waits for.
+func awaitedWhat(p wire.Pending) string {
+	switch {
+	case p.Kind == "interrupt":
+		return "the word to go on"
+	case p.Kind == "client":
+		return "the client's result of " + spelled(p.Tool)
+	case p.Kind == "input":
+		return "an answer to " + spelled(p.Tool)
+	case p.Kind == "unknown_outcome":
+		return "word of what became of " + spelled(p.Tool)
+	case takesResult(p):
+		return "a person's result of " + spelled(p.Tool)
+	}
+	return p.Kind + " of " + spelled(p.Tool)
+}
+
+// argumentsMean says what happens with a call's arguments if the answer is yes. It promises a run only
+// where one follows.
+func argumentsMean(p wire.Pending) string {
+	tool := cmp.Or(spelled(p.Tool), "it")
+	switch {
+	case takesResult(p):
+		return tool + " does not run: your answer is its result. It was called with"
+	case p.Kind == "approval" && p.ResumeMode == "pass_decision_to_tool":
+		return tool + " would run with your answer and"
+	case p.Kind == "approval":
+		return tool + " would run with"
+	case p.Kind == "unknown_outcome":
+		return tool + " may have run with"
+	}
+	return tool + " was called with"
+}
+
+// entry is something that an approver is told of a waiting call, on one line or several.
+type entry struct {
+	name  string
+	lines []string
+}
+
+// reached are the words before the target of a tool's calls, by the tool's kind.
+var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
+
+// background is who wants a call and in whose words, what its tool does and where it goes. All texts
+// but the names are of others, and spelled.
+func background(p wire.Pending) (facts []entry) {
+	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
+	if p.Request != "" {
+		add("request", goesOn(spelledLines(p.Request), p.RequestCut)...)
+	}
+	if p.RequestFiles > 0 {
+		add("files", fmt.Sprintf("%d came with the request and are not shown", p.RequestFiles))
+	}
+	if p.RequestedBy != "" {
+		add("from", callerWords(p.RequestedBy, p.RequestedVia))
+	}
+	if p.Said != "" {
+		add("model said", goesOn(spelledLines(p.Said), p.SaidCut)...)
+	}
+	if t := p.ToolDetails; t != nil {
+		if t.Description != "" {
+			add("the tool", spelledLines(t.Description)...)
+		}
+		if words, known := reached[t.Kind]; known && t.Target != "" {
+			add("calls", words+spelled(t.Target))
+		}
+	}
+	return facts
+}
+
+// ofRun is what is known of the run that a call waits in.
+func ofRun(started *wire.Actor, version string, metadata []byte) (facts []entry) {
+	if started != nil {
+		facts = append(facts, entry{"started by", []string{callerWords(started.By, started.Via)}})
+	}
+	if version != "" {
+		facts = append(facts, entry{"version", []string{spelled(version)}})
+	}
+	if len(metadata) > 0 && string(metadata) != "null" {
+		facts = append(facts, entry{"metadata", []string{spelled(cleanJSON(metadata))}})
+	}
+	return facts
+}
+
+// goesOn marks a text that is the beginning of a longer one.
+func goesOn(lines []string, cut bool) []string {
+	if cut {
+		return append(lines, "(this is its beginning; it goes on)")
+	}
+	return lines
+}
+
+func callerWords(by, via string) string { return cmp.Or(spelled(by), "unnamed caller") + after(" via ", via) }
+
+// factRows are facts as rows of a table, their lines folded to the terminal: a line that the terminal
+// broke by itself could pass for a row of its own.
+func (a *app) factRows(facts []entry) (rows [][]string) {
+	width := screenOf(a.stdout, a.opts.Getenv).width
+	for _, f := range facts {
+		var folded []string
+		for _, l := range f.lines {
+			for _, part := range text(l).wrap(max(width-widestLabel, 0), 0) {
+				folded = append(folded, part.String())
+			}
+		}
+		rows = append(rows, labelled(f.name, folded)...)
+	}
+	return rows
+}
+
+// widestLabel is how many columns the labels of a waiting call take at most, with the gap behind them.
+const widestLabel = 30
