@@ -87,6 +87,7 @@ type Tool struct {
 	Idempotent  bool            `json:"idempotent,omitempty"` // may run twice even when a person was asked
 	ReadOnly    bool            `json:"read_only,omitempty"`  // changes nothing in the world
 	Deadline    *Deadline       `json:"deadline,omitempty"`   // of every wait of its calls, in place of the agent's
+	Preview     *Preview        `json:"preview,omitempty"`    // nil: approvers see the arguments alone
 }
 
 // Digest names this version: "sha256:" and the hash of its canonical JSON.

@@ -49,7 +49,7 @@ func TestThePageOnAgentsNamesEveryKey(t *testing.T) {
 	}
 	// A file that is wrong everywhere is told every key there is.
 	_, err = agent.Parse("a.yaml", []byte(head+`x: 1
-tools: [{x: 1, name: a, go: a, deadline: {x: 1, within: 1h}}]
+tools: [{x: 1, name: a, go: a, deadline: {x: 1, within: 1h}, preview: {x: 1, tool: a}}]
 permissions: {x: 1, ask: [{x: 1, tool: a, when: {x: 1, argument: a, equals: 1}}]}
 stop: [{x: 1}, {type: timeout, x: 1, seconds: 1}]
 budget: {x: 1}
@@ -61,7 +61,7 @@ effects: [{x: 1, name: e, tools: [a], go: b}]
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 12 {
+	if len(kinds) != 13 {
 		t.Fatalf("%d kinds of mapping: %v", len(kinds), err)
 	}
 	for _, keys := range kinds {

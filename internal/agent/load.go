@@ -139,6 +139,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) Defi
 	s.serving(d, o.Member("servers"), nodes)
 	s.exclusive(d, nodes)
 	s.aimless(d, permissions)
+	s.previews(d, nodes)
 	return d
 }
 
@@ -190,6 +191,7 @@ func (s *source) tool(n *yaml.Node) Tool {
 		Idempotent:  o.Flag("idempotent"),
 		ReadOnly:    o.Flag("read_only"),
 		Deadline:    s.deadline(o.Take("deadline"), "deadline"),
+		Preview:     s.preview(o.Take("preview")),
 	}
 	if word := o.One("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
 		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two

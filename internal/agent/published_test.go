@@ -242,7 +242,7 @@ func closedParts(root *jsonschema.Schema) map[string][]*jsonschema.Schema {
 const everywhere = `x: 1
 model: {provider: scripted, x: 1, turns: [{x: 1, given: {x: 1}, calls: [{x: 1, tool: t}], say: a}]}
 tools:
-  - {x: 1, name: t, recorded: [{x: 1, result: 1}], deadline: {x: 1, within: 1s}}
+  - {x: 1, name: t, recorded: [{x: 1, result: 1}], deadline: {x: 1, within: 1s}, preview: {x: 1, tool: t}}
   - {name: u, http: {x: 1, url: "http://example.com/"}, parameters: {type: object}}
   - {name: l, lambda: {x: 1, function: f}, parameters: {type: object}}
   - {name: m, mcp: {x: 1, server: s}, parameters: {type: object}}
@@ -279,8 +279,8 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`in ([a-z ]+); it takes ([a-z_, ]+)|value, or one of ([a-z_, ]+) with`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 24 {
-		t.Fatalf("%d kinds of mapping, want 24: %v", len(kinds), err)
+	if len(kinds) != 25 {
+		t.Fatalf("%d kinds of mapping, want 25: %v", len(kinds), err)
 	}
 	named := map[string]bool{}
 	for _, m := range kinds {

@@ -21,6 +21,7 @@ func toolPart() part {
 			"at_most_once: it never does, and a person is asked what happened.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
 		"idempotent": onOff("true: the tool may run again even though a person approved it."),
 		"read_only":  onOff("true: the tool changes nothing in the world."),
+		"preview":    previewPart(),
 		"deadline":   deadlinePart("How long a call of this tool may wait, whatever for; wins over the agent's deadlines.", true),
 	}, "name").holds(
 		exactlyOne(toolBodies...),
@@ -54,6 +55,19 @@ func answerPart() part {
 		"result": anything("The result, any value."),
 		"error":  filled("The tool fails with this text."),
 	}).holds(exactlyOne(given("result"), given("error")))
+}
+
+func previewPart() part {
+	return part{
+		"description": "What an approver is shown of what a call would do: a text in which {name} stands for an argument, or what a tool that only reads finds before the approver is asked.",
+		"anyOf": []part{
+			{"type": "string", "pattern": `\S`},
+			closed("What a tool that only reads finds. It is called before the approver is asked, and again after a crash.", part{
+				"tool":      filled("The tool: one of this agent that is read_only or a GET, and that no rule asks about."),
+				"arguments": textsPart("Its arguments by name. {name} stands for an argument of the call that waits; one that is missing is left out."),
+			}, "tool"),
+		},
+	}
 }
 
 func resultPart() part {

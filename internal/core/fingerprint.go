@@ -19,6 +19,9 @@ const fingerprintVersion = "v1:"
 // other arguments has a suspension, and an id, of its own.
 func Fingerprint(tenant, run, version string, c SuspendedCall) string {
 	parts := []string{tenant, run, c.Suspension.ID, version, c.ToolName, string(c.Pending.Arguments)}
+	if p := c.Preview; p != nil {
+		parts = append(parts, p.Text, p.Failed, p.Tool)
+	}
 	hash := sha256.New()
 	for _, part := range parts {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))

@@ -257,6 +257,6 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 // After is the view once a commit has landed as next: what was folded in is done.
 func (v View) After(next Head, c *Commit) View {
 	v.State, v.Round, v.Head, v.Orphaned = c.State, c.Round, next, false
-	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.NotSent = nil, false, nil, nil, c.Fired, nil, false
+	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.Previews, v.NotSent = nil, false, nil, nil, c.Fired, nil, nil, false
 	return v
 }

@@ -41,6 +41,7 @@ type View struct {
 	Outcomes []BodyOutcome
 	Fired    []Fired
 	Sent     []Sent
+	Previews []Previewed
 	NotSent  bool // something in the outbox could not be sent
 
 	// Park: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
@@ -104,6 +105,10 @@ type Plan struct {
 	// Fire asks for the hooks of a phase; their answer goes into the view, and the plan is made again.
 	Fire *Firing
 
+	// Preview is the call of a tool that only reads, for the approver of another call. What comes of it goes into the view, and the plan
+	// is made again. Nothing is committed before it: after a crash it is called again.
+	Preview *ToolCall
+
 	// Send are outbox keys to send, at least once each; a commit has named them.
 	Send []string
 
@@ -147,6 +152,9 @@ func Decide(v View) (Plan, error) {
 	}
 	if hooks, ok := errors.AsType[unfired](err); ok {
 		return Plan{Fire: &hooks.Firing}, nil
+	}
+	if ahead, ok := errors.AsType[unpreviewed](err); ok {
+		return Plan{Preview: &ahead.read}, nil
 	}
 	return plan, err
 }

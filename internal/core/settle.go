@@ -158,9 +158,13 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	case SetResult:
 		return true, d.result(call, set(v.Result))
 	case Ask:
+		preview, err := d.preview(call)
+		if err != nil {
+			return false, err
+		}
 		d.letThrough(call)
 		d.change(call.ID, func(c *Call) { c.Grant, c.Asked = v.Grant, v.asks() })
-		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Suspension: Suspension{Action: "approve",
+		return true, d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Preview: preview, Suspension: Suspension{Action: "approve",
 			Message: orElse(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 	}
 	d.letThrough(call)

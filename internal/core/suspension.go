@@ -65,6 +65,8 @@ type SuspendTicket struct {
 	ResumeMode ResumeMode  `json:"resume_mode"`
 	Within     int64       `json:"-"` // ms until the deadline; 0: what the definition says
 
+	Preview *Preview `json:"preview,omitempty"` // what the call would do, for the approver; nil: the definition says nothing about it
+
 	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: nobody is barred
 	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
 }

@@ -53,6 +53,8 @@ func (a *activation) work(ctx context.Context) error {
 			err = a.fire(ctx, *plan.Fire)
 		case plan.Run != nil:
 			err = a.runBodies(ctx, plan.Run)
+		case plan.Preview != nil:
+			err = a.preview(ctx, *plan.Preview)
 		case plan.Ask != nil:
 			err = a.askModel(ctx, *plan.Ask)
 		case plan.Send != nil:

@@ -207,6 +207,14 @@ func (g guardedStop) Stop(p core.Progress) (code, detail string, stop bool) {
 
 func (r ruled) Terms() core.Terms { return r.terms }
 
+// Preview implements [core.Previewer]: that of the definition.
+func (r ruled) Preview(call core.ToolCall) *core.PreviewSource {
+	if rules, ok := r.Rules.(core.Previewer); ok {
+		return rules.Preview(call)
+	}
+	return nil
+}
+
 // Gate implements [core.Rules]: the strictest of all verdicts, the definition's first. Where several ask, one approval answers all, and
 // grants only what all of them would.
 func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {

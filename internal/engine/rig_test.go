@@ -57,6 +57,7 @@ type toolRule struct {
 	grant   string // what an approval may grant
 	gate    func(core.ToolCall, core.State) core.Verdict
 	check   func(core.ToolCall) error
+	preview func(core.ToolCall) *core.PreviewSource
 	body    func(context.Context, engine.ToolRequest) (core.Outcome, error)
 }
 
@@ -172,6 +173,14 @@ func (r *rig) Gate(call core.ToolCall, state core.State) core.Verdict {
 		return rule.gate(call, state)
 	}
 	return core.Verdict{Effect: rule.effect, Reason: rule.reason, Mode: rule.mode, Grant: rule.grant}
+}
+
+// Preview implements [core.Previewer].
+func (r *rig) Preview(call core.ToolCall) *core.PreviewSource {
+	if preview := r.tools[call.Name].preview; preview != nil {
+		return preview(call)
+	}
+	return nil
 }
 
 // Deadline implements [core.Rules].

@@ -135,7 +135,11 @@ func weighRun(run wire.Run) int {
 }
 
 func weighPending(p wire.Pending) int {
-	return len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Request) + len(p.Said)
+	weight := len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Request) + len(p.Said)
+	if p.Preview != nil {
+		weight += len(p.Preview.Text) + len(p.Preview.Failed)
+	}
+	return weight
 }
 
 func listRefused(err error) error {

@@ -216,6 +216,9 @@ func pendingOf(w waitingCall) wire.Pending {
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
 		ResumeMode: w.ResumeMode.String(), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
+	if preview := w.SuspendTicket.Preview; preview != nil {
+		p.Preview = &wire.Preview{Text: preview.Text, Failed: preview.Failed, Tool: preview.Tool}
+	}
 	if w.Grantable {
 		p.GrantScope = grantScope(w.ToolName)
 	}

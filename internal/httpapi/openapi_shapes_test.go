@@ -48,6 +48,8 @@ func (s *shapes) of(t reflect.Type) *jsonschema.Schema {
 		return refTo("Time")
 	case t == reflect.TypeFor[core.Suspension]():
 		t = reflect.TypeFor[wire.Suspension]()
+	case t == reflect.TypeFor[core.Preview]():
+		t = reflect.TypeFor[wire.Preview]()
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Kind() == reflect.Uint8:
 		return enumOf(wordsOf(t)...)
 	}

@@ -144,15 +144,16 @@ func TestHostileTextsAreFramedWhereverThePageShowsThem(t *testing.T) {
 	t.Cleanup(func() { payDetails = payDetailsWere })
 	payDetails = wire.ToolDetails{Description: hostile, Kind: "http", Target: hostile}
 	run := s.startedWith("starts", string(core.Encode(map[string]any{"agent": "desk", "input": hostile, "metadata": map[string]any{hostile: hostile}})))
-	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: hostile, Message: hostile})
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: hostile, Message: hostile,
+		Preview: &core.Preview{Text: hostile, Tool: "get"}})
 	page := s.page(s.makeLink(run.ID, "c1", "cleo").Link)
-	for _, label := range []string{"Rule", "The request", "The assistant says", "About the tool", "HTTP request to", "Metadata of the run", "Requested by", "Run started by"} {
+	for _, label := range []string{"Rule", "The request", "The assistant says", "About the tool", "HTTP request to", "What was there when this was asked", "Metadata of the run", "Requested by", "Run started by"} {
 		if strings.Count(page.text, `<div class="zone"><dl><div class="row wide"><dt>`+label+`</dt>`) != 1 {
 			t.Errorf("%s is not framed", label)
 		}
 	}
 	if strings.ContainsAny(page.text, "\u202e\u200b") || strings.Contains(page.text, "<script") || strings.Count(page.text, "<h1") != 1 ||
-		strings.Count(page.text, "<input") != 1 || strings.Count(page.text, html.EscapeString("<script>alert(1)</script>")) != 7 {
+		strings.Count(page.text, "<input") != 1 || strings.Count(page.text, html.EscapeString("<script>alert(1)</script>")) != 8 {
 		t.Error(page.text[strings.Index(page.text, "<main"):])
 	}
 }
@@ -161,5 +162,37 @@ func TestThePageSaysHowFarAGrantReaches(t *testing.T) {
 	s, _, link := linked(t, frontendtest.Call{Tool: "pay"})
 	if page := s.page(link).text; !strings.Contains(page, "Your yes is for this call alone.") || !strings.Contains(page, "Also approves every later call of pay") {
 		t.Error(page[strings.Index(page, "<main"):])
+	}
+}
+
+func TestThePreviewIsShownAndCoveredByTheFingerprint(t *testing.T) {
+	seen := map[string]bool{}
+	for _, tt := range []struct {
+		preview *core.Preview
+		want    string
+	}{
+		{nil, "will be done"},
+		{&core.Preview{Text: "192.0.2.20 -> 192.0.2.99"}, `<dt>In short</dt><dd class="value" dir="auto">192.0.2.20 -&gt; 192.0.2.99<`},
+		{&core.Preview{Text: "192.0.2.20", Tool: "get_dns"}, `<dt>What was there when this was asked</dt><dd class="value" dir="auto">192.0.2.20<`},
+		{&core.Preview{Failed: "The preview could not be made: it took too long", Tool: "get_dns"}, `<dt>Preview</dt><dd class="value" dir="auto">The preview could not be made: it took too long<`},
+		{&core.Preview{Tool: "get_dns"}, "The preview of this call is empty."},
+	} {
+		s, run, link := linked(t, frontendtest.Call{Tool: "pay", Preview: tt.preview})
+		page := s.page(link)
+		if !strings.Contains(page.text, tt.want) {
+			t.Errorf("%+v: %s", tt.preview, page.text[strings.Index(page.text, "<main"):])
+		}
+		now, err := s.client.Run(t.Context(), run.ID, 0)
+		if err != nil || (now.Pending[0].Preview == nil) != (tt.preview == nil) || tt.preview != nil && *now.Pending[0].Preview != wire.Preview(*tt.preview) {
+			t.Errorf("%+v, %v", now.Pending, err)
+		}
+		events := s.send("GET", "/v1/runs/"+run.ID+"/events", "", bearer("secret"), header("Accept", "application/json"))
+		if has := strings.Contains(events.text, `"preview":{`); has != (tt.preview != nil) {
+			t.Errorf("%+v in the events: %v", tt.preview, has)
+		}
+		seen[shownOn(t, page)] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d fingerprints of 5 questions", len(seen))
 	}
 }

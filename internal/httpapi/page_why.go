@@ -20,6 +20,7 @@ func (v questionView) what(m *markup) {
 	if v.answers() || !plainTool(v.Tool) {
 		m.framed(`Tool`, v.Tool)
 	}
+	v.preview(m)
 	m.values(v.Arguments)
 	if v.ToolDetails != nil {
 		v.tool(m, *v.ToolDetails)
@@ -31,7 +32,25 @@ func (v questionView) what(m *markup) {
 	m.fact(`Run`, v.RunID)
 	m.fact(`Question`, v.Suspension.ID)
 	m.fact(`Fingerprint`, v.Fingerprint)
+	if v.Preview != nil && v.Preview.Tool != "" {
+		m.fact(`Preview made by`, v.Preview.Tool)
+	}
 	m.add(`</dl></div></details>`)
+}
+
+// preview shows what the call would do. It was made when the question was, and may be out of date.
+func (v questionView) preview(m *markup) {
+	switch p := v.Preview; {
+	case p == nil:
+	case p.Failed != "":
+		m.framed(`Preview`, p.Failed)
+	case p.Text == "":
+		m.add(`<p class="hint">The preview of this call is empty.</p>`)
+	case p.Tool != "":
+		m.framed(`What was there when this was asked`, p.Text)
+	default:
+		m.framed(`In short`, p.Text)
+	}
 }
 
 // reached are the words before a target, by the kind of the tool.

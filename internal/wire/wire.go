@@ -132,8 +132,17 @@ type Pending struct {
 	SaidCut bool   `json:"said_cut,omitempty"`
 	// ToolDetails is absent where the definition that the run is pinned to cannot be read.
 	ToolDetails *ToolDetails `json:"tool_details,omitempty"`
+	// Preview is what the call would do, if the agent says how to show that. It was made before anyone was asked.
+	Preview *Preview `json:"preview,omitempty"`
 	// Fingerprint names exactly this question. A decision sends it back as Shown.
 	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// Preview is a text with the call's arguments in it, or what a tool that only reads found. Failed says why there is none.
+type Preview struct {
+	Text   string `json:"text,omitempty"`
+	Failed string `json:"failed,omitempty"`
+	Tool   string `json:"tool,omitempty"` // that found it; empty for a text of the agent's author
 }
 
 // ToolDetails say what a tool does and where its calls go, as its author wrote it. No secret is in them.

@@ -36,6 +36,7 @@ type Call struct {
 	NotBy     string
 	Approvers []string
 	Message   string // the reason it waits for; one if it is empty
+	Preview   *core.Preview
 	Said      string // the model's words in the turn that asks for it
 }
 
@@ -272,7 +273,7 @@ func (w Worker) suspend(c *commit, call Call) string {
 	if call.Shown != nil {
 		shown.Arguments = call.Shown
 	}
-	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers,
+	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Preview: call.Preview, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers,
 		Suspension: core.Suspension{ID: id, Action: "approve", Message: cmp.Or(call.Message, "may it?"), ResponseSchema: call.Schema}})
 	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval
 	c.event(core.EventCallSuspended, waits)

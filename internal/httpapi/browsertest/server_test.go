@@ -82,7 +82,7 @@ func (s *server) ask(tool, text, arguments string) string {
 	short := shortened(text)
 	s.details = wire.ToolDetails{Description: short, Kind: "http", Target: short}
 	return s.url + s.link(s.waitsFor(wire.StartRequest{Agent: agentOf(text), Input: core.Encode(requestOf(text)), Metadata: metadataOf(text)},
-		frontendtest.Call{Tool: tool, Message: text, Said: short, Arguments: json.RawMessage(arguments)}))
+		frontendtest.Call{Tool: tool, Message: text, Said: short, Preview: &core.Preview{Text: short, Tool: "get"}, Arguments: json.RawMessage(arguments)}))
 }
 
 // shortened is a text that no place cuts off.

@@ -1,0 +1,94 @@
+package core
+
+import "errors"
+
+// MostPreview is how many bytes of a preview are kept.
+const MostPreview = 4 << 10
+
+// Preview is what an approver is shown of what a call would do, in the words of the agent's author
+// or of a tool that reads what is there now. It is journaled with the suspension, so that everyone
+// who reads the question reads the same, and [Fingerprint] covers it.
+type Preview struct {
+	Text   string `json:"text,omitempty"`
+	Failed string `json:"failed,omitempty"` // why there is no text, as a sentence
+	Tool   string `json:"tool,omitempty"`   // that read; empty for a template
+}
+
+// Previewer is a [Rules] whose tools may have previews. It is pure like them.
+type Previewer interface {
+	// Preview says how the preview of a call is made; nil if the call has none.
+	Preview(call ToolCall) *PreviewSource
+}
+
+// PreviewSource is a text that is the preview, or the tool and the arguments to read it with. The
+// call has no id.
+type PreviewSource struct {
+	Text string
+	Read *ToolCall // nil: Text is the preview
+}
+
+// Previewed is what came of reading a preview, as the view carries it until a commit contains it.
+type Previewed struct {
+	Call string // id of the reading call
+	Preview
+}
+
+// unpreviewed is how a plan in the making asks for a preview that a tool reads, as [unfired] asks
+// for hooks.
+type unpreviewed struct{ read ToolCall }
+
+func (unpreviewed) Error() string { return "core: a preview must be read first" }
+
+// preview is what the approver of a call is shown of its effect; nil if the definition says nothing
+// about it. What keeps a preview from being made never keeps the question from being asked.
+//
+// Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it is
+// done again. What it found becomes durable with the suspension.
+//
+//	Plan.Preview ── read ──✗ crash     next owner: Plan.Preview ── read ── commit: call.suspended
+func (d *draft) preview(call ToolCall) (*Preview, error) {
+	rules, ok := d.v.Rules.(Previewer)
+	if !ok {
+		return nil, nil
+	}
+	source := rules.Preview(d.effective(call))
+	switch {
+	case source == nil:
+		return nil, nil
+	case source.Read == nil:
+		return &Preview{Text: CutResult(source.Text, MostPreview)}, nil
+	}
+	read := *source.Read
+	read.ID = call.ID + ":preview:" + Digest(read.Arguments)[:12]
+	for _, done := range d.v.Previews {
+		if done.Call == read.ID {
+			done.Tool, done.Text = read.Name, CutResult(done.Text, MostPreview)
+			return &done.Preview, nil
+		}
+	}
+	if why := d.whyNotRead(read); why != nil {
+		return &Preview{Tool: read.Name, Failed: "The preview could not be made: " + why.Error()}, nil
+	}
+	return nil, unpreviewed{read}
+}
+
+// whyNotRead says why a preview is not read. The tool must only read, and its call must be allowed
+// as it is: a rule that asks about it, or refuses it, holds here too.
+func (d *draft) whyNotRead(read ToolCall) error {
+	spec, ok := d.v.Rules.Tool(read.Name)
+	switch {
+	case !ok:
+		return errors.New("the tool " + read.Name + " does not exist any more.")
+	case !spec.ReadOnly || spec.Client || spec.Finish:
+		return errors.New("the tool " + read.Name + " does not only read.")
+	case d.v.Limits.BodyTries > 0 && d.h.Tries >= d.v.Limits.BodyTries:
+		return errors.New("the process was lost again and again, perhaps while the preview was read.")
+	}
+	if err := d.check(read); err != nil {
+		return errors.New("the arguments of " + read.Name + " are not valid: " + err.Error())
+	}
+	if d.v.Rules.Gate(read, d.state).Effect != Allow {
+		return errors.New("a rule does not allow " + read.Name + " here.")
+	}
+	return nil
+}

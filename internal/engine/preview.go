@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// previewTime is what reading a preview may take, and no more than an eighth of the activation.
+const previewTime = 10 * time.Second
+
+// preview calls a tool that only reads, so that an approver is shown what is there now. What goes
+// wrong is said in its place: the question is asked either way. Nothing of it but its text is kept.
+func (a *activation) preview(ctx context.Context, read core.ToolCall) error {
+	out, err := a.readPreview(ctx, read)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	done := core.Previewed{Call: read.ID}
+	switch {
+	case err != nil:
+		a.e.o.Logger.Warn("a preview could not be made", "run", a.view.Head.Run, "tool", read.Name, "error", err)
+		done.Failed = failedPreview(err.Error())
+	case out.Ticket != nil:
+		done.Failed = failedPreview(read.Name + " asked for something itself.")
+	case out.Failed:
+		done.Failed = failedPreview(out.Text)
+	default:
+		done.Text = out.Text
+	}
+	a.view.Previews = append(a.view.Previews, done)
+	return nil
+}
+
+// failedPreview is bounded like a preview.
+func failedPreview(why string) string {
+	return core.CutResult("The preview could not be made: "+why, core.MostPreview)
+}
+
+func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.Outcome, error) {
+	tool, ok := a.agent.Tools[read.Name]
+	if !ok {
+		return core.Outcome{}, fmt.Errorf("the tool %q is not available any more", read.Name)
+	}
+	limit := min(previewTime, (a.e.o.Lease-a.e.o.Margin)/8, a.timeLeft())
+	if limit <= 0 {
+		return core.Outcome{}, errors.New("there was no time left for it")
+	}
+	h := a.view.Head
+	key := fmt.Sprintf("%s/%s/%d.%d", h.Run, read.ID, h.Epoch, a.view.Put) // its own: what is there now is wanted, not an earlier answer
+	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: read, Epoch: h.Epoch, Key: key, State: NewPad(a.view.State)}
+	return within(ctx, a, limit, func(ctx context.Context) (core.Outcome, error) {
+		out, err := traced(ctx, a.e, "preview "+read.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return out, err
+	})
+}
