@@ -45,7 +45,8 @@ func drawnEverywhere(raw string) map[string]string {
 		name = raw
 	}
 	p := wire.Pending{CallID: "c1", Tool: cmp.Or(words, "pay"), Kind: "approval", Arguments: json.RawMessage(`{"x":` + raw + `,"y":{` + name + `:1}}`),
-		Suspension: wire.Suspension{ID: "sus_1", Message: words}}
+		Suspension: wire.Suspension{ID: "sus_1", Message: words}, Request: words, Said: words, RequestedBy: words, GrantScope: words,
+		ToolDetails: &wire.ToolDetails{Description: words, Kind: "http", Target: words}, Preview: &wire.Preview{Text: words}}
 	var out bytes.Buffer
 	a := &app{stdout: &out, opts: Options{Getenv: func(string) string { return "" }}}
 	drawn := map[string]string{}
@@ -59,7 +60,7 @@ func drawnEverywhere(raw string) map[string]string {
 	take("what is edited", a.printEdits(p, json.RawMessage(`{"x":0}`)))
 	drawn["JSON"] = cleanJSON(p.Arguments)
 	drawn["one line"] = inWords(p.Arguments)
-	for _, l := range details(wire.Approval{RunID: "run_1", Agent: "desk", Pending: p}, nil, began) {
+	for _, l := range details(wire.Approval{RunID: "run_1", Agent: "desk", Metadata: p.Arguments, StartedBy: &wire.Actor{By: words}, Pending: p}, nil, began) {
 		drawn["the inbox"] += l.String() + "\n"
 	}
 	event, _ := json.Marshal(map[string]any{"tool_name": p.Tool, "call_id": "c1", "arguments": p.Arguments, "reason": words, "action": "cancel"})

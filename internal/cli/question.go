@@ -56,10 +56,13 @@ type entry struct {
 // reached are the words before the target of a tool's calls, by the tool's kind.
 var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
 
-// background is who wants a call and in whose words, what its tool does and where it goes. All texts
+// background is what a call would do, who wants it and in whose words, what its tool does and where it goes. All texts
 // but the names are of others, and spelled.
 func background(p wire.Pending) (facts []entry) {
 	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
+	if v := p.Preview; v != nil {
+		add("preview", spelledLines(cmp.Or(v.Text, v.Failed))...)
+	}
 	if p.Request != "" {
 		add("request", goesOn(spelledLines(p.Request), p.RequestCut)...)
 	}
@@ -105,7 +108,9 @@ func goesOn(lines []string, cut bool) []string {
 	return lines
 }
 
-func callerWords(by, via string) string { return cmp.Or(spelled(by), "unnamed caller") + after(" via ", via) }
+func callerWords(by, via string) string {
+	return cmp.Or(spelled(by), "unnamed caller") + after(" via ", via)
+}
 
 // factRows are facts as rows of a table, their lines folded to the terminal: a line that the terminal
 // broke by itself could pass for a row of its own.

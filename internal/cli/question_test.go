@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// asked is a call with everything that an approver is shown.
+func asked(kind, mode string) wire.Approval {
+	return wire.Approval{RunID: "run_1", Agent: "desk", AgentVersion: "sha256:12", Metadata: json.RawMessage(`{"ticket":"T-7"}`),
+		StartedBy: &wire.Actor{By: "shop", Via: "api"}, Pending: wire.Pending{CallID: "c1", Tool: "set_dns", Kind: kind, ResumeMode: mode,
+			Arguments: json.RawMessage(`{"to":"192.0.2.99"}`), Suspension: wire.Suspension{ID: "sus_1", Message: "DNS needs approval."},
+			Request: "Move the site", RequestCut: true, RequestFiles: 2, RequestedBy: "bob", RequestedVia: "api", Said: "I'll point it at the new host.",
+			ToolDetails: &wire.ToolDetails{Description: "Changes a record.", Kind: "http", Target: "POST dns.example.com"}, Fingerprint: "v1:ab",
+			Preview: &wire.Preview{Text: "192.0.2.20 → 192.0.2.99"}, GrantScope: "Also approves more."}}
+}
+
+func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
+	want := []string{"192.0.2.20 → 192.0.2.99", "Move the site", "it goes on", "2 came with the request", "bob via api", "shop via api", "I'll point it",
+		"Changes a record.", "HTTP request to POST dns.example.com", "sha256:12", "T-7", "Also approves more.", "DNS needs approval."}
+	item := asked("approval", "replay_tool_call")
+	var out bytes.Buffer
+	a := &app{stdout: &out, opts: Options{Getenv: func(string) string { return "" }, Now: func() time.Time { return began }}}
+	if err := a.printApprovals(client.List{}, wire.Page[wire.Approval]{Items: []wire.Approval{item}}); err != nil {
+		t.Fatal(err)
+	}
+	var inbox strings.Builder
+	for _, l := range details(item, nil, began) {
+		inbox.WriteString(l.String() + "\n")
+	}
+	for place, got := range map[string]string{"approvals": out.String(), "inbox": inbox.String()} {
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s does not show %q:\n%s", place, w, got)
+			}
+		}
+	}
+}
+
+// TestNothingThatDoesNotRunIsSaidToRun holds each resume mode to its own words.
+func TestNothingThatDoesNotRunIsSaidToRun(t *testing.T) {
+	for _, tt := range []struct{ kind, mode, heading, keys, answers string }{
+		{"approval", "replay_tool_call", "set_dns would run with", "y approve", "--approve"},
+		{"approval", "pass_decision_to_tool", "set_dns would run with your answer and", "y approve", "--approve"},
+		{"approval", "use_decision_as_tool_result", "set_dns does not run: your answer is its result.", "r give its result", "--result JSON"},
+		{"unknown_outcome", "replay_tool_call", "set_dns may have run with", "r it happened: result", "--result JSON"},
+		{"client", "use_decision_as_tool_result", "set_dns was called with", "r result", "--result JSON"},
+	} {
+		item := asked(tt.kind, tt.mode)
+		m := &inbox{item: item, place: atDetails, now: began}
+		a := &app{}
+		var inbox strings.Builder
+		for _, l := range details(item, nil, began) {
+			inbox.WriteString(l.String() + "\n")
+		}
+		var answers strings.Builder
+		for _, w := range a.answers("run_1", item.Pending) {
+			answers.WriteString(w.command + "\n")
+		}
+		if !strings.Contains(inbox.String(), tt.heading) || !strings.Contains(m.keys(), tt.keys) || !strings.Contains(answers.String(), tt.answers) {
+			t.Errorf("%s, %s: %q, %q\n%s", tt.kind, tt.mode, m.keys(), answers.String(), inbox.String())
+		}
+		runs := strings.Contains(inbox.String(), "would run") || strings.Contains(answers.String(), "--approve")
+		if may := strings.HasSuffix(tt.heading, "would run with") || tt.mode == "pass_decision_to_tool" || tt.kind == "unknown_outcome"; runs != may {
+			t.Errorf("%s, %s: it is offered to run: %v\n%s", tt.kind, tt.mode, runs, answers.String())
+		}
+	}
+}
+
+// TestTheInboxAnswersTheQuestionThatItShows: its decisions carry the fingerprint, in every kind of answer.
+func TestTheInboxAnswersTheQuestionThatItShows(t *testing.T) {
+	for _, tt := range []struct {
+		mode string
+		char rune
+	}{{"replay_tool_call", 'y'}, {"replay_tool_call", 'n'}, {"use_decision_as_tool_result", 'r'}} {
+		m := &inbox{item: asked("approval", tt.mode), place: atDetails, now: began}
+		m.answer(tt.char)
+		if m.draft.Shown != "v1:ab" || m.draft.ShownBy != renderer || m.place == atDetails {
+			t.Errorf("%c leads to %+v", tt.char, m.draft)
+		}
+	}
+	m := &inbox{item: asked("approval", "use_decision_as_tool_result"), place: atDetails, now: began}
+	if m.answer('y'); m.place != atDetails {
+		t.Error("a call that takes a result was approved without one")
+	}
+}
