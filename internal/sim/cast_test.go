@@ -99,6 +99,7 @@ type cast struct {
 	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
 	killed     int                     // processes, by their bodies
 	running    int                     // bodies
+	unloaded   int                     // times that no agent could be loaded
 	together   int                     // bodies that ran beside others
 	remembered map[string]int          // runs that were given to the agents' memory
 	denied     []string                // the tool that each deployed version denies beyond the one before
@@ -113,6 +114,7 @@ func newCast(s *stage) *cast {
 // Load implements [engine.Agents].
 func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	if c.s.w.Chance(c.s.faults.Rate) {
+		c.unloaded++
 		return engine.Agent{}, &engine.AgentUnavailableError{Name: pin.Name, Reason: "the secret TOKEN is not set"}
 	}
 	tools := map[string]engine.Tool{}
@@ -157,6 +159,10 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	if r.grants {
 		v.Grant = call.Name
 	}
+	if c.s.plan.people.separate(call.Name) {
+		v.NotBy = core.NotByStarter
+	}
+	c.readTwice("its gate is asked", call)
 	kept := number(state.Get(core.ThreadScope, "kept")) % 3
 	if r.limited && kept == 2 {
 		v.Effect = core.Deny
@@ -183,7 +189,11 @@ func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
-func (c *cast) Terms() core.Terms { return c.s.plan.terms }
+func (c *cast) Terms() core.Terms {
+	terms := c.s.plan.terms
+	terms.Approvers = c.s.plan.people.approvers.list
+	return terms
+}
 
 // Notify fails now and then.
 func (c *cast) Notify(_ context.Context, n engine.Notice) error {
