@@ -40,11 +40,13 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 		return err
 	}
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
+	unnamed := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_2", For: "anna@example.com"})
 	x.unchanged(run.ThreadID, func() {
 		x.wantCode(decide(boss, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(helper, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(link, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(unnamed, "c1", "resume"), frontend.CodeSeparationOfDuties)
 	})
 	if err := decide(boss, "c2", "cancel"); err != nil {
 		t.Errorf("who asked may not deny: %v", err)
