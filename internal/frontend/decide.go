@@ -55,9 +55,6 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 	if err := f.checkArguments(ctx, c, p.record, call, resume); err != nil {
 		return decision{}, err
 	}
-	if err := f.mayApprove(ctx, c, p, call, resume); err != nil {
-		return decision{}, err
-	}
 	return decision{call: call, resume: resume, digest: in.Digest()}, nil
 }
 
@@ -90,11 +87,15 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string,
 }
 
 // storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
-// not be writes on a busy thread.
+// not be writes on a busy thread. Who may approve is asked only of what is about to be stored: the repeat of a decision that was
+// accepted is known, also if its caller has sent a message since.
 func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
 	for range lostRaces {
 		if !p.current || !d.awaits(p.head) {
 			return f.explain(ctx, c, p, d)
+		}
+		if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+			return wire.DecisionAnswer{}, err
 		}
 		if c.Link != nil && f.passed(d.call) {
 			return wire.DecisionAnswer{}, lateDecision()
@@ -150,7 +151,7 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 			return f.answerWaiting(ctx, p.head, s, d)
 		}
 		if _, timed := p.head.Timed[d.sus()]; timed {
-			return wire.DecisionAnswer{}, f.late(ctx, c, p.head, d)
+			return wire.DecisionAnswer{}, f.late(ctx, c, p, d)
 		}
 	}
 	rec, ok, err := f.recordedDecision(ctx, p, d.sus())
@@ -169,9 +170,13 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 
 // late leaves the first answer that comes after the deadline for the record; it is told the same as every later one. A link is dead at the
 // deadline, so that nothing of it is stored.
-func (f *Frontend) late(ctx context.Context, c Caller, h core.Head, d decision) error {
+func (f *Frontend) late(ctx context.Context, c Caller, p place, d decision) error {
+	h := p.head
 	if _, there := h.Inbox[core.LateKey(d.sus())]; there || c.Link != nil {
 		return lateDecision()
+	}
+	if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+		return err
 	}
 	signal, err := f.signalOf(ctx, c, h, core.SignalLate, d)
 	if err != nil {

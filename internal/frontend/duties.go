@@ -58,9 +58,10 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 	if call.NotBy != core.NotByStarter {
 		return nil
 	}
-	if c.By == "" {
+	persons := append([]string{c.By}, c.behind()...)
+	if slices.Contains(persons, "") {
 		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and callers without "+
-			"a token have no names; use a token of another name", call.ToolName)
+			"a token have no names, nor have the links they make; use a token of another name", call.ToolName)
 	}
 	askers, err := f.askers(ctx, p)
 	if err != nil {
@@ -70,7 +71,7 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name "+
 			"started this run or sent it a message; start it anew with a token", call.ToolName)
 	}
-	for _, by := range append([]string{c.By}, c.behind()...) {
+	for _, by := range persons {
 		if slices.Contains(askers, by) {
 			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s started this run or sent it a message",
 				call.ToolName, by)

@@ -40,11 +40,13 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 		return err
 	}
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
+	unnamed := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_2", For: "anna@example.com"})
 	x.unchanged(run.ThreadID, func() {
 		x.wantCode(decide(boss, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(helper, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(link, "c1", "resume"), frontend.CodeSeparationOfDuties)
 		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(unnamed, "c1", "resume"), frontend.CodeSeparationOfDuties)
 	})
 	if err := decide(boss, "c2", "cancel"); err != nil {
 		t.Errorf("who asked may not deny: %v", err)
@@ -52,6 +54,31 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	if err := decide(anna, "c1", "resume"); err != nil {
 		t.Errorf("another may not approve: %v", err)
 	}
+}
+
+// An approver whose answer got lost sends the decision again, also after a message of its own.
+func TestTheRepeatOfADecisionIsKnownWhateverItsCallerAskedForSince(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	anna := named("anna")
+	run := x.startAs(named("boss"))
+	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})["c1"]
+	decision := wire.Decision{Target: sus, DecisionID: "d1", Action: "resume"}
+	if _, err := x.Decide(t.Context(), anna, run.ID, decision); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Message(t.Context(), anna, run.ThreadID, "", wire.MessageRequest{Input: core.Encode("quickly"), OnPending: "queue"}); err != nil {
+		t.Fatal(err)
+	}
+	x.unchanged(run.ThreadID, func() {
+		answer, err := x.Decide(t.Context(), anna, run.ID, decision)
+		if err != nil || answer.Code != string(frontend.CodeAlreadyDecided) || answer.Same == nil || !*answer.Same {
+			t.Errorf("the repeat got %+v, %v", answer, err)
+		}
+		decision.DecisionID = "d2"
+		_, err = x.Decide(t.Context(), anna, run.ID, decision)
+		x.wantCode(err, frontend.CodeAlreadyDecided)
+	})
 }
 
 // Who retries a run asks for its work as well, and so does who started the one before.

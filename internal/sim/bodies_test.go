@@ -25,6 +25,7 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	if strings.Contains(string(req.Call.Arguments), `"cut.`) {
 		c.s.wrong("a call of an answer that was cut off runs: %s", req.Call.Arguments)
 	}
+	c.readTwice("it runs", req.Call)
 	c.told(req)
 	if r.kills {
 		c.s.w.Yield(ctx)

@@ -13,8 +13,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-var anna = frontend.Caller{Tenant: "t", By: "anna"}
-
 // thread is a conversation and what its callers were told of it.
 type thread struct {
 	s        *stage
@@ -53,13 +51,12 @@ func (s *stage) callers(ctx context.Context) {
 			s.caller(ctx, "a meddler", t.meddler)
 		}
 	}
-	s.w.Go(ctx, "the end", s.settle)
 }
 
 func (s *stage) caller(ctx context.Context, name string, act func(context.Context)) {
-	s.busy++
+	s.first.busy++
 	s.w.Go(ctx, name, func(ctx context.Context) {
-		defer func() { s.busy-- }()
+		defer func() { s.first.busy-- }()
 		act(ctx)
 	})
 }
@@ -119,7 +116,7 @@ func (t *thread) lead(ctx context.Context) {
 	for n := range t.s.plan.runs {
 		t.follow(ctx, t.runs[len(t.runs)-1])
 		if n+1 < t.s.plan.runs {
-			t.say(ctx, fmt.Sprintf("lead %d", n), true)
+			t.say(ctx, t.s.person(starter), fmt.Sprintf("lead %d", n), true)
 		}
 	}
 }
@@ -131,10 +128,15 @@ func (t *thread) begin(ctx context.Context) bool {
 		req.Permissions = core.Encode(map[string][]string{"deny": {toolNames[int(t.s.seed)%len(toolNames)]}})
 	}
 	start := func(ctx context.Context) (frontend.Started, error) {
-		return t.s.front.Start(ctx, anna, fmt.Sprintf("start-%d", t.n), req)
+		return t.s.front.Start(ctx, t.s.person(starter), fmt.Sprintf("start-%d", t.n), req)
 	}
 	t.said[text] = &saidText{}
-	got, err := persist(ctx, t.s, start)
+	twin := t.s.first != t.s && t.s.first.plan.neighbour.twin
+	begin := func() (frontend.Started, error) { return persist(ctx, t.s, start) }
+	if twin {
+		begin = func() (frontend.Started, error) { return t.beginTwin(ctx, req) }
+	}
+	got, err := begin()
 	if err != nil {
 		t.s.wrong("a start was refused: %v", err)
 		return false
@@ -142,6 +144,9 @@ func (t *thread) begin(ctx context.Context) bool {
 	t.said[text].accepted = true
 	t.id = got.Run.ThreadID
 	t.addRun(got.Run.ID)
+	if twin {
+		return true
+	}
 	t.sent = append(t.sent, func(ctx context.Context) {
 		if again, err := once(ctx, start); err == nil && again.Run.ID != got.Run.ID {
 			t.s.wrong("one key started %s and %s", got.Run.ID, again.Run.ID)
@@ -160,10 +165,10 @@ func (t *thread) addRun(id string) {
 }
 
 // say sends a message under a key of its own.
-func (t *thread) say(ctx context.Context, text string, stubborn bool) {
+func (t *thread) say(ctx context.Context, who frontend.Caller, text string, stubborn bool) {
 	request := func(ctx context.Context) (frontend.Started, error) {
-		q := &question{text: text, from: t.moment()}
-		got, err := t.s.front.Message(context.WithValue(ctx, questionKey{}, q), anna, t.id, fmt.Sprintf("key %d of %s", t.n, text),
+		q := &question{who: who, text: text, from: t.moment()}
+		got, err := t.s.front.Message(context.WithValue(ctx, questionKey{}, q), who, t.id, fmt.Sprintf("key %d of %s", t.n, text),
 			wire.MessageRequest{Input: core.Encode(text)})
 		t.s.w.Note("says %q: %v", text, err)
 		t.s.referee.message(t.id, q, err)
@@ -177,18 +182,18 @@ func (t *thread) say(ctx context.Context, text string, stubborn bool) {
 		}
 	}
 	got, err := send(ctx, t.s, request)
-	run := t.heard(text, got, err)
+	run := t.heard(who, text, got, err)
 	t.sent = append(t.sent, func(ctx context.Context) {
 		again, err := once(ctx, request)
-		if id := t.heard(text, again, err); id != "" && run != "" && id != run {
+		if id := t.heard(who, text, again, err); id != "" && run != "" && id != run {
 			t.s.wrong("one key of a message stands for %s and %s", run, id)
 		}
 	})
 }
 
-func (t *thread) heard(text string, got frontend.Started, err error) (run string) {
+func (t *thread) heard(who frontend.Caller, text string, got frontend.Started, err error) (run string) {
 	if err != nil {
-		if !temporary(err) && code(err) != frontend.CodeRunOpen {
+		if !temporary(err) && code(err) != frontend.CodeRunOpen && !t.turnedAway(who, err) {
 			t.s.wrong("a message was refused: %v", err)
 		}
 		return ""
@@ -215,7 +220,7 @@ func (t *thread) follow(ctx context.Context, run string) {
 func (t *thread) look(ctx context.Context, run string) (wire.Run, error) {
 	got, err := persist(ctx, t.s, func(ctx context.Context) (wire.Run, error) {
 		from := t.moment()
-		got, err := t.s.front.Run(ctx, anna, run)
+		got, err := t.s.front.Run(ctx, t.s.person(starter), run)
 		if err == nil {
 			t.s.referee.shown(t.id, from, got)
 		}
@@ -286,12 +291,36 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 			d.Grant = string(core.GrantRun)
 		}
 	}
-	t.decide(ctx, run, d)
+	if !t.s.plan.calm {
+		t.forestall(ctx, run, p, d)
+	}
+	t.decideOrDeny(ctx, run, d)
 }
 
-// decide sends a decision and remembers what it was told.
-func (t *thread) decide(ctx context.Context, run string, d wire.Decision) {
-	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, run, d) }
+// forestall lets somebody else, now and then, decide alike before the approver does, also by a link: whoever that is may have asked for
+// the work, or be in no list.
+func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
+	switch t.pick(16) {
+	case 0, 1, 2:
+		d.DecisionID = "first " + t.s.w.Text(6)
+		t.decide(ctx, t.someone(), run, d)
+	case 3:
+		if p.Kind == core.KindApproval.String() {
+			t.sendLink(ctx, run, p)
+		}
+	}
+}
+
+// decideOrDeny sends the approver's decision. Where nobody may approve, because somebody without a name asked for the work, it is a no.
+func (t *thread) decideOrDeny(ctx context.Context, run string, d wire.Decision) {
+	if t.decide(ctx, t.s.person(approver), run, d) == frontend.CodeSeparationOfDuties {
+		t.decide(ctx, t.s.person(approver), run, wire.Decision{DecisionID: "no " + d.Target, Target: d.Target, Action: "cancel", Reason: "nobody may approve it"})
+	}
+}
+
+// decide sends a decision and remembers what it was told. It returns what it was refused with.
+func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d wire.Decision) frontend.Code {
+	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, who, run, d) }
 	answer, err := persist(ctx, t.s, request)
 	t.learn(run, d, answer, err)
 	counted := err == nil
@@ -305,13 +334,18 @@ func (t *thread) decide(ctx context.Context, run string, d wire.Decision) {
 			t.s.wrong("decision %q on %s was accepted, and its repeat got %v", d.DecisionID, d.Target, err)
 		}
 	})
+	return code(err)
 }
 
 // ruled sends a decision once, and lets the referee judge the answer.
-func (t *thread) ruled(ctx context.Context, run string, d wire.Decision) (wire.DecisionAnswer, error) {
-	q := &question{run: run, decision: d, from: t.moment()}
-	answer, err := t.s.front.Decide(context.WithValue(ctx, questionKey{}, q), anna, run, d)
-	t.s.w.Note("decides %s with %q: is told %s", d.Target, d.DecisionID, toldOf(answer, err))
+func (t *thread) ruled(ctx context.Context, who frontend.Caller, run string, d wire.Decision) (answer wire.DecisionAnswer, err error) {
+	q := &question{who: who, run: run, decision: d, from: t.moment()}
+	if asking := context.WithValue(ctx, questionKey{}, q); who.Link != nil {
+		answer, err = t.s.front.DecideByLink(asking, who, wire.Decision{Action: d.Action, Reason: d.Reason})
+	} else {
+		answer, err = t.s.front.Decide(asking, who, run, d)
+	}
+	t.s.w.Note("%q decides %s with %q: is told %s", who.By, d.Target, d.DecisionID, toldOf(answer, err))
 	t.s.referee.decided(t.id, q, answer, err)
 	return answer, err
 }

@@ -158,6 +158,10 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	if r.grants {
 		v.Grant = call.Name
 	}
+	if c.s.plan.people.separate(call.Name) {
+		v.NotBy = core.NotByStarter
+	}
+	c.readTwice("its gate is asked", call)
 	kept := number(state.Get(core.ThreadScope, "kept")) % 3
 	if r.limited && kept == 2 {
 		v.Effect = core.Deny
@@ -184,7 +188,11 @@ func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
-func (c *cast) Terms() core.Terms { return c.s.plan.terms }
+func (c *cast) Terms() core.Terms {
+	terms := c.s.plan.terms
+	terms.Approvers = c.s.plan.people.approvers.list
+	return terms
+}
 
 // Notify fails now and then.
 func (c *cast) Notify(_ context.Context, n engine.Notice) error {

@@ -12,11 +12,11 @@ import (
 )
 
 func (s *stage) journal(ctx context.Context, thread string) []core.Segment {
-	h, err := s.db.Load(ctx, anna.Tenant, thread)
+	h, err := s.db.Load(ctx, s.tenant, thread)
 	if err != nil {
 		return nil
 	}
-	segments, err := s.db.Segments(ctx, anna.Tenant, thread, 1, h.Seq)
+	segments, err := s.db.Segments(ctx, s.tenant, thread, 1, h.Seq)
 	if err == nil {
 		err = core.CheckChain(h, 1, segments)
 	}
@@ -64,6 +64,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkPauses(t, segments)
 		s.checkNarrow(ctx, t, segments)
 		s.checkCancels(ctx, t)
+		s.checkEnds(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))
 		s.checkQueue(t, segments)
 		s.checkState(ctx, t, segments)
@@ -167,7 +168,7 @@ func (s *stage) checkTexts(t *thread, log []core.Message) {
 }
 
 func (s *stage) records(ctx context.Context, t *thread) []core.Record {
-	records, _, err := s.db.Runs(ctx, anna.Tenant, t.id, "", 1000)
+	records, _, err := s.db.Runs(ctx, s.tenant, t.id, "", 1000)
 	if err != nil {
 		s.wrong("listing runs: %v", err)
 	}

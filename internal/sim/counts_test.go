@@ -49,7 +49,7 @@ func (w *watched) wait(h core.Head) {
 // checkAwake: the time a run was awake and the time it was seen to wait are not more than there was. Workers whose clocks are wrong
 // measure wrongly.
 func (s *stage) checkAwake(ctx context.Context, t *thread) {
-	h, err := s.db.Load(ctx, anna.Tenant, t.id)
+	h, err := s.db.Load(ctx, s.tenant, t.id)
 	if err != nil || s.plan.skew > 0 || s.plan.jumps > 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func (s *stage) checkQueue(t *thread, segments []core.Segment) {
 
 // checkState: the state is what all committed writes come to, and each body that came to a result wrote once.
 func (s *stage) checkState(ctx context.Context, t *thread, segments []core.Segment) {
-	h, err := s.db.Load(ctx, anna.Tenant, t.id)
+	h, err := s.db.Load(ctx, s.tenant, t.id)
 	if err != nil {
 		return
 	}
@@ -230,7 +230,7 @@ func (w *watched) unready(old, h core.Head, seg core.Segment) {
 
 // checkHooks: what a hook wanted was committed once for each time its phase came.
 func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segment) {
-	h, err := s.db.Load(ctx, anna.Tenant, t.id)
+	h, err := s.db.Load(ctx, s.tenant, t.id)
 	if err != nil || !s.plan.hooks {
 		return
 	}

@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +18,7 @@ func (t *thread) meddler(ctx context.Context) {
 		if t.id == "" || len(t.runs) == 0 || !t.s.w.Happens("act", 1) {
 			continue
 		}
-		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(13) {
+		switch run := t.runs[len(t.runs)-1-min(t.pick(len(t.runs)), t.pick(len(t.runs)))]; t.pick(15) {
 		case 0, 1:
 			for range 1 + t.pick(2) {
 				t.pause(ctx, run)
@@ -38,6 +37,10 @@ func (t *thread) meddler(ctx context.Context) {
 			t.retry(ctx, run)
 		case 10:
 			t.s.cast.deploy()
+		case 13:
+			t.byLink(ctx)
+		case 14:
+			t.trespass(ctx)
 		default:
 			t.tooLate(ctx)
 		}
@@ -62,10 +65,10 @@ func (t *thread) ask(ctx context.Context, request func(context.Context) error) f
 }
 
 func (t *thread) pause(ctx context.Context, run string) {
-	key := "pause " + t.s.w.Text(6)
+	key, who := "pause "+t.s.w.Text(6), t.someone()
 	refused := t.ask(ctx, func(ctx context.Context) error {
 		from := t.moment()
-		_, err := t.s.front.Interrupt(ctx, anna, run, key)
+		_, err := t.s.front.Interrupt(ctx, who, run, key)
 		t.s.w.Note("pauses %s: %v", run, err)
 		t.s.referee.closing(t.id, pausing, run, key, from, err)
 		return err
@@ -81,9 +84,10 @@ func (t *thread) goOn(ctx context.Context, run string) {
 		req.DecisionID = old // it does not know that it was answered
 	}
 	t.resumed[run] = req.DecisionID
+	who := t.someone()
 	t.ask(ctx, func(ctx context.Context) error {
-		q := &question{run: run, decision: wire.Decision{DecisionID: req.DecisionID, Action: "resume"}, from: t.moment()}
-		answer, err := t.s.front.Resume(context.WithValue(ctx, questionKey{}, q), anna, run, req)
+		q := &question{who: who, run: run, decision: wire.Decision{DecisionID: req.DecisionID, Action: "resume"}, from: t.moment()}
+		answer, err := t.s.front.Resume(context.WithValue(ctx, questionKey{}, q), who, run, req)
 		t.s.w.Note("lets %s go on: is told %s", run, toldOf(answer, err))
 		if err == nil {
 			q.decision.Target = answer.Target
@@ -98,9 +102,10 @@ func (t *thread) goOn(ctx context.Context, run string) {
 
 // retry goes on with a run that ended in error; its own id is the key, so that two callers begin one run.
 func (t *thread) retry(ctx context.Context, run string) {
+	who := t.asker()
 	t.ask(ctx, func(ctx context.Context) error {
-		got, err := t.s.front.Retry(ctx, anna, run, "")
-		if err != nil {
+		got, err := t.s.front.Retry(ctx, who, run, "")
+		if t.turnedAway(who, err) || err != nil {
 			return err
 		}
 		if before, known := t.retried[run]; known && before != got.Run.ID {
@@ -116,11 +121,15 @@ func (t *thread) retry(ctx context.Context, run string) {
 func (t *thread) sayOn(ctx context.Context, text, on string) {
 	t.said[text] = &saidText{}
 	t.s.watched.patient[text] = on == "queue"
+	who := t.asker()
 	refused := t.ask(ctx, func(ctx context.Context) error {
-		got, err := t.s.front.Message(ctx, anna, t.id, "key of "+text[:min(len(text), 40)], wire.MessageRequest{Input: core.Encode(text), OnPending: on})
+		got, err := t.s.front.Message(ctx, who, t.id, "key of "+text[:min(len(text), 40)], wire.MessageRequest{Input: core.Encode(text), OnPending: on})
 		if err == nil {
 			t.said[text].accepted = true
 			t.addRun(got.Run.ID)
+		}
+		if t.turnedAway(who, err) {
+			return nil
 		}
 		return err
 	})
@@ -139,14 +148,14 @@ func (t *thread) race(ctx context.Context) {
 		_ = t.s.w.Sleep(ctx, p.Deadline.Sub(t.s.w.Now())+t.s.w.Upto(6*time.Second)-time.Second)
 		d := t.truth(t.of[p.Suspension.ID], p)
 		d.DecisionID = "racing " + t.s.w.Text(6)
-		t.decide(ctx, t.of[p.Suspension.ID], d)
+		t.decide(ctx, t.someone(), t.of[p.Suspension.ID], d)
 		return
 	}
 }
 
 // tooLate answers a call whose deadline was used, if there is one.
 func (t *thread) tooLate(ctx context.Context) {
-	h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+	h, err := t.s.db.Load(ctx, t.s.tenant, t.id)
 	if err != nil {
 		return
 	}
@@ -156,9 +165,10 @@ func (t *thread) tooLate(ctx context.Context) {
 		}
 		d := t.truth(h.Run, p)
 		d.DecisionID = "late " + t.s.w.Text(6)
-		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, h.Run, d) })
-		var e *frontend.Error
-		if !errors.As(err, &e) || e.Code != frontend.CodeLateDecision {
+		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) {
+			return t.ruled(ctx, t.s.person(approver), h.Run, d)
+		})
+		if c := code(err); c != frontend.CodeLateDecision && c != frontend.CodeSeparationOfDuties {
 			t.s.wrong("an answer to %s, whose deadline was used, got %v", p.Suspension.ID, err)
 		}
 		return

@@ -68,6 +68,9 @@ func (c model) turn(n, since int) (core.Turn, error) {
 		case roles[name].fickle() && c.s.plan.calm: // who comes before whom depends on when decisions come
 			name = "look"
 		}
+		if name != core.FinishTool {
+			arguments = otherwise(arguments, rng.IntN(24))
+		}
 		turn.Calls = append(turn.Calls, core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)})
 	}
 	if rng.IntN(25) == 0 {

@@ -37,6 +37,9 @@ type plan struct {
 	memory    bool
 	yields    float64
 
+	people    people
+	neighbour *neighbourhood // nil: there is one tenant
+
 	order   sim.Order
 	sqlite  bool
 	dynamo  bool
@@ -59,6 +62,7 @@ func planOf(seed uint64) plan {
 	}
 	p.plot(seed)
 	p.measure(rng)
+	p.meet(seed)
 	p.order = sim.Order(rng.IntN(3))
 	p.sqlite, p.dynamo = *onSQLite, *onDynamo
 	p.written, p.lag = rng.IntN(32) == 0, int64(pick(0, 0, 100, 3000))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -30,6 +31,7 @@ type ledger struct {
 	cancelled   map[string]bool      // runs that ended so
 	pauses      map[string]bool      // interrupts that were stored, by run and key
 	bodies      map[string]string    // by suspension and id: what was decided under it
+	roll        roll
 }
 
 // moment is what is true of a thread between two writes.
@@ -46,8 +48,9 @@ type moment struct {
 
 // asked is a suspension: of whom, and from which moment on.
 type asked struct {
-	run, call string
-	from      int
+	run, call, tool string
+	kind            core.Kind
+	from            int
 }
 
 // record is what the journal says of a suspension, from which moment on.
@@ -58,6 +61,7 @@ type record struct {
 
 // question is one request and the moment in which it was sent.
 type question struct {
+	who      frontend.Caller
 	run      string
 	decision wire.Decision
 	text     string // of a message
@@ -70,7 +74,7 @@ func newReferee(s *stage) *referee { return &referee{s, map[string]*ledger{}} }
 
 func (r *referee) thread(id string) *ledger {
 	if r.threads[id] == nil {
-		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}, pauses: map[string]bool{}, bodies: map[string]string{}}
+		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}, pauses: map[string]bool{}, bodies: map[string]string{}, roll: newRoll()}
 	}
 	return r.threads[id]
 }
@@ -107,11 +111,12 @@ func (r *referee) read(thread string, seg core.Segment) {
 		var rec core.DecisionRecord
 		switch {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
-			l.suspensions[call.Suspension.ID] = asked{e.RunID, call.CallID, len(l.moments)}
+			l.suspensions[call.Suspension.ID] = asked{e.RunID, call.CallID, call.ToolName, call.Kind, len(l.moments)}
 		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && !rec.Late:
 			l.recorded[rec.Suspension] = record{rec, len(l.moments)}
 		}
 	}
+	r.names(l, seg)
 }
 
 // stored learns whose decision was first: that of the request in whose name the store was written. A request is stored once, wherever it
@@ -140,8 +145,22 @@ func (r *referee) paused(thread, run, key string) {
 	l.pauses[run+"/"+key] = true
 }
 
-// begun learns the same of a message.
-func (r *referee) begun(ctx context.Context, thread string) {
+// begun learns that a run was started, and by whom. One that a queued message begins was started by the run before it.
+func (r *referee) begun(ctx context.Context, req engine.StartRequest) {
+	if start, ok := req.Head.Inbox[core.KeyStart]; ok && !req.Owned {
+		r.sent(ctx, req.Head.Tenant, req.Head.Thread, req.Head.Run, core.KeyStart, start)
+	}
+	r.texted(ctx, req.Head.Thread)
+}
+
+// passed says whether the deadline of a suspension may be over by some clock.
+func (r *referee) passed(sus string) bool {
+	at := r.s.watched.deadlines[sus]
+	return at != 0 && r.s.w.Now().Add(r.s.plan.skew).UnixMilli() >= at
+}
+
+// texted learns that a message was stored.
+func (r *referee) texted(ctx context.Context, thread string) {
 	if q, ok := ctx.Value(questionKey{}).(*question); ok {
 		r.thread(thread).texts[q.text] = true
 	}
@@ -244,6 +263,13 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 	if refused {
 		return
 	}
+	if was.code == frontend.CodeNotAnApprover || was.code == frontend.CodeSeparationOfDuties {
+		r.refusedFor(l, q, was.code)
+		return
+	}
+	if was.code == frontend.CodeLateDecision && q.who.Link != nil && r.passed(sus) {
+		return // a link is over at the deadline of its call, used or not
+	}
 	if slices.Contains(aboutContent, was.code) {
 		if l.stored[sus] == q {
 			r.s.wrong("a decision on %s was refused as %s, and stored", sus, was.code)
@@ -298,6 +324,9 @@ const (
 // message is the rule for one that says nothing about what waits. One that was stored is known by its key from then on.
 func (r *referee) message(thread string, q *question, err error) {
 	taken, refused := err == nil, code(err) == frontend.CodeRunOpen
+	if code(err) == frontend.CodeNotAStarter {
+		return // which the caller looks at
+	}
 	if taken && r.thread(thread).texts[q.text] || temporary(err) {
 		return
 	}

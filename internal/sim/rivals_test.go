@@ -24,13 +24,13 @@ func (t *thread) rival(ctx context.Context) {
 func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
 
 func (t *thread) act(ctx context.Context, n int) {
-	switch run := t.runs[t.pick(len(t.runs))]; t.pick(17) {
+	switch run := t.runs[t.pick(len(t.runs))]; t.pick(20) {
 	case 0:
 		if t.pick(4) == 0 {
 			t.cancel(ctx, run)
 		}
 	case 1, 2:
-		t.say(ctx, fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
+		t.say(ctx, t.asker(), fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
 	case 3, 4:
 		if len(t.sent) > 0 {
 			t.sent[t.pick(len(t.sent))](ctx)
@@ -47,6 +47,12 @@ func (t *thread) act(ctx context.Context, n int) {
 		t.startOn(ctx, t.lengthy(fmt.Sprintf("on the thread %d %s", n, t.s.w.Text(4))))
 	case 9:
 		t.contradict(ctx)
+	case 17:
+		t.browse(ctx)
+	case 18:
+		t.byLink(ctx)
+	case 19:
+		t.trespass(ctx)
 	default:
 		t.meddle(ctx)
 	}
@@ -54,9 +60,10 @@ func (t *thread) act(ctx context.Context, n int) {
 
 func (t *thread) cancel(ctx context.Context, run string) {
 	t.unwanted[run] = true
+	who := t.someone()
 	request := func(ctx context.Context) (wire.Run, error) {
 		from := t.moment()
-		got, err := t.s.front.Cancel(ctx, anna, run)
+		got, err := t.s.front.Cancel(ctx, who, run)
 		t.s.w.Note("cancels %s: %v", run, err)
 		t.s.referee.closing(t.id, cancelling, run, "", from, err)
 		return got, err
@@ -90,7 +97,7 @@ func (t *thread) meddle(ctx context.Context) {
 		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)] // there may be one, now or soon
 	}
 	t.anything(&d)
-	t.decide(ctx, run, d)
+	t.decide(ctx, t.someone(), run, d)
 }
 
 // anything is what a decision may say, sense or not.
@@ -113,7 +120,7 @@ func (t *thread) contradict(ctx context.Context) {
 	d := t.truth(t.of[p.Suspension.ID], p)
 	d.Result, d.Error, d.Reason = nil, "", ""
 	t.anything(&d)
-	t.decide(ctx, t.of[p.Suspension.ID], d)
+	t.decide(ctx, t.someone(), t.of[p.Suspension.ID], d)
 }
 
 // tooLong is text that no head has room for: it is kept beside it.

@@ -16,23 +16,30 @@ func (s *stage) settle(ctx context.Context) {
 	s.faults.Stop()
 	s.lastSweep()
 	_ = s.w.Sleep(ctx, 4*lease) // whoever stands still now does so no longer than that
+	for _, of := range s.tenants() {
+		of.end(ctx)
+	}
+	_ = s.w.Sleep(ctx, 2*lease)
+}
+
+// end brings every thread of one tenant to its end.
+func (s *stage) end(ctx context.Context) {
 	for _, t := range s.threads {
 		for range 40 {
 			if !t.rest(ctx) {
 				break
 			}
 		}
-		if h, err := s.db.Load(ctx, anna.Tenant, t.id); err == nil && h.Open() {
+		if h, err := s.db.Load(ctx, s.tenant, t.id); err == nil && h.Open() {
 			s.wrong("I-5: run %s does not end although everything is decided: %s", h.Run, core.Encode(h))
 		}
 	}
-	_ = s.w.Sleep(ctx, 2*lease)
 }
 
 // rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
 func (t *thread) rest(ctx context.Context) (open bool) {
 	for range 400 { // bodies that kill their process take their time
-		h, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+		h, err := t.s.db.Load(ctx, t.s.tenant, t.id)
 		if err != nil || !h.Open() {
 			return false
 		}
@@ -46,7 +53,7 @@ func (t *thread) rest(ctx context.Context) (open bool) {
 		}
 		_ = t.s.w.Sleep(ctx, max(4*time.Second, t.s.nextAttempt(h)))
 	}
-	h, _ := t.s.db.Load(ctx, anna.Tenant, t.id)
+	h, _ := t.s.db.Load(ctx, t.s.tenant, t.id)
 	t.s.wrong("I-5: nothing moves any more in %s: %s", h.Run, core.Encode(h))
 	return false
 }
@@ -59,7 +66,7 @@ func (t *thread) letPass(ctx context.Context, h core.Head) {
 		return
 	}
 	_ = t.s.w.Sleep(ctx, time.UnixMilli(first).Sub(t.s.w.Now())+2*lease+sweepPeriod)
-	now, err := t.s.db.Load(ctx, anna.Tenant, t.id)
+	now, err := t.s.db.Load(ctx, t.s.tenant, t.id)
 	if c, was := now.Calls[id], h.Calls[id]; err == nil && now.Run == h.Run && c.Status == core.CallSuspended && c.Sus == was.Sus {
 		t.s.wrong("I-5: the deadline of %s of %s has passed, and nothing happens: %s", id, h.Run, core.Encode(now))
 	}
@@ -71,7 +78,7 @@ func (t *thread) decideAll(ctx context.Context, h core.Head) {
 		t.s.wrong("I-5: %s waits, and shows nothing that it waits for: %s", h.Run, core.Encode(h))
 	}
 	for _, p := range got.Pending {
-		t.decide(ctx, h.Run, t.truth(h.Run, p))
+		t.decideOrDeny(ctx, h.Run, t.truth(h.Run, p))
 	}
 	_ = t.s.w.Sleep(ctx, time.Second)
 }

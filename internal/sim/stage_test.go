@@ -15,10 +15,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
 
-// stage is the whole system in one process.
+// stage is the whole system in one process, as one tenant knows it. A second tenant has a stage of its own, with everything else in common.
 type stage struct {
 	seed       uint64
 	plan       plan
+	tenant     string
+	first      *stage // of the tenants that share a world
+	next       *stage // the other one; nil: there is none
 	w          *sim.World
 	faults     *sim.Faults
 	db         sim.FullStore
@@ -26,7 +29,8 @@ type stage struct {
 	bell       *bell
 	watched    *watched
 	referee    *referee
-	front      *frontend.Frontend
+	front      desk
+	luck       *luck
 	cast       *cast
 	threads    []*thread
 	final      map[int][]core.Message // the model's views at the end
@@ -40,8 +44,12 @@ type stage struct {
 }
 
 func (s *stage) wrong(format string, args ...any) {
-	if len(s.violations) < 5 {
-		s.violations = append(s.violations, fmt.Sprintf("seed %d at %s: ", s.seed, s.w.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
+	first := s
+	if s.first != nil {
+		first = s.first
+	}
+	if len(first.violations) < 5 {
+		first.violations = append(first.violations, fmt.Sprintf("seed %d at %s: ", first.seed, s.w.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -66,7 +74,8 @@ func emptyStore(t *testing.T) []byte {
 // play is one world from its beginning to its end.
 func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *stage {
 	p = c.of(p)
-	s := &stage{seed: seed, plan: p, w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
+	s := &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
+	s.first = s
 	s.w.Order, s.w.Veto, s.flaw = p.order, c.veto, c.flaw
 	s.bell = &bell{w: s.w, rung: make(chan struct{})}
 	switch {
@@ -93,7 +102,9 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	if s.table != nil {
 		s.table.settle()
 	}
-	s.check(t.Context())
+	for _, of := range s.tenants() {
+		of.check(t.Context())
+	}
 	return s
 }
 
@@ -113,22 +124,20 @@ func (s *stage) build(ctx context.Context) {
 	p := s.plan
 	s.faults = sim.NewFaults(s.w, p.rate)
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
-	s.watched, s.referee = watch(s), newReferee(s)
-	s.cast = newCast(s)
-	store, queue := sim.Store{Inner: s.watched, Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
-	if m, ok := s.db.(*sim.Memory); ok {
-		store.Inner = &halved{s.watched, m}
-		if s.flaw != nil {
-			store.Inner = s.flaw(&halved{s.watched, m})
-		}
+	s.luck = &luck{World: s.w}
+	s.settleNextDoor()
+	for _, of := range s.tenants() {
+		of.watched, of.referee = watch(of), newReferee(of)
+		of.cast = newCast(of)
 	}
-	s.front = frontend.New(frontend.Options{Store: store, Catalog: s.cast, Waker: queue, Clock: s.wrongClock(), Random: s.w,
-		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}})
+	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
+	front := desk{frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
+		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Links: linkRecords{}})}
 	for i := range p.workers {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
-		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: s.cast, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: s.cast, Control: control{s}, Scheduler: s.w})
+		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
+			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: casts{s}, Control: casts{s}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	for range max(p.sweeps, 1) {
@@ -142,7 +151,11 @@ func (s *stage) build(ctx context.Context) {
 	s.lastSweep = func() {
 		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })
 	}
-	s.callers(ctx)
+	for _, of := range s.tenants() {
+		of.front = front
+		of.callers(ctx)
+	}
+	s.w.Go(ctx, "the end", s.settle)
 }
 
 // inNobodysWay: readers that waited for one another would do so outside of this world, which then stands still.

@@ -69,8 +69,10 @@ func (at *table) settle() {
 // lookAtAll is done before each request, so that no two writes come between two looks, whatever a lost process has left.
 func (at *table) lookAtAll() {
 	at.wrote = false
-	for thread := range at.s.watched.last {
-		at.s.watched.look(context.Background(), anna.Tenant, thread)
+	for _, of := range at.s.tenants() {
+		for thread := range of.watched.last {
+			of.watched.look(context.Background(), of.tenant, thread)
+		}
 	}
 }
 

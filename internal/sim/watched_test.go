@@ -18,6 +18,7 @@ type watched struct {
 	sim.FullStore
 	s     *stage
 	last  map[string]core.Head
+	runs  map[string]bool
 	named map[string]string // segments that a head has named, by thread and number
 
 	kinds    map[string]core.Kind       // of suspensions
@@ -35,12 +36,12 @@ type watched struct {
 	opened    map[string]bool  // runs that a user message was journaled of
 	claims    map[string]int64 // the number of deploys before a claim, by run and epoch
 	stored    []engine.SignalRequest
-	sent      map[letter]posted          // what was ever put on a wire, if there is one
-	begun     map[string]context.Context // by opening: who asked for it there
-	waited    map[string]int64           // ms that a run was seen to wait
-	waiting   map[string]int64           // since when it does
-	down      map[string]outageRow       // the failures of its model in a row, by run
-	ready     map[string]int             // calls that hooks have let through, and that have not started, by thread
+	sent      map[letter]posted    // what was ever put on a wire, if there is one
+	begun     map[string]opening   // by opening: who asked for it there
+	waited    map[string]int64     // ms that a run was seen to wait
+	waiting   map[string]int64     // since when it does
+	down      map[string]outageRow // the failures of its model in a row, by run
+	ready     map[string]int       // calls that hooks have let through, and that have not started, by thread
 }
 
 func watch(s *stage) *watched {
@@ -48,13 +49,14 @@ func watch(s *stage) *watched {
 	if s.table != nil {
 		store = s.table
 	}
-	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, named: map[string]string{}, kinds: map[string]core.Kind{},
+	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]context.Context{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
+		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]opening{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
+	w.mine(ctx, req.Thread, req.Tenant)
 	old := w.last[req.Thread]
 	h, err := w.FullStore.Claim(ctx, req)
 	if err == nil {
@@ -96,18 +98,20 @@ func (w *watched) refused(err error) {
 }
 
 func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
-	if asked := openingOf(req.Head); w.begun[asked] == nil {
-		w.begun[asked] = context.WithoutCancel(ctx)
+	w.mine(ctx, req.Head.Thread, req.Head.Tenant)
+	if asked := openingOf(req.Head); w.begun[asked].ctx == nil {
+		w.begun[asked] = opening{context.WithoutCancel(ctx), req}
 	}
 	got, err := w.FullStore.Start(ctx, req)
 	if err == nil && w.s.table == nil {
-		w.s.referee.begun(ctx, req.Head.Thread)
+		w.s.referee.begun(ctx, req)
 	}
 	w.look(ctx, req.Head.Tenant, req.Head.Thread)
 	return got, err
 }
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
+	w.mine(ctx, req.Thread, req.Tenant)
 	if w.s.table != nil {
 		w.sent[letterOf(req.Thread, req.Run, req.InboxKey, req.Signal)] = posted{context.WithoutCancel(ctx), req}
 	}
@@ -122,6 +126,7 @@ func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.
 // signalled: a signal was stored.
 func (w *watched) signalled(ctx context.Context, req engine.SignalRequest, h core.Head) {
 	w.stored = append(w.stored, req)
+	w.s.referee.sent(ctx, req.Tenant, req.Thread, req.Run, req.InboxKey, req.Signal)
 	if h.Run != req.Run {
 		w.s.wrong("a signal for %s was stored in %s: %s", req.Run, h.Run, core.Encode(req.Signal))
 	}
@@ -131,7 +136,7 @@ func (w *watched) signalled(ctx context.Context, req engine.SignalRequest, h cor
 	case core.SignalPause:
 		w.s.referee.paused(req.Thread, req.Run, req.Signal.ID)
 	case core.SignalMessage:
-		w.s.referee.begun(ctx, req.Thread)
+		w.s.referee.texted(ctx, req.Thread)
 	}
 }
 
@@ -145,6 +150,12 @@ func letterOf(thread, run, key string, s core.Signal) letter {
 // openingOf tells starts apart: several may ask for a run under one id, and one of them gets it.
 func openingOf(h core.Head) string { return h.Run + string(core.Encode(h.Inbox[core.KeyStart])) }
 
+// opening is a start on a wire, and in whose name it is there.
+type opening struct {
+	ctx context.Context
+	req engine.StartRequest
+}
+
 // posted is a signal on a wire, and in whose name it is there.
 type posted struct {
 	ctx context.Context
@@ -154,8 +165,8 @@ type posted struct {
 // landed finds what was stored since the last look. On a wire a write may land whose answer is lost, or that was given up long before; so
 // what is answered does not tell.
 func (w *watched) landed(old, h core.Head) {
-	if by := w.begun[openingOf(h)]; by != nil && h.Run != old.Run {
-		w.s.referee.begun(by, h.Thread)
+	if by := w.begun[openingOf(h)]; by.ctx != nil && h.Run != old.Run {
+		w.s.referee.begun(by.ctx, by.req)
 	}
 	for key, signal := range h.Inbox {
 		_, before := old.Inbox[key]
@@ -200,7 +211,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 		return
 	}
 	old := w.last[thread]
-	w.last[thread] = h
+	w.last[thread], w.runs[h.Run] = h, true
 	if h.Epoch < old.Epoch || h.Rev < old.Rev || h.Seq < old.Seq || h.Ev < old.Ev || h.Sigs < old.Sigs {
 		w.s.wrong("the head of %s went back: %s\n after %s", thread, core.Encode(h), core.Encode(old))
 	}
@@ -363,6 +374,7 @@ func (w *watched) index(s core.Segment) {
 		}
 		for _, c := range m.Calls {
 			w.asked[m.RunID+"/"+c.ID] = c
+			w.inOneForm(c)
 		}
 	}
 	for _, e := range s.Events {

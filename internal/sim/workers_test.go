@@ -92,7 +92,7 @@ func (w *worker) once(ctx context.Context) (worked bool) {
 	if err != nil || len(got) == 0 {
 		return false
 	}
-	if _, err := w.engine.Step(ctx, got[0].Wakeup); err != nil {
+	if _, err := w.engine.Step(inTenant(ctx, got[0].Tenant), got[0].Wakeup); err != nil {
 		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
 			w.s.wrong("a step failed: %v", err)
 		}
