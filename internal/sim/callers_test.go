@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -294,6 +295,9 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 	if !t.s.plan.calm {
 		t.forestall(ctx, run, p, d)
 	}
+	if what%5 == 0 {
+		d.Shown = p.Fingerprint
+	}
 	t.decideOrDeny(ctx, run, d)
 }
 
@@ -304,11 +308,28 @@ func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wi
 	case 0, 1, 2:
 		d.DecisionID = "first " + t.s.w.Text(6)
 		t.decide(ctx, t.someone(), run, d)
+	case 4:
+		t.misread(ctx, run, p, d)
 	case 3:
 		if p.Kind == core.KindApproval.String() {
 			t.sendLink(ctx, run, p)
 		}
 	}
+}
+
+// mistaken begins the ids of decisions whose senders read another question.
+const mistaken = "mistaken "
+
+// misread answers one question with the fingerprint of another, as a page does that was drawn before the call was suspended again.
+func (t *thread) misread(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
+	d.DecisionID, d.Shown = mistaken+t.s.w.Text(6), "v1:"+hex.EncodeToString([]byte(t.s.w.Text(32)))
+	for _, old := range t.seen {
+		if old.Fingerprint != p.Fingerprint && old.Fingerprint != "" {
+			d.Shown = old.Fingerprint
+		}
+	}
+	t.s.faults.Counts["misread"]++
+	t.decide(ctx, t.someone(), run, d)
 }
 
 // decideOrDeny sends the approver's decision. Where nobody may approve, because somebody without a name asked for the work, it is a no.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -269,6 +270,12 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 	}
 	if was.code == frontend.CodeLateDecision && q.who.Link != nil && r.passed(sus) {
 		return // a link is over at the deadline of its call, used or not
+	}
+	if was.code == frontend.CodeChanged {
+		if !strings.HasPrefix(q.decision.DecisionID, mistaken) {
+			r.s.wrong("decision %q on %s was refused as changed, and its sender read that question", q.decision.DecisionID, sus)
+		}
+		return
 	}
 	if slices.Contains(aboutContent, was.code) {
 		if l.stored[sus] == q {

@@ -397,6 +397,9 @@ func (w *watched) index(s core.Segment) {
 // decided keeps what a decision that took effect lets a body do.
 func (w *watched) decided(run string, rec core.DecisionRecord) {
 	what := run + "/" + rec.CallID
+	if strings.HasPrefix(rec.DecisionID, mistaken) && !rec.Late {
+		w.s.wrong("W10: decision %q on %s was stored, and its sender was shown another question", rec.DecisionID, what)
+	}
 	switch {
 	case !rec.Applied:
 		return
