@@ -30,13 +30,13 @@ permissions:
 
 func TestAPreviewOnlyReads(t *testing.T) {
 	for preview, want := range map[string]string{
-		`{tool: changes}`:                                        `"changes" may change something`,
-		`{tool: asked}`:                                          `"asked" needs an approval itself`,
-		`{tool: refused}`:                                        `"refused" is refused by a rule`,
-		`{tool: caller}`:                                         `"caller" is run by the caller`,
-		`{tool: set_dns}`:                                        `"set_dns" cannot be its own preview`,
-		`{tool: nothing}`:                                        `the agent has no tool "nothing"`,
-		`{arguments: {a: b}}`:                                    `preview needs a tool`,
+		`{tool: changes}`:     `"changes" may change something`,
+		`{tool: asked}`:       `"asked" needs an approval itself`,
+		`{tool: refused}`:     `"refused" is refused by a rule`,
+		`{tool: caller}`:      `"caller" is run by the caller`,
+		`{tool: set_dns}`:     `"set_dns" cannot be its own preview`,
+		`{tool: nothing}`:     `the agent has no tool "nothing"`,
+		`{arguments: {a: b}}`: `preview needs a tool`,
 		`{tool: get_dns, arguments: {nam: "{name}"}}`:            `"get_dns" has no argument "nam"; it has name`,
 		`{tool: get_dns, arguments: {name: "{host}"}}`:           `{host} is no argument of set_dns`,
 		`{tool: get_dns, arguments: {name: "{secret:DNS_KEY}"}}`: `it cannot hold a secret`,
