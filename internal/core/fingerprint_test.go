@@ -19,7 +19,7 @@ func TestAFingerprintNamesOneQuestion(t *testing.T) {
 		return core.Fingerprint(q.tenant, q.run, q.version, call)
 	}
 	first := question{"acme", "run_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Ann"}`, ""}
-	if of(first) != of(first) || !strings.HasPrefix(of(first), "v1:") || len(of(first)) != len("v1:")+64 {
+	if again := of(first); again != of(first) || !strings.HasPrefix(of(first), "v1:") || len(of(first)) != len("v1:")+64 {
 		t.Fatal(of(first))
 	}
 	others := []question{

@@ -1,7 +1,5 @@
 package core
 
-import "errors"
-
 // MostPreview is how many bytes of a preview are kept.
 const MostPreview = 4 << 10
 
@@ -66,29 +64,29 @@ func (d *draft) preview(call ToolCall) (*Preview, error) {
 			return &done.Preview, nil
 		}
 	}
-	if why := d.whyNotRead(read); why != nil {
-		return &Preview{Tool: read.Name, Failed: "The preview could not be made: " + why.Error()}, nil
+	if why := d.whyNotRead(read); why != "" {
+		return &Preview{Tool: read.Name, Failed: "The preview could not be made: " + why}, nil
 	}
 	return nil, unpreviewed{read}
 }
 
-// whyNotRead says why a preview is not read. The tool must only read, and its call must be allowed
-// as it is: a rule that asks about it, or refuses it, holds here too.
-func (d *draft) whyNotRead(read ToolCall) error {
+// whyNotRead says why a preview is not read; empty if it may be. The tool must only read, and its
+// call must be allowed as it is: a rule that asks about it, or refuses it, holds here too.
+func (d *draft) whyNotRead(read ToolCall) string {
 	spec, ok := d.v.Rules.Tool(read.Name)
 	switch {
 	case !ok:
-		return errors.New("the tool " + read.Name + " does not exist any more.")
+		return "the tool " + read.Name + " does not exist any more."
 	case !spec.ReadOnly || spec.Client || spec.Finish:
-		return errors.New("the tool " + read.Name + " does not only read.")
+		return "the tool " + read.Name + " does not only read."
 	case d.v.Limits.BodyTries > 0 && d.h.Tries >= d.v.Limits.BodyTries:
-		return errors.New("the process was lost again and again, perhaps while the preview was read.")
+		return "the process was lost again and again, perhaps while the preview was read."
 	}
 	if err := d.check(read); err != nil {
-		return errors.New("the arguments of " + read.Name + " are not valid: " + err.Error())
+		return "the arguments of " + read.Name + " are not valid: " + err.Error()
 	}
 	if d.v.Rules.Gate(read, d.state).Effect != Allow {
-		return errors.New("a rule does not allow " + read.Name + " here.")
+		return "a rule does not allow " + read.Name + " here."
 	}
-	return nil
+	return ""
 }
