@@ -113,7 +113,7 @@ func (t *thread) turnedAway(who frontend.Caller, err error) bool {
 	if t.s.plan.people.starters.has(who.By) {
 		t.s.wrong("%q may start runs, and was told %v", who.By, err)
 	}
-	t.s.faults.Counts["no starter"]++
+	t.s.faults.Counts[string(frontend.CodeNotAStarter)]++
 	return true
 }
 
