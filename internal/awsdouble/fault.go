@@ -113,18 +113,34 @@ func Chaos(seed uint64, share float64, faults ...Fault) func(Call) Fault {
 func (d *Double) Release() (landed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	held := d.held
-	d.held = nil
-	for _, c := range held {
-		c.fault = Fault{}
-		result, err := d.operate(c.metered())
-		if err != nil {
-			d.noted(c, errorOf(err))
-		} else if result != nil {
+	for len(d.held) > 0 {
+		if d.landFirst() {
 			landed++
 		}
 	}
 	return landed
+}
+
+// ReleaseOne is [Double.Release] for the request that is held longest. Held says whether there was one.
+func (d *Double) ReleaseOne() (held bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.held) == 0 {
+		return false
+	}
+	d.landFirst()
+	return true
+}
+
+func (d *Double) landFirst() (landed bool) {
+	c := d.held[0]
+	d.held = d.held[1:]
+	c.fault = Fault{}
+	result, err := d.operate(c.metered())
+	if err != nil {
+		d.noted(c, errorOf(err))
+	}
+	return err == nil && result != nil
 }
 
 func (c *call) metered() *call {

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -363,5 +364,5 @@ func how(rec core.DecisionRecord) string {
 	case rec.Via == core.ViaMessage:
 		return "decided by message"
 	}
-	return "decided by " + rec.By
+	return "decided by " + cmp.Or(rec.By, "a caller without a name")
 }

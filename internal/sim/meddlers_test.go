@@ -45,6 +45,10 @@ func (t *thread) meddler(ctx context.Context) {
 			t.tooLate(ctx)
 		}
 	}
+	if len(t.runs) > 0 && t.s.w.Happens("act", 1) {
+		_ = t.s.w.Sleep(ctx, t.s.w.Upto(12*time.Second))
+		t.retry(ctx, t.runs[len(t.runs)-1])
+	}
 }
 
 // again keeps a request that its caller may send again at any time.
@@ -103,7 +107,7 @@ func (t *thread) goOn(ctx context.Context, run string) {
 // retry goes on with a run that ended in error; its own id is the key, so that two callers begin one run.
 func (t *thread) retry(ctx context.Context, run string) {
 	who := t.asker()
-	t.ask(ctx, func(ctx context.Context) error {
+	refused := t.ask(ctx, func(ctx context.Context) error {
 		got, err := t.s.front.Retry(ctx, who, run, "")
 		if t.turnedAway(who, err) || err != nil {
 			return err
@@ -115,6 +119,25 @@ func (t *thread) retry(ctx context.Context, run string) {
 		t.addRun(got.Run.ID)
 		return nil
 	})
+	if next := t.retried[run]; refused == "" && next != "" {
+		t.attend(ctx, next)
+	}
+}
+
+// attend lets anybody decide what a run waits for, for a while.
+func (t *thread) attend(ctx context.Context, run string) {
+	for range 3 {
+		_ = t.s.w.Sleep(ctx, time.Second+t.s.w.Upto(3*time.Second))
+		got, err := t.look(ctx, run)
+		if err != nil {
+			return
+		}
+		for _, p := range got.Pending {
+			d := t.truth(run, p)
+			d.DecisionID = "attending " + t.s.w.Text(6)
+			t.decide(ctx, t.someone(), run, d)
+		}
+	}
 }
 
 // sayOn sends a message that says what becomes of a run that waits.

@@ -20,12 +20,12 @@ var anna = frontend.Caller{Tenant: "t", By: "anna"}
 const (
 	starter  = "token:anna" // starts, sends messages and decides
 	approver = "token:olga" // decides, and never asks for any work
-	both     = "token:sam"  // may start and approve, but not what he asked for
+	both     = "token:sam"  // may start and approve, but not what it asked for itself
 	neither  = "token:mia"  // is in no list
 	nameless = ""           // came without a token
 )
 
-// caller is a principal as the frontend gets to know it.
+// person is a principal as the frontend gets to know it.
 func (s *stage) person(by string) frontend.Caller {
 	c := frontend.Caller{Tenant: s.tenant, By: by, Via: "api"}
 	switch by {
@@ -113,7 +113,7 @@ func (t *thread) turnedAway(who frontend.Caller, err error) bool {
 	if t.s.plan.people.starters.has(who.By) {
 		t.s.wrong("%q may start runs, and was told %v", who.By, err)
 	}
-	t.s.faults.Counts["no starter"]++
+	t.s.faults.Counts[string(frontend.CodeNotAStarter)]++
 	return true
 }
 

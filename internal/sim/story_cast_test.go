@@ -114,6 +114,9 @@ func (r storyRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	if t.effect == core.Ask {
 		v.Mode = t.mode
 	}
+	if t.separate {
+		v.NotBy = core.NotByStarter
+	}
 	if t.grants {
 		v.Grant = call.Name
 	}
@@ -130,7 +133,7 @@ func (r storyRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 
 // Terms implements [core.Rules].
 func (r storyRules) Terms() core.Terms {
-	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds()}
+	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds(), Approvers: r.p.setting.approvers}
 }
 
 type storyModel storyAgents

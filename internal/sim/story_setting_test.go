@@ -12,21 +12,23 @@ import (
 
 // setting is what a story takes place in.
 type setting struct {
-	tools    map[string]*storyTool
-	last     *storyTool // that "its" means
-	turns    []storyTurn
-	parallel bool
-	workers  int
-	notify   bool
-	deaf     int // notices that fail
-	inline   int
-	messages int
-	doubled  bool          // each wake-up comes twice
-	lost     bool          // no wake-up arrives but those of the sweep
-	oneByOne bool          // a sweep handles one entry
-	stuck    bool          // another run is overdue, and cannot be worked on
-	outage   time.Duration // that a run waits for its model; 0: as long as by default
-	mischief []mischief
+	tools     map[string]*storyTool
+	last      *storyTool // that "its" means
+	turns     []storyTurn
+	parallel  bool
+	workers   int
+	notify    bool
+	deaf      int // notices that fail
+	inline    int
+	messages  int
+	doubled   bool          // each wake-up comes twice
+	lost      bool          // no wake-up arrives but those of the sweep
+	oneByOne  bool          // a sweep handles one entry
+	starters  []string      // none: everybody
+	approvers []string      // none: everybody
+	stuck     bool          // another run is overdue, and cannot be worked on
+	outage    time.Duration // that a run waits for its model; 0: as long as by default
+	mischief  []mischief
 }
 
 // storyTool is what a tool is like.
@@ -35,6 +37,7 @@ type storyTool struct {
 	effect   core.Effect
 	mode     core.ResumeMode
 	grants   bool
+	separate bool   // who asked for the work may not approve it
 	asks     bool   // its body does
 	until    string // it is told this
 	takes    time.Duration
@@ -87,6 +90,12 @@ func ofLast(f func(t *storyTool, args []string)) func([]string) (change, error) 
 	}
 }
 
+func ofPeople(f func(s *setting, who string)) func([]string) (change, error) {
+	return func(args []string) (change, error) {
+		return func(s *setting) error { f(s, args[0]); return nil }, nil
+	}
+}
+
 // settings are the sentences of a story's first part.
 var settings = speak([]sentence[change]{
 	{`the tool {tool} runs unasked`, ofTool(func(*storyTool, []string) {})},
@@ -99,6 +108,9 @@ var settings = speak([]sentence[change]{
 	{`the answer is its result`, ofLast(func(t *storyTool, _ []string) { t.mode = core.UseDecisionAsToolResult })},
 	{`the answer is handed to it`, ofLast(func(t *storyTool, _ []string) { t.mode = core.PassDecisionToTool })},
 	{`an approval may be for the rest of the turn`, ofLast(func(t *storyTool, _ []string) { t.grants = true })},
+	{`whoever asked for the work may not approve it`, ofLast(func(t *storyTool, _ []string) { t.separate = true })},
+	{`only {who} may approve`, ofPeople(func(s *setting, who string) { s.approvers = append(s.approvers, who) })},
+	{`only {who} may start runs and send messages`, ofPeople(func(s *setting, who string) { s.starters = append(s.starters, who) })},
 	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = readDuration(args[0]) })},
 	{`it fails with {text}`, ofLast(func(t *storyTool, args []string) { t.fails = args[0] })},
 	{`it kills its process`, ofLast(func(t *storyTool, _ []string) { t.kills = true })},

@@ -50,8 +50,7 @@ func (s *stage) onTable(t *testing.T) *table {
 // network lets what is on its way land, and the indexes fall behind and catch up.
 func (at *table) network(ctx context.Context) {
 	for n := 0; at.s.w.Sleep(ctx, time.Second+at.s.w.Upto(4*lease)) == nil; n++ {
-		at.double.Release()
-		at.lookAtAll()
+		at.land()
 		at.double.IndexLag(n % 2 * int(at.s.plan.lag) / 100)
 	}
 }
@@ -59,10 +58,17 @@ func (at *table) network(ctx context.Context) {
 // settle ends everything that goes wrong, and lets what is on its way land.
 func (at *table) settle() {
 	at.double.IndexLag(0)
-	at.double.Release()
+	at.land()
 	at.still = true
 	if unknown := at.double.Unknown(); len(unknown) > 0 {
 		at.s.wrong("the double was asked for what it does not know: %q", unknown)
+	}
+}
+
+// land lets what is on its way land. Two of that may be granted, so each is looked at before the next.
+func (at *table) land() {
+	for at.double.ReleaseOne() {
+		at.lookAtAll()
 	}
 }
 
