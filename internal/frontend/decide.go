@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,11 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 	if err := checkSchema(call, resume); err != nil {
 		return decision{}, err
 	}
-	if err := f.checkArguments(ctx, c, p.record, call, resume); err != nil {
+	notBy, err := f.checkArguments(ctx, c, p.record, call, resume)
+	if err != nil {
 		return decision{}, err
 	}
+	call.NotBy = cmp.Or(call.NotBy, notBy)
 	return decision{call: call, resume: resume, digest: in.Digest()}, nil
 }
 

@@ -56,6 +56,27 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	}
 }
 
+// A rule that bars the starter may be about the edited arguments alone: an edit must not lead a call past it.
+func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	boss, anna := named("boss"), named("anna")
+	run := x.startAs(boss)
+	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
+	x.editedNotBy = core.NotByStarter
+	edit := wire.Decision{Target: sus, DecisionID: "d1", Action: "resume", Arguments: []byte(`{"amount":5000}`)}
+	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
+	x.unchanged(run.ThreadID, func() {
+		for _, c := range []frontend.Caller{boss, link} {
+			_, err := x.Decide(t.Context(), c, run.ID, edit)
+			x.wantCode(err, frontend.CodeSeparationOfDuties)
+		}
+	})
+	if _, err := x.Decide(t.Context(), anna, run.ID, edit); err != nil {
+		t.Errorf("another may not approve: %v", err)
+	}
+}
+
 // An approver whose answer got lost sends the decision again, also after a message of its own.
 func TestTheRepeatOfADecisionIsKnownWhateverItsCallerAskedForSince(t *testing.T) {
 	x := newFixture(t, nil)

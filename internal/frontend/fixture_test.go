@@ -27,10 +27,11 @@ type fixture struct {
 	worker frontendtest.Worker
 	path   string // of the store
 
-	check  func(call core.ToolCall) error // of edited arguments
-	narrow func(raw json.RawMessage) error
-	quota  frontend.Quota // of the next frontend
-	front  func(*frontend.Options)
+	check       func(call core.ToolCall) error // of edited arguments
+	editedNotBy string                         // whom the rules about edited arguments bar
+	narrow      func(raw json.RawMessage) error
+	quota       frontend.Quota // of the next frontend
+	front       func(*frontend.Options)
 }
 
 // newFixture wraps the store, if wrap is given, before the frontend gets it.
@@ -72,11 +73,11 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 	}
 	opts := frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
 		Clock: x.clock, Random: x.random, Quota: x.quota,
-		Check: func(_ context.Context, _ string, _ core.Record, call core.ToolCall) error {
-			if x.check == nil {
-				return nil
+		Check: func(_ context.Context, _ string, _ core.Record, call core.ToolCall) (notBy string, err error) {
+			if x.check != nil {
+				err = x.check(call)
 			}
-			return x.check(call)
+			return x.editedNotBy, err
 		},
 		Narrow: func(raw json.RawMessage) error {
 			if x.narrow == nil {

@@ -54,8 +54,9 @@ type Options struct {
 	Unavailable func() map[string]string
 
 	// Check says why a call with edited arguments cannot run in the version that the run is pinned to, in words that may be shown; nil
-	// if it can. An error that wraps [engine.ErrUnavailable] says that it cannot be told now. Without a Check all are accepted.
-	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+	// if it can. An error that wraps [engine.ErrUnavailable] says that it cannot be told now. notBy is who must not approve the call
+	// with these arguments, as in [core.SuspendTicket]. Without a Check all are accepted.
+	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 
 	// Starters are the callers who may start runs of a version of an agent and send them messages; none: every caller with the role.
 	// Without it every caller may. The body of the definition may be missing.
@@ -112,7 +113,7 @@ type Frontend struct {
 	describe func(engine.Definition) (wire.Agent, error)
 	tool     func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
 	missing  func() map[string]string
-	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error
+	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 	starters func(context.Context, engine.Definition) ([]string, error)
 	narrow   func(raw json.RawMessage) error
 	pages    chan struct{} // one in it for each page that is being read

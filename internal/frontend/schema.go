@@ -10,23 +10,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// checkArguments holds edited arguments against the tool of the version that the run is pinned to.
-func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, call core.SuspendedCall, d core.Resume) error {
-	if d.Arguments == nil {
-		return nil
-	}
-	if f.check == nil {
-		return nil
+// checkArguments holds edited arguments against the tool and the rules of the version that the run is pinned to. notBy is whom the
+// rules that ask about these arguments bar: an edit answers them too, and they may be stricter than those that asked.
+func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, call core.SuspendedCall, d core.Resume) (notBy string, err error) {
+	if d.Arguments == nil || f.check == nil {
+		return "", nil
 	}
 	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
-	_, err := try(ctx, f, func() (struct{}, error) { return struct{}{}, f.check(ctx, c.Tenant, r, edited) })
-	switch {
-	case err == nil, ctx.Err() != nil:
-		return err
-	case errors.As(err, new(*Error)):
-		return err
+	notBy, err = try(ctx, f, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*Error)) {
+		return notBy, err
 	}
-	return refuse(CodeInvalidArguments, "%v", err)
+	return "", refuse(CodeInvalidArguments, "%v", err)
 }
 
 // checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval that lets the call

@@ -33,27 +33,29 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 }
 
 // Check says, in words for the caller, why a run's call may not run with these arguments: they do not fit the tool, or a rule refuses
-// them. [engine.ErrUnavailable] if that cannot be told now. Whoever runs the call asks again, since the rules may have changed.
-func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) error {
+// them. [engine.ErrUnavailable] if that cannot be told now. notBy is whom the rules that ask about these arguments bar. Whoever runs
+// the call asks again, since the rules may have changed.
+func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error) {
 	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version, Narrow: r.Narrow})
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
-		return err
+		return "", err
 	case errors.As(err, new(*engine.AgentUnavailableError)):
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		return "", fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
 	case err != nil:
-		return errors.New("the version of the agent that this run started with cannot be used any more")
+		return "", errors.New("the version of the agent that this run started with cannot be used any more")
 	}
 	if _, ok := pinned.Rules.Tool(call.Name); !ok {
-		return errors.New("the tool does not exist any more")
+		return "", errors.New("the tool does not exist any more")
 	}
 	if err := pinned.Rules.Check(call); err != nil {
-		return err
+		return "", err
 	}
-	if v := pinned.Rules.Gate(call, core.State{}); v.Effect == core.Deny || v.Effect == core.Block {
-		return errors.New("a rule forbids the call with these arguments: " + v.Reason)
+	v := pinned.Rules.Gate(call, core.State{})
+	if v.Effect == core.Deny || v.Effect == core.Block {
+		return "", errors.New("a rule forbids the call with these arguments: " + v.Reason)
 	}
-	return nil
+	return v.NotBy, nil
 }
 
 // Starters are the callers who may start runs of a stored version and send them messages; none: every caller with the role. A version
