@@ -22,7 +22,7 @@ type Link struct {
 
 // What may be wrong with the text of a link.
 var (
-	ErrBadLink     = errors.New("access: this is no link of ours")
+	ErrBadLink     = errors.New("access: this is not an approval link of this server")
 	ErrExpiredLink = errors.New("access: the link has expired")
 )
 

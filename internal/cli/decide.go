@@ -242,7 +242,28 @@ func refusedExit(p *client.Error) int {
 func refusal(code, detail string, winner *wire.Winner) string {
 	words := oneLine(cmp.Or(detail, code, "the server refused and gave no reason"))
 	if winner != nil {
-		words += fmt.Sprintf("; the first was %s (%s)%s", winner.DecisionID, cmp.Or(winner.Action, "no action"), after(": ", oneLine(cmp.Or(winner.Reason, winner.Error))))
+		words += fmt.Sprintf("; this call was %s%s, by decision %s", winnerWords(winner), inQuotes(cmp.Or(winner.Reason, winner.Error)), oneLine(winner.DecisionID))
 	}
 	return words
+}
+
+// winnerWords is what the first decision did, in words.
+func winnerWords(winner *wire.Winner) string {
+	switch {
+	case winner.Error != "":
+		return "answered with an error"
+	case winner.Action == "cancel":
+		return "denied"
+	case len(winner.Result) > 0 && string(winner.Result) != "null":
+		return "answered with a result"
+	}
+	return "approved"
+}
+
+// inQuotes is a text of others behind a blank, in parentheses and quotes; nothing if it is empty.
+func inQuotes(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", oneLine(text))
 }

@@ -92,12 +92,12 @@ func TestDecideRefused(t *testing.T) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(409)
 		json.NewEncoder(w).Encode(wire.Problem{Status: 409, Code: "already_decided", Detail: "another decision was first",
-			DecisionExtra: &wire.DecisionExtra{Same: &no, Winner: &wire.Winner{DecisionID: "d1", Action: "cancel"}}})
+			DecisionExtra: &wire.DecisionExtra{Same: &no, Winner: &wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "too late"}}})
 	}
 	s := newServer(t, map[string]http.HandlerFunc{decisions: first})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
 	out.wantExit(t, cli.ExitFailed)
-	contains(t, out.stderr, "another decision was first", "the first was d1 (cancel)")
+	contains(t, out.stderr, "another decision was first", `this call was denied ("too late"), by decision d1`)
 }
 
 func TestDecideTheSameAgain(t *testing.T) {

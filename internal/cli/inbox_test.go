@@ -250,7 +250,7 @@ func TestInboxShowsWhyAnAnswerWasRefused(t *testing.T) {
 		again      string // keys that send again; "" if nothing does
 	}{
 		"somebody was first": {"approval", "jyy", refused(409, "already_decided", "another decision was first",
-			&wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "no damage"}), []string{"d1 (cancel): no damage", "nothing waits"}, ""},
+			&wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "no damage"}), []string{`this call was denied ("no damage")`, "nothing waits"}, ""},
 		"the result does not fit": {"client", "jr5" + keyEnter, refused(422, "result_invalid", "it must be an object", nil),
 			[]string{"it must be an object", "> 5"}, "\x15{}" + keyEnter},
 		"the arguments do not fit": {"approval", "jyy", refused(422, "arguments_invalid", "amount is no number", nil), []string{"amount is no number"}, "yy"},
@@ -326,15 +326,15 @@ func TestInboxScreens(t *testing.T) {
 	p.types("jj" + keyEnter)
 	want := `dormouse approvals
 
-waits for approval of pay
-agent     a<U+001B>]0;x<U+0007>
-run       run_2
-call      c1
-this      sus_2
-since     2026-11-21 02:28:44, 3 s
-deadline  2026-11-21 04:28:44, deadline in 1h 59m
-message   fine<U+001B>[2J
-          <U+001B>[31mreally
+waits for   approval of pay
+agent       a<U+001B>]0;x<U+0007>
+run         run_2
+call        c1
+this        sus_2
+since       2026-11-21 02:28:44, 3 s
+deadline    2026-11-21 04:28:44, deadline in 1h 59m
+message     fine<U+001B>[2J
+            <U+001B>[31mreally
 
 pay would run with
   to: bob<U+202E><U+007F>

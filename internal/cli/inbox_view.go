@@ -172,6 +172,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 		lines = append(lines, line{}, line{{bold, argumentsMean(a.Pending)}})
 		lines = append(lines, argumentLines(arguments)...)
 	}
+	lines = append(lines, previewLines(a.Pending, edited != nil)...)
 	if len(a.Suspension.ResponseSchema) > 0 && string(a.Suspension.ResponseSchema) != "null" {
 		lines = append(lines, line{}, line{{bold, "the answer must fit"}})
 		for _, l := range cleanJSONLines(a.Suspension.ResponseSchema) {
@@ -179,6 +180,17 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 		}
 	}
 	return append(lines, behind(a)...)
+}
+
+// previewLines are the preview of a call. It is made when the call is asked about, so it doesn't know edited arguments.
+func previewLines(p wire.Pending, edited bool) (lines []line) {
+	for _, f := range preview(p) {
+		if edited {
+			f.lines = append(f.lines, "(made for the arguments before they were edited)")
+		}
+		lines = append(append(lines, line{}), block(f.name, f.lines)...)
+	}
+	return lines
 }
 
 // behind is who wants the call and in whose words.
@@ -195,7 +207,7 @@ func behind(a wire.Approval) (lines []line) {
 	return lines
 }
 
-func row(name, value string) line { return line{{faint, fmt.Sprintf("%-10s", name)}, {asIs, value}} }
+func row(name, value string) line { return line{{faint, fmt.Sprintf("%-12s", name)}, {asIs, value}} }
 
 func block(name string, all []string) (lines []line) {
 	for _, l := range all {

@@ -133,7 +133,7 @@ func statusText(run wire.Run) string {
 	return run.Status + " (" + words + ")"
 }
 
-// pendingRows show a waiting call, who wants it, and how to answer it.
+// pendingRows show a waiting call, its preview, who wants it, and how to answer it.
 func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 	rows := [][]string{{"waits for", awaited(p)}}
 	if p.Suspension.Message != "" {
@@ -149,7 +149,7 @@ func (a *app) pendingRows(run string, p wire.Pending) [][]string {
 			label = ""
 		}
 	}
-	rows = append(rows, a.factRows(background(p))...)
+	rows = append(rows, a.factRows(append(preview(p), background(p)...))...)
 	if p.GrantScope != "" {
 		rows = append(rows, a.factRows([]entry{{"--grant run", []string{spelled(p.GrantScope)}}})...)
 	}

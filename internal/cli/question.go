@@ -56,13 +56,23 @@ type entry struct {
 // reached are the words before the target of a tool's calls, by the tool's kind.
 var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
 
-// background is what a call would do, who wants it and in whose words, what its tool does and where it goes. All texts
-// but the names are of others, and spelled.
+// preview is what an approver reads of what a call would do. What a tool found is named as what was there: under the name of a
+// preview the old value would pass for the new one.
+func preview(p wire.Pending) []entry {
+	v := p.Preview
+	switch {
+	case v == nil:
+		return nil
+	case v.Tool != "" && v.Failed == "":
+		return []entry{{"was there", spelledLines(v.Text)}}
+	}
+	return []entry{{"preview", spelledLines(cmp.Or(v.Text, v.Failed))}}
+}
+
+// background is who wants a call and in whose words, what its tool does and where it goes. All texts but the names are of
+// others, and spelled.
 func background(p wire.Pending) (facts []entry) {
 	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
-	if v := p.Preview; v != nil {
-		add("preview", spelledLines(cmp.Or(v.Text, v.Failed))...)
-	}
 	if p.Request != "" {
 		add("request", goesOn(spelledLines(p.Request), p.RequestCut)...)
 	}

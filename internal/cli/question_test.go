@@ -43,6 +43,36 @@ func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
 	}
 }
 
+// TestNoLabelTouchesItsText covers labels as wide as "started by": a label that touches a model's words reads as one of them.
+func TestNoLabelTouchesItsText(t *testing.T) {
+	item := asked("approval", "replay_tool_call")
+	var all strings.Builder
+	for _, l := range details(item, nil, began) {
+		all.WriteString(l.String() + "\n")
+	}
+	for _, want := range []string{"started by  shop via api", "model said  I'll point it"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, all.String())
+		}
+	}
+}
+
+// TestAPreviewStandsWithTheArguments: what a tool found is not labelled as what will be, and edits say that it doesn't know them.
+func TestAPreviewStandsWithTheArguments(t *testing.T) {
+	item := asked("approval", "replay_tool_call")
+	item.Preview = &wire.Preview{Text: `{"ip":"192.0.2.20"}`, Tool: "get_dns"}
+	for _, edited := range [][]byte{nil, []byte(`{"to":"192.0.2.7"}`)} {
+		var all strings.Builder
+		for _, l := range details(item, edited, began) {
+			all.WriteString(l.String() + "\n")
+		}
+		found, who := strings.Index(all.String(), `was there   {"ip":"192.0.2.20"}`), strings.Index(all.String(), "who wants it")
+		if found < 0 || who < found || strings.Contains(all.String(), "before they were edited") != (edited != nil) {
+			t.Errorf("edited %s:\n%s", edited, all.String())
+		}
+	}
+}
+
 // TestNothingThatDoesNotRunIsSaidToRun holds each resume mode to its own words.
 func TestNothingThatDoesNotRunIsSaidToRun(t *testing.T) {
 	for _, tt := range []struct{ kind, mode, heading, keys, answers string }{

@@ -50,7 +50,8 @@ func (a *app) tokensAddCommand() *cobra.Command {
 		Short: "Make a token, print it once, and keep its hash",
 		Long: `Make a token and add its hash to the file, which is made if it is not there. The token is printed this once and kept
 nowhere else; with --out it is written to a new file instead, which only its owner may read. A file that is there is never written over.
-Only decisions are recorded under NAME: starts, cancels and interrupts leave no name.`,
+NAME is recorded as token:NAME with everything the token does: starts, messages, decisions, cancels and interrupts. The approvers
+and starters of an agent file name callers this way.`,
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens add anna --tenant acme --roles read,decide --file /etc/dormouse/tokens`,
 		Args: takes(1, 1),

@@ -197,7 +197,7 @@ func (f *Frontend) late(ctx context.Context, c Caller, p place, d decision) erro
 }
 
 func lateDecision() *Error {
-	return refuse(CodeLateDecision, "the deadline passed, and its outcome was used")
+	return refuse(CodeLateDecision, "the deadline of the call passed before this answer arrived; the run goes on without it. Start another run if the work is still wanted")
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.

@@ -73,7 +73,7 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {
-			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s started this run or sent it a message",
+			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s started this run or sent it a message; ask another approver, or deny the call",
 				call.ToolName, by)
 		}
 	}

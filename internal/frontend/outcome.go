@@ -24,7 +24,7 @@ func (f *Frontend) Outcome(ctx context.Context, c Caller, run, sus string) (wire
 	}
 	asked, err := f.suspension(ctx, p, sus)
 	if errors.Is(err, errNoSuspension) {
-		err = refuse(CodeCallNotFound, "the run has no such call or suspension")
+		err = refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
 	}
 	if err != nil {
 		return wire.Outcome{}, err

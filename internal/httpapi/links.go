@@ -41,7 +41,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	case errors.Is(err, access.ErrExpiredLink):
 		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
 	case errors.Is(err, access.ErrBadLink):
-		return l, &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
+		return l, &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
 	case err != nil:
 		return l, err
 	}
@@ -69,7 +69,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 func (a *api) stillGood(r *http.Request, l question) error {
 	switch {
 	case l.record.Suspension != l.link.Suspension:
-		return &frontend.Error{Code: codeNotFound, Detail: "this is no link of ours"}
+		return &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
 	case l.record.Revoked > 0:
 		return &frontend.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
 	}

@@ -13,6 +13,7 @@ import (
 // outcomePage says what became of a call: who answered what and when, that time ran out, or that the question is gone.
 func outcomePage(o wire.Outcome, above string) string {
 	var b strings.Builder
+	b.WriteString("<main>\n")
 	if above != "" {
 		fmt.Fprintf(&b, "<p><strong>%s</strong></p>\n", shown(above))
 	}
@@ -24,7 +25,7 @@ func outcomePage(o wire.Outcome, above string) string {
 	default:
 		fmt.Fprintf(&b, "<h1>No answer is needed any more</h1>\n<p>The run ended, or went on, without an answer. %s did not run by this question.</p>\n", shown(o.Tool))
 	}
-	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID))
+	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID))
 	return b.String()
 }
 
@@ -111,5 +112,5 @@ func refusedPage(e *frontend.Error) string {
 	case codeLinkRevoked:
 		title = "This link was revoked"
 	}
-	return fmt.Sprintf("<h1>%s</h1>\n<p>%s</p>\n", shown(title), shown(e.Detail))
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(e.Detail))
 }
