@@ -120,3 +120,18 @@ func TestTheInboxAnswersTheQuestionThatItShows(t *testing.T) {
 		t.Error("a call that takes a result was approved without one")
 	}
 }
+
+// An approver who edits must not take the preview for one of the edited arguments.
+func TestAnEditSaysThatThePreviewIsOfWhatWasBefore(t *testing.T) {
+	const note = "The preview below is of the arguments before the edit."
+	shown := func(edited []byte) string {
+		var b strings.Builder
+		for _, l := range details(asked("approval", "replay_tool_call"), edited, began) {
+			b.WriteString(l.String() + "\n")
+		}
+		return b.String()
+	}
+	if !strings.Contains(shown([]byte(`{"to":"192.0.2.7"}`)), note) || strings.Contains(shown(nil), note) {
+		t.Error("it is not said of an edit, or of a call without one")
+	}
+}

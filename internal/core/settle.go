@@ -177,8 +177,15 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	return true, nil
 }
 
-// asks is what a verdict asks, in short: an approval lifts the ask that it answered, and no other that has come up since.
-func (v Verdict) asks() string { return Digest([]byte(v.Reason + "\x00" + v.Grant))[:12] }
+// asks is what a verdict asks, and whom it bars, in short: an approval lifts the ask that it answered, and no other that has come up
+// since. One that bars nobody is digested as it was before rules could.
+func (v Verdict) asks() string {
+	text := v.Reason + "\x00" + v.Grant
+	if v.NotBy != "" {
+		text += "\x00" + v.NotBy
+	}
+	return Digest([]byte(text))[:12]
+}
 
 // set is the result that a gate gives in place of a body's; one that gives none has an empty one.
 func set(out *Outcome) Outcome {

@@ -21,6 +21,8 @@ type activation struct {
 
 	refused bool // a write of it broke an invariant
 
+	previewing time.Duration // that the previews in the view took
+
 	speaker *speaker // of the model call whose fate is not committed yet; nil: there is none, or nobody looks on
 }
 

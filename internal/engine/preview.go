@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// previewTime is what reading a preview may take, and no more than an eighth of the activation.
+// previewTime is what reading a preview may take, all of a round together no more than an eighth of the activation: until they are
+// read nobody is asked anything, and a cancel is not looked at.
 const previewTime = 10 * time.Second
 
 // preview calls a tool that only reads, so that an approver is shown what is there now. What goes
@@ -45,10 +46,15 @@ func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.
 	if !ok {
 		return core.Outcome{}, fmt.Errorf("the tool %q is not available any more", read.Name)
 	}
-	limit := min(previewTime, (a.e.o.Lease-a.e.o.Margin)/8, a.timeLeft())
+	if len(a.view.Previews) == 0 {
+		a.previewing = 0
+	}
+	limit := min(previewTime, (a.e.o.Lease-a.e.o.Margin)/8-a.previewing, a.timeLeft())
 	if limit <= 0 {
 		return core.Outcome{}, errors.New("there was no time left for it")
 	}
+	began := a.e.o.Clock.Now()
+	defer func() { a.previewing += a.e.o.Clock.Now().Sub(began) }()
 	h := a.view.Head
 	key := fmt.Sprintf("%s/%s/%d.%d", h.Run, read.ID, h.Epoch, a.view.Put) // its own: what is there now is wanted, not an earlier answer
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: read, Epoch: h.Epoch, Key: key, State: NewPad(a.view.State)}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -116,6 +117,36 @@ func TestAPreviewThatTakesTooLong(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// Many calls whose previews are slow keep neither their approvers nor a cancel waiting for long.
+func TestSlowPreviewsOfARoundShareTheirTime(t *testing.T) {
+	const most = 20
+	reads := 0
+	var round []core.ToolCall
+	for i := range most {
+		round = append(round, call(fmt.Sprintf("c%d", i+1), "set", fmt.Sprintf(`{"ip":%d}`, i)))
+	}
+	started := make(chan struct{}, 100)
+	r := newRig(t, calls(round...), says("done"))
+	r.tool("set", toolRule{effect: core.Ask, preview: func(c core.ToolCall) *core.PreviewSource {
+		return &core.PreviewSource{Read: &core.ToolCall{Name: "get", Arguments: c.Arguments}}
+	}})
+	r.tool("get", toolRule{effect: core.Allow, spec: core.ToolSpec{ReadOnly: true}, body: func(ctx context.Context, _ engine.ToolRequest) (core.Outcome, error) {
+		reads++
+		started <- struct{}{}
+		<-ctx.Done()
+		return core.Outcome{}, ctx.Err()
+	}})
+	r.start("hi")
+	r.stepThrough(started)
+	if reads > 2 {
+		t.Errorf("%d previews were waited for", reads)
+	}
+	r.wantRun(core.RunWaiting, 0)
+	if got := r.suspended(fmt.Sprintf("c%d", most)).Preview; got == nil || !strings.HasSuffix(got.Failed, "there was no time left for it") {
+		t.Errorf("%+v", got)
 	}
 }
 
