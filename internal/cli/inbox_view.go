@@ -166,9 +166,6 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 	if edited != nil {
 		lines = append(lines, line{}, line{{bold, "what changes"}})
 		lines = append(lines, diff(a.Arguments, edited)...)
-		if a.Preview != nil {
-			lines = append(lines, text("The preview below is of the arguments before the edit."))
-		}
 		arguments = edited
 	}
 	if a.Kind != "interrupt" {

@@ -123,7 +123,7 @@ func TestTheInboxAnswersTheQuestionThatItShows(t *testing.T) {
 
 // An approver who edits must not take the preview for one of the edited arguments.
 func TestAnEditSaysThatThePreviewIsOfWhatWasBefore(t *testing.T) {
-	const note = "The preview below is of the arguments before the edit."
+	const note = "(made for the arguments before they were edited)"
 	shown := func(edited []byte) string {
 		var b strings.Builder
 		for _, l := range details(asked("approval", "replay_tool_call"), edited, began) {

@@ -139,11 +139,11 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 	switch {
 	case r.effect == core.Deny || r.invalid || r.gone || r.spec.Client || r.spec.Finish:
 		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
-	case r.effect == core.Ask && !w.approved[what] && !w.grants(req.Run, req.Call.Name, req.Epoch):
+	case r.effect == core.Ask && !w.approved[what] && !w.grants(req.Run, req.Call, req.Epoch):
 		c.s.wrong("I-4: %s (%s %s) ran; nobody approved it, and no grant of this turn covers it", what, req.Call.Name, req.Call.Arguments)
 	case gate.Effect != core.Allow && gate.Effect != core.Ask:
 		c.s.wrong("I-4: %s (%s) ran although its gate forbids it now", what, req.Call.Name)
-	case r.words && !w.grants(req.Run, req.Call.Name, req.Epoch) && w.edited[what] == nil && w.answered[what] != gate.Reason:
+	case r.words && !w.grants(req.Run, req.Call, req.Epoch) && w.edited[what] == nil && w.answered[what] != gate.Reason:
 		c.s.wrong("I-4: %s (%s) ran; somebody approved %q, and its gate asks %q now", what, req.Call.Name, w.answered[what], gate.Reason)
 	case c.deniedBefore(req.Call.Name, w.claims[claimOf(req.Run, req.Epoch)]):
 		c.s.wrong("I-4: %s (%s) ran although what was deployed before its claim denies it", what, req.Call.Name)

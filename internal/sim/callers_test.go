@@ -299,6 +299,9 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 		d.Shown = p.Fingerprint
 	}
 	t.decideOrDeny(ctx, run, d)
+	if d.Grant != "" && !t.s.plan.calm && t.pick(3) == 0 { // what was granted is not meant for this
+		t.say(ctx, t.s.person(starter), "and also "+t.s.w.Text(6), false)
+	}
 }
 
 // forestall lets somebody else, now and then, decide alike before the approver does, also by a link: whoever that is may have asked for

@@ -273,6 +273,14 @@ func idIn(e core.Event) string {
 	return what.ID
 }
 
+func callIn(e core.Event) string {
+	var what struct {
+		CallID string `json:"call_id"`
+	}
+	_ = json.Unmarshal(e.Data, &what)
+	return what.CallID
+}
+
 // Starters implements the option of the frontend.
 func (s *stage) Starters(_ context.Context, def engine.Definition) ([]string, error) {
 	of := s.first.stageOf(def.Tenant)

@@ -61,6 +61,9 @@ func (c model) turn(n, since int) (core.Turn, error) {
 	for i := range rng.IntN(c.s.plan.calls + 1) {
 		id := []string{"", "c", fmt.Sprintf("c%d", i), fmt.Sprintf("t%d.%d", n, i)}[rng.IntN(4)]
 		name := toolNames[rng.IntN(len(toolNames))]
+		if favourite := c.s.plan.favourite; favourite != "" && rng.IntN(2) == 0 {
+			name = favourite
+		}
 		arguments := fmt.Sprintf(`{"n":"%d.%d"}`, n, i)
 		switch {
 		case name == core.FinishTool:

@@ -37,6 +37,7 @@ type plan struct {
 	memory    bool
 	yields    float64
 
+	favourite string // a tool that the model asks for more often than for others; may be empty
 	people    people
 	neighbour *neighbourhood // nil: there is one tenant
 
@@ -63,6 +64,9 @@ func planOf(seed uint64) plan {
 	p.plot(seed)
 	p.measure(rng)
 	p.meet(seed)
+	if rng.IntN(4) == 0 {
+		p.favourite = []string{"askgrant", toolNames[rng.IntN(len(toolNames))]}[rng.IntN(2)]
+	}
 	p.order = sim.Order(rng.IntN(3))
 	p.sqlite, p.dynamo = *onSQLite, *onDynamo
 	p.written, p.lag = rng.IntN(32) == 0, int64(pick(0, 0, 100, 3000))

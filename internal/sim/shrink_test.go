@@ -44,6 +44,7 @@ var simplifications = []simplification{
 	{"one worker", func(p *plan) { p.workers = 1 }},
 	{"two workers", func(p *plan) { p.workers = min(p.workers, 2) }},
 	{"one thread", func(p *plan) { p.threads = 1 }},
+	{"no favourite tool", func(p *plan) { p.favourite = "" }},
 	{"one tenant", func(p *plan) { p.neighbour = nil }},
 	{"everybody may start and approve", func(p *plan) { p.people.starters, p.people.approvers = circle{}, circle{} }},
 	{"no separation of duties", func(p *plan) { p.people.duties = 0 }},

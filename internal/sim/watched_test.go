@@ -30,6 +30,7 @@ type watched struct {
 	edited   map[string]json.RawMessage // with which arguments it runs instead of those,
 	closed   map[string]string          // and why it may not run any more
 	granted  map[string]grant           // by run and tool: an approver said yes for the rest of the turn
+	covered  map[string]int64           // by run and call: the owner that has journaled its start under a grant
 
 	deadlines map[string]int64 // of suspensions that have one
 	patient   map[string]bool  // texts that are to begin a run of their own if theirs waits, or ends
@@ -52,7 +53,7 @@ func watch(s *stage) *watched {
 	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
-		granted: map[string]grant{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]opening{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
+		granted: map[string]grant{}, covered: map[string]int64{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]opening{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
 }
 
 func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -391,7 +392,23 @@ func (w *watched) index(s core.Segment) {
 			w.decided(e.RunID, rec)
 		}
 	}
+	w.cover(s)
 	w.endGrants(s)
+}
+
+// cover learns which calls an owner has begun to run under a grant. It runs them also if the grant ends before their bodies begin: the
+// model asked for them without what ended it. Another owner asks again.
+func (w *watched) cover(seg core.Segment) {
+	spoken := map[string]bool{}
+	for _, m := range seg.Messages {
+		spoken[m.RunID] = spoken[m.RunID] || m.Role == core.RoleUser
+	}
+	for _, e := range seg.Events {
+		what := e.RunID + "/" + callIn(e)
+		if e.Type == core.EventCallStarted && !spoken[e.RunID] && w.granted[e.RunID+"/"+w.asked[what].Name].until == never {
+			w.covered[what] = seg.W.Epoch()
+		}
+	}
 }
 
 // decided keeps what a decision that took effect lets a body do.
@@ -430,9 +447,9 @@ type grant struct{ until int64 }
 const never = math.MaxInt64
 
 // grants says whether a body that an owner of this epoch begins may spend a grant.
-func (w *watched) grants(run, tool string, epoch int64) bool {
-	g, given := w.granted[run+"/"+tool]
-	return given && epoch < g.until
+func (w *watched) grants(run string, call core.ToolCall, epoch int64) bool {
+	g, given := w.granted[run+"/"+call.Name]
+	return given && (epoch < g.until || w.covered[run+"/"+call.ID] == epoch)
 }
 
 // endGrants: no grant outlives its turn, or the next user message. An owner that decided before the commit that ends it, and has
