@@ -75,6 +75,15 @@ func TestAPreviewThatCannotBeMadeKeepsNobodyFromAsking(t *testing.T) {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
+	t.Run("a hook that refuses tools cannot be passed by", func(t *testing.T) {
+		r := previewing(t, toolRule{effect: core.Allow})
+		r.watching("p").wants(core.BeforeToolExecute, core.Effects{Refuse: "not today"})
+		r.play()
+		r.wantRan()
+		if got := r.suspended("c1").Preview; got == nil || got.Text != "" || !strings.Contains(got.Failed, "a hook of the program") {
+			t.Errorf("%+v", got)
+		}
+	})
 	t.Run("a tool that may change something is not called", func(t *testing.T) {
 		r := previewing(t, toolRule{effect: core.Allow})
 		rule := r.tools["get"]
