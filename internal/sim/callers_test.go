@@ -115,7 +115,11 @@ func (t *thread) lead(ctx context.Context) {
 		return
 	}
 	for n := range t.s.plan.runs {
-		t.follow(ctx, t.runs[len(t.runs)-1])
+		run := t.runs[len(t.runs)-1]
+		t.follow(ctx, run)
+		if !t.s.plan.calm && t.pick(2) == 0 {
+			t.retry(ctx, run) // which is refused, unless it failed
+		}
 		if n+1 < t.s.plan.runs {
 			t.say(ctx, t.s.person(starter), fmt.Sprintf("lead %d", n), true)
 		}
@@ -288,7 +292,7 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 		if what%3 == 0 && p.ResumeMode != core.UseDecisionAsToolResult.String() {
 			d.Arguments = core.Encode(map[string]json.RawMessage{"edited": p.Arguments})
 		}
-		if what%2 == 0 && p.Grantable {
+		if what%2 == 0 && p.Grantable && !t.s.plan.calm { // how long a grant holds depends on when the next decision is taken up
 			d.Grant = string(core.GrantRun)
 		}
 	}

@@ -28,7 +28,7 @@ func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	c.samePin(p.Run, c.version)
 	c.s.w.Yield(ctx)
 	c.lost("in a model call")
-	if c.s.faults.Rate > 0 && !c.s.plan.calm && c.s.w.Happens("model", 0.04) {
+	if c.s.faults.Rate > 0 && !c.s.plan.calm && c.s.w.Happens("model", c.s.plan.breaks) {
 		return core.Turn{}, errors.New("the model is out of order")
 	}
 	if c.s.faults.Rate > 0 && c.s.w.Chance(c.s.plan.tryAgain) {

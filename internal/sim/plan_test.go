@@ -15,6 +15,7 @@ type plan struct {
 	late     float64
 	pause    float64
 	tryAgain float64 // of model calls
+	breaks   float64 // of model calls: the run ends in error, and may be retried
 	outages  float64 // of model calls: the model is down from then on, for seconds or hours
 	skew     time.Duration
 	jumps    float64
@@ -53,6 +54,7 @@ func planOf(seed uint64) plan {
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
 	p := plan{calm: seed%5 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
 		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: core.DefaultLimits}
+	p.breaks = 0.04
 	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
 	p.jumps = pick(0, 0, 0.02)
 	if p.calm {
@@ -66,6 +68,7 @@ func planOf(seed uint64) plan {
 	p.meet(seed)
 	if rng.IntN(4) == 0 {
 		p.favourite = []string{"askgrant", toolNames[rng.IntN(len(toolNames))]}[rng.IntN(2)]
+		p.breaks = []float64{0.04, 0.2}[rng.IntN(2)]
 	}
 	p.order = sim.Order(rng.IntN(3))
 	p.sqlite, p.dynamo = *onSQLite, *onDynamo
