@@ -235,9 +235,10 @@ func (l *ledger) compared(first, q *question, applied bool) told {
 	return told{code: frontend.CodeAlreadyDecided, winner: idOf(first.decision)}
 }
 
-// sameDecision: the same words under the same id.
+// sameDecision: the same words under the same id, whatever their senders were shown.
 func sameDecision(a, b wire.Decision) bool {
 	a.Target, b.Target = "", ""
+	a.Shown, b.Shown = "", ""
 	return string(core.Encode(a)) == string(core.Encode(b))
 }
 
