@@ -66,16 +66,18 @@ type worker struct {
 	engine *engine.Engine
 }
 
-// work takes one message after the other. When its process is lost, another one takes its place a little later.
+// work takes one message after the other. When its process is lost, another one takes its place a little later: also when a timer that
+// the lost one left behind takes that one with it.
 func (w *worker) work(ctx context.Context) {
 	for {
 		w.tick()
-		var worked bool
-		lost := survive(func() { worked = w.once(ctx) })
-		if lost {
-			_ = w.s.w.Sleep(ctx, 200*time.Millisecond+w.s.w.Upto(time.Second))
-		} else if !worked {
-			w.s.w.Await(w.s.bell.next(), nil)
+		lost := survive(func() {
+			if !w.once(ctx) {
+				w.s.w.Await(w.s.bell.next(), nil)
+			}
+		})
+		for lost {
+			lost = survive(func() { _ = w.s.w.Sleep(ctx, 200*time.Millisecond+w.s.w.Upto(time.Second)) })
 		}
 	}
 }
