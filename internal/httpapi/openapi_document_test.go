@@ -145,8 +145,8 @@ func describe(s *shapes, rt route) operation {
 	if rt.body != nil {
 		op.RequestBody = &requestBody{Required: !rt.body.optional,
 			Content: map[string]content{mediaJSON: {Schema: s.alternatives(rt.body.of), Examples: examplesOf(rt.name)}}}
-		if rt.body.form {
-			op.RequestBody.Content[mediaForm] = content{Schema: s.alternatives(rt.body.of)}
+		if rt.body.form != nil {
+			op.RequestBody.Content[mediaForm] = content{Schema: s.alternatives(rt.body.form)}
 		}
 	}
 	for _, a := range rt.answers {

@@ -78,6 +78,7 @@ var abouts = map[string]string{
 	"Nothing":         "No members; the body may be left out.",
 	"Decision":        "An answer to a call that waits. What it must hold depends on the `kind` of the call.",
 	"Verdict":         "The answer to a link.",
+	"VerdictForm":     "The answer to a link, as its page sends it.",
 	"Decisions":       "Several decisions, answered one by one.",
 	"Run":             "A run as it was when it was read.",
 	"RunPage":         "A page of runs.",
@@ -140,8 +141,12 @@ var members = map[string]member{
 	"ResumeRequest.decision_id": {"The caller's key: a repeat that carries it is known. At most 255 bytes.", name255},
 	"ResumeRequest.reason":      {"Why, for the record.", nil},
 
-	"Verdict.action": {"`resume` is a yes, `cancel` a no.", enumOf("resume", "cancel")},
-	"Verdict.reason": {"Why, for the record; the model is told of a no's reason.", nil},
+	"VerdictForm.action": {"`resume` is a yes, `cancel` a no.", enumOf("resume", "cancel")},
+	"VerdictForm.reason": {"Why, for the record; the model is told of a no's reason.", nil},
+	"VerdictForm.result": {"Of a call whose `resume_mode` is `use_decision_as_tool_result`: the result, as text, or as JSON where its schema is not that of a text.", nil},
+	"VerdictForm.shown":  {"The `fingerprint` of the question that was shown. Without it the form is refused (409 `changed`).", nil},
+	"Verdict.action":     {"`resume` is a yes, `cancel` a no.", enumOf("resume", "cancel")},
+	"Verdict.reason":     {"Why, for the record; the model is told of a no's reason.", nil},
 
 	"Verdict.result":       {"Of a call whose `resume_mode` is `use_decision_as_tool_result`: the result that the call is to have. Any JSON.", anyValue},
 	"Verdict.shown":        {"The `fingerprint` of the question that was shown. If the question is another one by now, nothing is stored (409 `changed`).", nil},

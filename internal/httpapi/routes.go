@@ -43,7 +43,7 @@ type param struct {
 type body struct {
 	of       any
 	optional bool
-	form     bool // or as a form of a page
+	form     any // the same as the form of a page; nil if there is none
 }
 
 // answered is one way in which a call succeeds.
@@ -242,7 +242,7 @@ func (a *api) linkRoutes() []route {
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
 			about: "A yes or a no, once: sent again it is the same decision. It is recorded under the recipient's name, `link:` and what `for` said, with the link's id and its maker. Edited arguments, grants and results take a token and `decide`.",
-			body:  &body{of: wire.Verdict{}, form: true},
+			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
 				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},
 			codes: verdictCodes, serve: a.answerLink},

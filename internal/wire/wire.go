@@ -183,6 +183,15 @@ type Approval struct {
 	Pending
 }
 
+// VerdictForm is a [Verdict] as the page of a link sends it. Result is text; where the schema of the
+// result is not that of a text, it is JSON. Without the fingerprint of the question the form is refused.
+type VerdictForm struct {
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
+	Result string `json:"result,omitempty"`
+	Shown  string `json:"shown"`
+}
+
 // Verdict is what is sent to an approval's link: action is resume (yes) or cancel (no).
 type Verdict struct {
 	Action string `json:"action"`
