@@ -91,6 +91,9 @@ type verdict struct {
 }
 
 func verdictOf(result json.RawMessage) verdict {
+	if len(result) > 0 && !json.Valid(result) {
+		return verdict{says: saysMuddled}
+	}
 	switch v := loose(result).(type) {
 	case nil:
 		return verdict{}

@@ -81,7 +81,7 @@ func startDev(ctx context.Context, t *Target, agents string) (*dev, error) {
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	d := &dev{token: lines[len(lines)-1]}
-	d.cmd = exec.CommandContext(ctx, t.CLI, "dev", "--json", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", agents, "--tokens", tokens)
+	d.cmd = exec.CommandContext(ctx, t.CLI, "dev", "--json", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", agents, "--tokens", tokens, "--tenant", t.Tenant)
 	log, err := os.Create(filepath.Join(dir, "dev.log"))
 	if err != nil {
 		return nil, err
