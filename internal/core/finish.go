@@ -100,7 +100,7 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 }
 
 // endInConflict ends a run whose writers contradicted one another. Nothing of what they did since the last commit counts, but that
-// their calls were started.
+// their calls were started. A cancel that was accepted meanwhile is still what ended it.
 func (d *draft) endInConflict(c conflict) (Plan, error) {
 	d.foldSent()
 	if d.v.Turn == nil {
@@ -112,7 +112,8 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 			}
 		}
 	}
-	return d.end(Reason{Kind: Failed, Code: "state_conflict", Detail: c.Error()})
+	d.over = &Reason{Kind: Failed, Code: "state_conflict", Detail: c.Error()}
+	return d.end(*d.mustEnd())
 }
 
 // end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the

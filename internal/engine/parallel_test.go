@@ -96,6 +96,24 @@ func TestParallelRounds(t *testing.T) {
 			wellFormed(t, core.Transcript(r.log()))
 		})
 	}
+	t.Run("cancelled while two bodies write one key: the cancel is what ended the run", func(t *testing.T) {
+		r := newRig(t, calls(call("c1", "one", `{}`), call("c2", "two", `{}`)), says("done"))
+		r.terms.Parallel = true
+		for _, name := range []string{"one", "two"} {
+			r.tools[name] = r.asWriter(name, func(s *engine.Pad) string {
+				if name == "one" {
+					r.must(r.cancel())
+				}
+				r.must(s.Set(core.RunScope, "n", name))
+				return name
+			})
+		}
+		r.play()
+		r.wantRun(core.RunDone, core.Cancelled)
+		r.wantState(core.RunScope, "n", "")
+		r.wantCalls(map[string]core.CallStatus{"c1": core.CallCancelled, "c2": core.CallCancelled})
+		wellFormed(t, core.Transcript(r.log()))
+	})
 	t.Run("C64 both add to one number: no conflict", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "count", `{}`)), says("done"))
 		r.terms.Parallel = true

@@ -166,13 +166,14 @@ type names struct {
 
 func newNames() *names { return &names{seen: map[string]string{}} }
 
-// What is each server's own: ids, times, and what is made of them. The digest of a decision is over the suspension's id.
+// What is each server's own: ids, times, and what is made of them. The digest of a decision and
+// the fingerprint of a question are over the suspension's id.
 var (
 	timePattern = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	idPattern   = regexp.MustCompile(`\b(run|thr|thread|sus|call|dec|evt|msg|req)_[A-Za-z0-9_-]{8,}`)
 	linkPattern = regexp.MustCompile(`/v1/approvals/[A-Za-z0-9_.-]+`)
 	urlPattern  = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	memberTimes = regexp.MustCompile(`"(version|request_id|cursor|next|updated_at|digest)": ("[^"]+"|\d+)`)
+	memberTimes = regexp.MustCompile(`"(version|request_id|cursor|next|updated_at|digest|fingerprint)": ("[^"]+"|\d+)`)
 )
 
 func (n *names) replaced(text string) string {
