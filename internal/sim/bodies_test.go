@@ -47,6 +47,9 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	req.State.Insert(core.RunScope, "calls", req.Call.ID)
 	if r.tears {
 		_ = req.State.Set(core.RunScope, "torn", req.Call.ID)
+		if c.s.w.Happens("regret", 0.2) {
+			c.cancel(ctx, req)
+		}
 	}
 	if r.panics {
 		panic("a tool's own mistake")
@@ -55,6 +58,15 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 		return core.Outcome{}, errors.New(out.Text)
 	}
 	return out, nil
+}
+
+// cancel is a body that cancels its own run.
+func (c *cast) cancel(ctx context.Context, req engine.ToolRequest) {
+	for _, t := range c.s.threads {
+		if t.id == req.Thread {
+			t.cancel(ctx, req.Run)
+		}
+	}
 }
 
 // lost loses the process now and then.
