@@ -120,13 +120,11 @@ func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs
 	return nil, Started{}, false, why
 }
 
-// roomInRun is room for a message to the open run of h. One that answers what a tool wants to know is a decision, and is taken
+// roomInRun is room for a message to the open run of h. A message that answers a tool's question is a decision, and is taken
 // whatever the quota.
 func (f *Frontend) roomInRun(ctx context.Context, c Caller, b beginning, h core.Head) (leave func(), s Started, known bool, err error) {
-	for _, call := range h.Calls {
-		if call.Status == core.CallSuspended && call.Kind == core.KindInput {
-			return func() {}, Started{}, false, nil
-		}
+	if b.answers(h) {
+		return func() {}, Started{}, false, nil
 	}
 	return f.roomOnThread(ctx, c, b, 0)
 }
