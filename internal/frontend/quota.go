@@ -41,7 +41,7 @@ type pending struct {
 	sum Stored
 }
 
-// How long a refused caller should wait. Runs end all the time; stored bytes go away only if somebody does something.
+// How long a refused caller should wait. Runs end all the time; stored bytes need an operator.
 const (
 	quotaRunsAfter  = 10 * time.Second
 	quotaBytesAfter = time.Minute
@@ -55,7 +55,7 @@ func (q *quotas) enter(ctx context.Context, tenant string, more Stored) (leave f
 	p := q.of(tenant)
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	sum := p.add(Stored{}) // looked at first: what is stored meanwhile is counted twice then, and never not at all
+	sum := p.add(Stored{}) // read first: what is stored meanwhile may count twice, but is never missed
 	stored, err := q.Stored(ctx, tenant)
 	if err == nil {
 		err = q.check(tenant, stored, Stored{Bytes: stored.Bytes + sum.Bytes + more.Bytes, Runs: stored.Runs + sum.Runs + more.Runs}, more)

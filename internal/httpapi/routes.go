@@ -237,7 +237,7 @@ func (a *api) linkRoutes() []route {
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", link: true,
 			about: "Changes nothing: mail scanners and previews look at links before people do. The link itself is the right to answer this one call, until it expires, is revoked, or the deadline of the call passes; no token is needed. " +
-				"Once the call waits no more, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
+				"Once the call no longer waits, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, which waits, or what became of it."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
