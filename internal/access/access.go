@@ -31,6 +31,12 @@ const (
 // Roles are all of them, in the order they are shown.
 func Roles() []Role { return []Role{Start, Read, Decide, Links, Admin} }
 
+// IsRole says whether there is a role of that name.
+func IsRole(name string) bool { return slices.Contains(Roles(), Role(name)) }
+
+// RoleNames are the roles, as they are shown.
+func RoleNames() string { return joinRoles(Roles()) }
+
 // Principal is who sends a request.
 type Principal struct {
 	Tenant string

@@ -8,14 +8,8 @@ import (
 // RolePrefix marks a role in a list of callers.
 const RolePrefix = "role:"
 
-// IsRole says whether there is a role of that name.
-func IsRole(name string) bool { return slices.Contains(Roles(), Role(name)) }
-
-// RoleNames are the roles, as they are shown.
-func RoleNames() string { return joinRoles(Roles()) }
-
 // Listed says whether a caller is in a list of callers: by a name as the journal has it, in which * stands for any text, or by a
-// role. A caller without a name is only listed by a role. Nobody is in an empty list.
+// role. A caller without a name is only listed by a role, and an admin only by a name or role:admin. An empty list lists no caller.
 func Listed(list []string, by string, roles []Role) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		if role, ok := strings.CutPrefix(entry, RolePrefix); ok {

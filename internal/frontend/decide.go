@@ -90,8 +90,8 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string,
 }
 
 // storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
-// not be writes on a busy thread. Who may approve is asked only of what is about to be stored: the repeat of a decision that was
-// accepted is known, also if its caller has sent a message since.
+// not be writes on a busy thread. Who may approve is checked only for what is about to be stored: the repeat of a decision that was
+// accepted is recognized even if its caller has sent a message since.
 func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
 	for range lostRaces {
 		if !p.current || !d.awaits(p.head) {
@@ -171,8 +171,8 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 	return wire.DecisionAnswer{}, p.whyClosed(d)
 }
 
-// late leaves the first answer that comes after the deadline for the record; it is told the same as every later one. A link is dead at the
-// deadline, so that nothing of it is stored.
+// late stores the first answer that comes after the deadline, for the record; its caller gets the same refusal as every later one. A link
+// ends at the deadline, so an answer by a link is not stored.
 func (f *Frontend) late(ctx context.Context, c Caller, p place, d decision) error {
 	h := p.head
 	if _, there := h.Inbox[core.LateKey(d.sus())]; there || c.Link != nil {

@@ -49,8 +49,8 @@ type Options struct {
 	// is known of tools.
 	Tool func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
 
-	// Unavailable says of agents that cannot be served for now why, by name, in words that may be shown: they are listed with it, and
-	// starts of them are refused. Nil: all can be.
+	// Unavailable returns why agents cannot be served for now, by name, in words that may be shown: they are listed with the reason, and
+	// starts of them are refused. The map is the frontend's to change. Nil: all can be served.
 	Unavailable func() map[string]string
 
 	// Check says why a call with edited arguments cannot run in the version that the run is pinned to, in words that may be shown; nil
@@ -139,7 +139,7 @@ func New(opts Options) *Frontend {
 	return f
 }
 
-// Caller is who asks: the tenant whose things are seen, and for the journal the principal and the door it came through.
+// Caller is who sends a request: the tenant whose data it sees, and the name and the way in that the journal records.
 type Caller struct {
 	Tenant string
 	By     string // such as token:anna; empty where callers have no names

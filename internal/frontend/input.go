@@ -112,7 +112,7 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	return in, readDecisionID(d.DecisionID)
 }
 
-// RendererAPI stands for a client that sends the fingerprint back and doesn't name itself.
+// RendererAPI is recorded for a client that sends the fingerprint back without naming itself.
 const RendererAPI = "api"
 
 var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`)

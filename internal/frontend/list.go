@@ -271,7 +271,7 @@ func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.D
 	return f.current(ctx, tenant, name)
 }
 
-// agentPause is how long callers shall leave an unavailable agent alone.
+// agentPause is the Retry-After of a start that is refused because its agent is unavailable.
 const agentPause = 30 * time.Second
 
 func (f *Frontend) current(ctx context.Context, tenant, name string) (engine.Definition, error) {

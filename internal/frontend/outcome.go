@@ -11,8 +11,8 @@ import (
 
 // States of a [wire.Outcome].
 const (
-	OutcomeAnswered  = "answered"  // somebody decided
-	OutcomeTimedOut  = "timed_out" // nobody did, until the deadline
+	OutcomeAnswered  = "answered"  // a caller decided
+	OutcomeTimedOut  = "timed_out" // the deadline passed without a decision
 	OutcomeWithdrawn = "withdrawn" // the question is gone: the run ended, or went on without an answer
 )
 
@@ -24,7 +24,7 @@ func (f *Frontend) Outcome(ctx context.Context, c Caller, run, sus string) (wire
 	}
 	asked, err := f.suspension(ctx, p, sus)
 	if errors.Is(err, errNoSuspension) {
-		err = refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
+		err = callNotFound()
 	}
 	if err != nil {
 		return wire.Outcome{}, err
@@ -73,10 +73,13 @@ func (f *Frontend) journalOutcome(ctx context.Context, p place, sus string, o *w
 	return errors.Join(err, broken)
 }
 
+// callEnds are the events that end a suspended call, as [wire.Outcome] names them.
+var callEnds = map[core.EventType]string{core.EventCallSucceeded: "succeeded", core.EventCallFailed: "failed",
+	core.EventCallCancelled: "cancelled", core.EventCallSuspended: "suspended"}
+
 // noteOutcome takes from an event what it says of the suspension. A call that is suspended once more ends the story of this one.
 func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
-	ends, ended := map[core.EventType]string{core.EventCallSucceeded: "succeeded", core.EventCallFailed: "failed",
-		core.EventCallCancelled: "cancelled", core.EventCallSuspended: "suspended"}[e.Type]
+	ends, ended := callEnds[e.Type]
 	switch {
 	case e.Type == core.EventDecisionRecorded:
 		var rec core.DecisionRecord

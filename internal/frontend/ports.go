@@ -56,7 +56,7 @@ type LinkStore interface {
 	// Links are all of a run, consistently, by id.
 	Links(ctx context.Context, tenant, run string) ([]engine.Link, error)
 
-	// RevokeLink records that the link is good no more, and returns its record. One that was revoked before is returned as it is.
+	// RevokeLink records that the link was revoked, and returns its record. One that was revoked before is returned unchanged.
 	// [engine.ErrNotFound] if there is none.
 	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
 }

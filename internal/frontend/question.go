@@ -8,11 +8,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// question finds the suspension that a message answers: that of the first call which waits for input, if nothing in the inbox
-// answers it already; "" if there is none. The message is held to the same schema as a decision, and refused with
+// question finds the suspension that a message answers: that of the first call which waits for input, if no decision
+// on it is in the inbox; "" if there is none. The message is held to the same schema as a decision, and refused with
 // [CodeSchemaMismatch] before anything is stored.
 func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (sus string, err error) {
-	if b.on != core.PendingRefuse || !asksForInput(head) {
+	if !b.answers(head) {
 		return "", nil
 	}
 	waiting, err := f.waiting(ctx, place{head: head, record: head.Record(), current: true})
@@ -27,8 +27,12 @@ func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (s
 	return "", nil
 }
 
-// asksForInput tells from the head alone, so that a message to any other run reads no more than that.
-func asksForInput(head core.Head) bool {
+// answers says whether the request is a message that answers a tool's question: it does not say that the run shall give up its
+// question, nor that it waits for the run's end. The head alone is enough to know, so a message to any other run reads no more.
+func (b beginning) answers(head core.Head) bool {
+	if b.on != core.PendingRefuse {
+		return false
+	}
 	for _, c := range head.Calls {
 		if _, answered := head.Inbox[c.Sus]; c.Status == core.CallSuspended && c.Kind == core.KindInput && !answered {
 			return true

@@ -41,7 +41,7 @@ type pending struct {
 	sum Stored
 }
 
-// How long a refused caller should wait. Runs end all the time; stored bytes go away only if somebody does something.
+// How long a refused caller should wait. Runs end all the time; stored bytes need an operator.
 const (
 	quotaRunsAfter  = 10 * time.Second
 	quotaBytesAfter = time.Minute
@@ -55,7 +55,7 @@ func (q *quotas) enter(ctx context.Context, tenant string, more Stored) (leave f
 	p := q.of(tenant)
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	sum := p.add(Stored{}) // looked at first: what is stored meanwhile is counted twice then, and never not at all
+	sum := p.add(Stored{}) // read first: what is stored meanwhile may count twice, but is never missed
 	stored, err := q.Stored(ctx, tenant)
 	if err == nil {
 		err = q.check(tenant, stored, Stored{Bytes: stored.Bytes + sum.Bytes + more.Bytes, Runs: stored.Runs + sum.Runs + more.Runs}, more)
@@ -120,13 +120,11 @@ func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs
 	return nil, Started{}, false, why
 }
 
-// roomInRun is room for a message to the open run of h. One that answers what a tool wants to know is a decision, and is taken
+// roomInRun is room for a message to the open run of h. A message that answers a tool's question is a decision, and is taken
 // whatever the quota.
 func (f *Frontend) roomInRun(ctx context.Context, c Caller, b beginning, h core.Head) (leave func(), s Started, known bool, err error) {
-	for _, call := range h.Calls {
-		if call.Status == core.CallSuspended && call.Kind == core.KindInput {
-			return func() {}, Started{}, false, nil
-		}
+	if b.answers(h) {
+		return func() {}, Started{}, false, nil
 	}
 	return f.roomOnThread(ctx, c, b, 0)
 }

@@ -69,7 +69,10 @@ func TestWhatLetsARunEndIsTakenWhateverTheQuota(t *testing.T) {
 	if a, err := x.decide(asked.ID, sus, wire.Decision{Action: "resume", Reason: strings.Repeat("because ", 1000)}); err != nil || a.Code != string(frontend.CodeAccepted) {
 		t.Errorf("a decision: %+v, %v", a, err)
 	}
-	if _, err := x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"yes"`), OnPending: "abandon"}); err != nil {
+	for _, onPending := range []string{"abandon", "queue"} {
+		x.wantCode(second(x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"no"`), OnPending: onPending})), frontend.CodeTenantFull)
+	}
+	if _, err := x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"yes"`)}); err != nil {
 		t.Errorf("a message that answers: %v", err)
 	}
 	if _, err := x.resume(paused.ID, wire.ResumeRequest{}); err != nil {

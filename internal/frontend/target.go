@@ -107,7 +107,11 @@ func (f *Frontend) targetInJournal(ctx context.Context, p place, id string) (cor
 	case known:
 		return core.SuspendedCall{}, refuse(CodeNotSuspended, "the call does not wait for an answer")
 	}
-	return core.SuspendedCall{}, refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
+	return core.SuspendedCall{}, callNotFound()
+}
+
+func callNotFound() *Error {
+	return refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
 }
 
 // asks says whether a message of the segment asks for the call.

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// codeUnreadable marks an entry of a list that cannot be read. The others are shown all the same: one run must not keep an
+// codeUnreadable marks an entry of a list that cannot be read. The others are still shown: one run must not keep an
 // approver from the rest.
 const codeUnreadable = "unreadable"
 
@@ -24,8 +24,8 @@ type entries struct {
 	silent error // the store did not answer
 }
 
-// failed says why the whole list cannot be shown after one entry could not be read; nil if it is that entry's own trouble as far
-// as is known. A store that does not answer twice in a row, and has told nothing yet, is everybody's.
+// failed says why the whole list cannot be shown after one entry could not be read; nil if only that entry is affected, as far as is
+// known. When the store did not answer for two entries and none could be read, the whole list fails.
 func (e *entries) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

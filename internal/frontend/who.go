@@ -22,7 +22,7 @@ func (p place) startedBy(found map[int64]core.Segment) *wire.Actor {
 	return nil
 }
 
-// actorIn is who an event names; nil if it names nobody.
+// actorIn is who an event names; nil if it names no one.
 func actorIn(e core.Event) *wire.Actor {
 	var who wire.Actor
 	if json.Unmarshal(e.Data, &who) != nil {

@@ -131,6 +131,14 @@ func TestDecisionsThatComeToNothing(t *testing.T) {
 		posted{path, `{"target":"c1","action":"resume"}`, "", 409, "suspension_id_required"})
 }
 
+func TestAMessageThatDoesNotFitTheQuestion(t *testing.T) {
+	s := newServer(t, settings{})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "ask_user", Kind: core.KindInput, Schema: []byte(`{"enum":["red","blue"]}`)})
+	path := "/v1/threads/" + run.ThreadID + "/messages"
+	s.posts(posted{path, `{"input":"green"}`, "", 422, "schema_mismatch"}, posted{path, `{"input":"blue"}`, "", 202, ""})
+}
+
 func TestDecisionsOnWhatDoesNotWait(t *testing.T) {
 	s := newServer(t, settings{})
 	busy, over := s.start(), s.start()

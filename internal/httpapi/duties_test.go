@@ -76,6 +76,10 @@ func TestOnlyStartersStartAndSpeak(t *testing.T) {
 			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
 		}
 	}
+	s.worker.End(run, core.Reason{Kind: core.Failed, Code: "crash_loop"}, "")
+	if got := s.send("POST", "/v1/runs/"+run+"/retry", "", bearer("b")); got.StatusCode != 403 || got.code() != "not_a_starter" {
+		t.Errorf("a retry: %d %s", got.StatusCode, got.text)
+	}
 }
 
 // A link is no way around the lists and rules that bind who made it.

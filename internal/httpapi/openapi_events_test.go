@@ -50,8 +50,8 @@ func events(s *shapes) []event {
 		{core.EventHookFailed, "A hook failed or could not be called; the run goes on.", detail},
 		{core.EventMemoryFailed, "The agent's memory failed; the run goes on.", detail},
 		{core.EventMessageQueued, "A message waits for the end of the run.", who(object("key", text, "parts", &schema{Types: []string{"array", "null"}}))},
-		{core.EventInterruptRecorded, "Somebody asked the run to pause. If it is not `applied`, the run was paused already, or ended.", who(object("id", text, "applied", truth))},
-		{core.EventCancelRecorded, "Somebody asked for the end of the run.", who(object("applied", truth))},
+		{core.EventInterruptRecorded, "A caller asked to interrupt the run. If it is not `applied`, the run was paused already, or ended.", who(object("id", text, "applied", truth))},
+		{core.EventCancelRecorded, "A caller asked to cancel the run.", who(object("applied", truth))},
 		{core.EventTurnEnded, "The run is done, or waits.", turnEnd()},
 		{core.EventActivationEnded, "The run was put down.", object("activation", millis, "outcome", text, "step", millis)},
 	}

@@ -82,7 +82,7 @@ its provider seals is shown to nobody.
 
 **On AWS** the authorizer of the gateway lets callers in, with a JWT or a signature of IAM, and the API believes it: which tenant and roles a JWT stands for is in the claims that
 the stack's parameters name, and a caller who signs with IAM has the roles that the stack's parameter IAMRoles gives to its ARN, or else ` + "`read`" + ` alone. A caller whose tenant or roles the claims do not say gets
-403 ` + "`not_admitted`" + `. A link that such a caller made is good until it expires or is revoked, even if the caller is let in no more: to end all links at once, take the key away that
+403 ` + "`not_admitted`" + `. A link that such a caller made is good until it expires or is revoked, even if the caller is no longer let in. To end all links at once, remove the key that
 signs them.
 
 **Decisions.** A call that waits is answered with a decision on its suspension. What the decision must hold depends on the ` + "`kind`" + ` of the call:

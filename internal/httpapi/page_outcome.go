@@ -49,7 +49,7 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome) {
 func timedOutOutcome(b *strings.Builder, o wire.Outcome) {
 	b.WriteString("<h1>Time ran out</h1>\n")
 	if o.Deadline != nil {
-		fmt.Fprintf(b, "<p>Nobody answered before the deadline, %s.</p>\n", moment(*o.Deadline))
+		fmt.Fprintf(b, "<p>No answer came before the deadline, %s.</p>\n", moment(*o.Deadline))
 	}
 	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
 }

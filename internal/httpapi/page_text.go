@@ -10,7 +10,7 @@ import (
 )
 
 // markup is a part of a page. What this package writes itself goes in as a tag, which only a
-// constant becomes without a conversion; what anybody else wrote goes in by foreign, and by nothing
+// constant becomes without a conversion; text of others goes in by foreign, and by nothing
 // else.
 type markup struct{ strings.Builder }
 
@@ -33,7 +33,7 @@ func (m *markup) words(text string) { m.escaped(text) }
 // escaped is the one place where text becomes HTML.
 func (m *markup) escaped(text string) { m.WriteString(html.EscapeString(text)) }
 
-// foreign writes text of others. It stands where it is by itself: the element around it is its own
+// foreign writes text of others. Use it where that text is alone: the element around it is its own
 // paragraph, or isolates it.
 func (m *markup) foreign(s visible.Spelled) {
 	if s.Lines() == 1 {

@@ -56,7 +56,7 @@ var problems = []problem{
 	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has a result and an error, says `resume` beside a result that is a word for no, or says no and carries what only a yes can: edited arguments or a grant. Nothing was stored."},
 	{frontend.CodeInvalidPermissions, 400, "Invalid permissions", "The permissions of the run cannot be read, or are too large. Nothing was stored."},
 	{frontend.CodeNotAStarter, 403, "Not a starter", "The agent lists the callers who may start its runs and send them messages, and this one is not among them. Nothing was stored."},
-	{frontend.CodeNotAnApprover, 403, "Not an approver", "The agent lists the callers who may approve its calls, and this one is not among them. Whoever may decide may deny. Nothing was stored."},
+	{frontend.CodeNotAnApprover, 403, "Not an approver", "The agent lists the callers who may approve its calls, and this one is not among them. Every caller who may decide may deny. Nothing was stored."},
 	{frontend.CodeSeparationOfDuties, 403, "Separation of duties", "The rule that asks wants an approver who did not ask for the work: not the one who started or retried the run, nor one who sent it a message. Nothing was stored."},
 	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
@@ -81,7 +81,7 @@ var problems = []problem{
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once; name the suspension instead of the call. Nothing was stored."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call does not wait for an answer. Nothing was stored."},
 	{frontend.CodeTooManyLinks, 409, "Too many links", "The run has as many approval links as it may. Records of links are kept for 30 days after they expire. Nothing was stored."},
-	{codeLinkExpired, 410, "Link expired", "The link, or the ticket of a stream, was good for a time that is over, or the caller it was made for, or by, has lost the right to it. Nothing was stored."},
+	{codeLinkExpired, 410, "Link expired", "The link, or the ticket of a stream, has expired, or the caller who made it, or for whom it was made, has lost the right to it. Nothing was stored."},
 	{codeLinkRevoked, 410, "Link revoked", "The approval link was revoked. Nothing was stored."},
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
@@ -91,13 +91,13 @@ var problems = []problem{
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},
 	{frontend.CodeTooManyRuns, 429, "Too many open runs", "The tenant has as many runs that are not done as it may have; `Retry-After` says when to try again. Decisions, cancels and messages to open runs are still taken. Nothing was stored."},
-	{codeRateLimited, 429, "Rate limited", "The tenant starts, interrupts, or makes links, more than it may; `Retry-After` says when to try again. Nothing was stored."},
+	{codeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts them or makes links faster than it may; `Retry-After` says when to try again. Nothing was stored."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many streams of events are open; `Retry-After` says when to try again."},
 	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
 	{frontend.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is there and cannot be started now, because a secret is not set or a file cannot be read; the detail says what is missing. Its open runs wait. Nothing was stored: send the request again once it is back, or after `Retry-After`."},
 	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
 	{frontend.CodeTenantFull, 507, "Tenant storage full", "The tenant has stored as many bytes as it may; the detail says how many. Decisions, cancels, interrupts and resumes are still taken, and everything can be read. Ask the operator of the server for more. Nothing was stored."},
-	{frontend.CodeDiskFull, 507, "Disk full", "The disk of the server's data directory is full. Reads and the inbox are served; nothing can be stored until there is room, and the server goes on by itself then. Nothing was stored: send the same request again after `Retry-After`."},
+	{frontend.CodeDiskFull, 507, "Disk full", "The disk of the server's data directory is full. Reads and the inbox are served; nothing can be stored until there is room again. The server needs no restart. Nothing was stored: send the same request again after `Retry-After`."},
 }
 
 var problemOf = func() map[frontend.Code]problem {

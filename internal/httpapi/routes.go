@@ -192,7 +192,7 @@ func (a *api) steeringRoutes() []route {
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "It is stored, and will run."), started(200, "It was asked for before: the run it started.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
-				frontend.CodeIdempotencyMismatch, frontend.CodeTooManyRuns, frontend.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
+				frontend.CodeIdempotencyMismatch, frontend.CodeNotAStarter, frontend.CodeTooManyRuns, frontend.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
 }
 
@@ -208,7 +208,7 @@ func (a *api) threadRoutes() []route {
 			about: "A new turn: a new run, or more for the run that is open, as `on_pending` says.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Stored; the run that has it."), started(200, "The key was used before, with this body.")},
-			codes:   startCodes, serve: a.sendMessage},
+			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
 			params: []param{statusParam, agentParam, limitParam("20", 100), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
@@ -237,11 +237,11 @@ func (a *api) linkRoutes() []route {
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", link: true,
 			about: "Changes nothing: mail scanners and previews look at links before people do. The link itself is the right to answer this one call, until it expires, is revoked, or the deadline of the call passes; no token is needed. " +
-				"Once the call waits no more, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
+				"Once the call no longer waits, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, which waits, or what became of it."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
-			about: "A yes or a no, once: sent again it is the same decision. It is recorded under the recipient's name, `link:` and what `for` said, with the link's id and its maker. Edited arguments, grants and results take a token and `decide`.",
+			about: "A yes or a no, once: sent again it is the same decision. It is recorded under the recipient's name, `link:` and what `for` said, with the link's id and its maker. A call that does not run takes its result here too. Edited arguments and grants take a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
 				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},

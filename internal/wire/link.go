@@ -25,7 +25,7 @@ type Link struct {
 	Link string `json:"link,omitempty"`
 }
 
-// Outcome is what a link shows once its call waits no more. State is answered, timed_out, or withdrawn: the run ended or went on without an
+// Outcome is what a link shows once its call no longer waits. State is answered, timed_out, or withdrawn: the run ended or went on without an
 // answer. Call says how the call went on from there, if it is known: succeeded, failed, cancelled, or suspended once more.
 type Outcome struct {
 	RunID      string           `json:"run_id"`

@@ -75,7 +75,7 @@ type Run struct {
 	UpdatedAt     Time            `json:"updated_at"`
 }
 
-// Actor is who did something: the principal, as its door names it, and that door. By is left out where callers have no names.
+// Actor is who did something: the principal, and the way it came, such as api or queue. By is left out where callers have no names.
 type Actor struct {
 	By  string `json:"by,omitempty"`
 	Via string `json:"via,omitempty"`
