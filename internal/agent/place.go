@@ -39,11 +39,7 @@ func (d Definition) subject(tool string) subject {
 	case t.HTTP != nil:
 		s.to = t.HTTP.place()
 	case t.Lambda != nil:
-		_, own, arn := strings.Cut(t.Lambda.Function, ":function:")
-		if !arn {
-			own = t.Lambda.Function
-		}
-		s.to = place{kind: aimLambda, name: strings.ToLower(own)}
+		s.to = place{kind: aimLambda, name: strings.ToLower(t.Lambda.name())}
 	case t.MCP != nil:
 		s.to = d.Servers[t.MCP.Server].place()
 		s.to.name, s.to.tool = t.MCP.Server, cmp.Or(t.MCP.Tool, t.Name)
