@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// looksLike is the character of ASCII that another one looks like, by the table of UTS 39; 0 if it
-// looks like none.
+// looksLike is the character of ASCII that one beyond ASCII looks like, by the table of UTS 39; 0 if
+// it looks like none.
 func looksLike(r rune) rune {
 	if r >= 0xff01 && r <= 0xff5e { // the wide forms, all of them
 		return r - 0xff01 + '!'
@@ -230,10 +230,10 @@ func (s *speller) blank(i int) bool {
 // skeleton is what two names have in common if a reader could take one for the other.
 func skeleton(text string) string {
 	var b strings.Builder
-	for _, c := range charsOf(text) {
+	for c := range charsOf(text) {
 		switch like := looksLike(c.r); {
-		case hides(c), c.r == ' ':
-		case !isASCII(c.r) && like != 0:
+		case hides(c.r), c.r == ' ':
+		case like != 0:
 			b.WriteRune(unicode.ToLower(like))
 		default:
 			b.WriteRune(unicode.ToLower(c.r))

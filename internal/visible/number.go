@@ -1,11 +1,12 @@
 package visible
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
 
-// mostZeros bounds how many digits a power of ten is written out to. Beyond it is told in words.
+// mostZeros bounds how many digits a power of ten is written out to. Beyond it words say how large it is.
 const mostZeros = 60
 
 // plainNumber is a number of JSON without its power of ten: 1.5e3 is 1500. ok is false if it has
@@ -28,7 +29,7 @@ func plainNumber(text string) (plain string, ok bool) {
 	point := len(whole) + power // how many digits stand before the point
 	begins := len(digits) - len(strings.TrimLeft(digits, "0"))
 	if err != nil || point-begins > mostZeros || point < -mostZeros {
-		return powerInWords(sign, digits, text[at+1:]), true
+		return powerInWords(sign, text[at+1:]), true
 	}
 	return sign + shifted(digits, point), true
 }
@@ -51,7 +52,7 @@ func shifted(digits string, point int) string {
 	return whole
 }
 
-func powerInWords(sign, digits, power string) string {
+func powerInWords(sign, power string) string {
 	if strings.HasPrefix(power, "-") {
 		return "nearly nothing: " + sign + "0 with more than " + strconv.Itoa(mostZeros) + " zeros behind the point"
 	}
@@ -80,11 +81,8 @@ func numberNotes(text string) (notes []string, warnings []Warning) {
 // nothing but signs between them.
 func readsLikeNumber(text string) bool {
 	digits := false
-	for _, c := range charsOf(text) {
-		r := c.r
-		if like := looksLike(r); like != 0 && !isASCII(r) {
-			r = like
-		}
+	for c := range charsOf(text) {
+		r := cmp.Or(looksLike(c.r), c.r)
 		switch {
 		case isDigit(c.r) || isDigit(r):
 			digits = true

@@ -62,15 +62,8 @@ func Rows(raw []byte) []Row {
 	return w.rows
 }
 
-// Harmless says that JSON has nothing to warn of, so that its plain form misleads nobody.
-func Harmless(raw []byte) bool {
-	for _, row := range Rows(raw) {
-		if len(row.Warnings) > 0 {
-			return false
-		}
-	}
-	return true
-}
+// Harmless reports whether JSON has nothing to warn of, so that it can be shown in its plain form.
+func Harmless(raw []byte) bool { return len(Warnings(raw, 1)) == 0 }
 
 // Warnings are those of all rows, at most so many.
 func Warnings(raw []byte, most int) (found []Found) {
@@ -142,7 +135,7 @@ func (w *walker) add(row Row, of []Warning) {
 	w.room -= len(row.Pointer)
 }
 
-// longText is from how many characters on a text's length is told.
+// longText is the number of characters beyond which a note says how long a text is.
 const longText = 300
 
 func (r *Row) text(text string) {
@@ -166,12 +159,13 @@ func (w *walker) members(path []Step, pointer string, of []Warning) {
 		w.at++ // the colon
 		step := Step{Name: Spell(name)}
 		about := append(of[:len(of):len(of)], step.Name.Warnings...)
-		if other, known := names[skeleton(name)]; known && other == name {
+		look := skeleton(name)
+		if other, known := names[look]; known && other == name {
 			about = append(about, Warning{"same_name", "This name is there twice."})
 		} else if known {
 			about = append(about, Warning{"similar_name", "This name looks like another one beside it."})
 		}
-		names[skeleton(name)] = name
+		names[look] = name
 		w.value(append(path[:len(path):len(path)], step), pointer+"/"+pointerOf(name), about)
 	}
 	if len(names) == 0 {
@@ -245,7 +239,9 @@ func (w *walker) skip() string {
 	}
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointerOf is a name as a step of a JSON Pointer.
 func pointerOf(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\ufffd"))
+	return pointerEscapes.Replace(strings.ToValidUTF8(name, "\ufffd"))
 }
