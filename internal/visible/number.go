@@ -56,7 +56,7 @@ func powerInWords(sign, power string) string {
 	if strings.HasPrefix(power, "-") {
 		return "nearly nothing: " + sign + "0 with more than " + strconv.Itoa(mostZeros) + " zeros behind the point"
 	}
-	return sign + "a number with more than " + strconv.Itoa(mostZeros) + " digits before the point"
+	return map[string]string{"": "a number", "-": "a negative number"}[sign] + " with more than " + strconv.Itoa(mostZeros) + " digits before the point"
 }
 
 // precise is how many digits most programs keep of a number.
