@@ -26,7 +26,7 @@ func plainNumber(text string) (plain string, ok bool) {
 		return sign + "0", true
 	}
 	power, err := strconv.Atoi(text[at+1:])
-	point := len(whole) + power // how many digits stand before the point
+	point := len(whole) + power // how many digits are before the point
 	begins := len(digits) - len(strings.TrimLeft(digits, "0"))
 	if err != nil || point-begins > mostZeros || point < -mostZeros {
 		return powerInWords(sign, text[at+1:]), true
@@ -72,7 +72,7 @@ func numberNotes(text string) (notes []string, warnings []Warning) {
 	}
 	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
 	if n := len(strings.Trim(strings.NewReplacer(".", "", "-", "").Replace(digits), "0")); n > precise {
-		warnings = append(warnings, Warning{"many_digits", "Has more digits than many programs keep: what comes behind the first " + strconv.Itoa(precise) + " may get lost."})
+		warnings = append(warnings, Warning{"many_digits", "Has more digits than many programs keep: those after the first " + strconv.Itoa(precise) + " may be lost."})
 	}
 	return notes, warnings
 }

@@ -148,7 +148,7 @@ func (s *speller) hidden() {
 			onBase = false
 		case c.isByte() || c.isSurrogate():
 			s.marks[i] = Part{Kind: Chip, Label: codePoint(c.r)}
-			s.warn("not_text", "Has a part that is no character: half of one, or a byte that means nothing.")
+			s.warn("not_text", "Has bytes that are not characters, or half of a character.")
 			onBase = false
 		case c.r == '\t':
 			s.marks[i] = Part{Kind: Chip, Label: "tab"}
@@ -161,7 +161,7 @@ func (s *speller) hidden() {
 		case isMark(c.r):
 			if marks++; marks > maxMarks || !onBase {
 				s.marks[i] = Part{Kind: Chip, Label: codePoint(c.r)}
-				s.warn("marks", "Has accents that pile up or stand on nothing. They are written as their numbers.")
+				s.warn("marks", "Has accents that pile up or belong to no letter. They are written as their numbers.")
 			}
 		default:
 			onBase, marks = c.r != ' ', 0
