@@ -21,7 +21,7 @@ const (
 	aimCommand = "command"
 )
 
-// aim is the target of a [Rule], read. Its texts are patterns in which * stands for any text; an empty
+// aim is the target of a [Rule], read. Its texts are patterns in which * matches any text; an empty
 // one matches everything. The zero value is the aim of a rule without a target.
 type aim struct {
 	kind string
@@ -103,12 +103,12 @@ func (a aim) at(host, port string) (aim, error) {
 		a.name = a.host
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || !aimHost.MatchString(a.host) {
-		return aim{}, mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", shorten(host+":"+port, 200))
+		return aim{}, mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", shorten(strings.TrimSuffix(host+":"+port, ":"), 200))
 	}
 	return a, nil
 }
 
-// aimedHost is a host as two texts that mean the same one have it.
+// aimedHost returns the one form of all texts that mean the same host.
 func aimedHost(host string) string {
 	host = netguard.CanonicalHost(host)
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
@@ -137,7 +137,7 @@ func (a aim) runs(program string) bool {
 }
 
 // onCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command runs
-// behind a result, where nobody can be asked.
+// after a result, when no approver can be asked.
 func (r Rule) onCommand(list string) error {
 	switch a, err := readAim(r.Target); {
 	case err != nil || a.kind != aimCommand:

@@ -32,14 +32,14 @@ func Load(dir string) ([]Definition, error) {
 	return defs, errors.Join(errs...)
 }
 
-// Unreadable is a file that is no agent as it is. Name is the agent it most likely describes: what the file says, or its own name.
+// Unreadable is a file that cannot be read as an agent. Name is the agent it most likely describes: what the file says, or its own name.
 type Unreadable struct {
 	Name, File string
 	Err        error // as for [Load]
 }
 
-// LoadEach reads a directory as [Load] does, and tells the files that can be read from those that cannot. Of two files with one
-// name the first is read. The error is the directory's.
+// LoadEach reads a directory as [Load] does, and returns the files that cannot be read beside the agents of the others. Of two files
+// with one name the first counts. The error is that of reading the directory.
 func LoadEach(dir string) (defs []Definition, wrong []Unreadable, err error) {
 	files, err := agentFiles(dir)
 	if err != nil {

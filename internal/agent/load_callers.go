@@ -2,6 +2,7 @@ package agent
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
@@ -44,10 +45,5 @@ func (d Definition) MayBeUsedBy(tenant, home string) bool {
 	if len(d.Tenants) == 0 {
 		return tenant == home
 	}
-	for _, t := range d.Tenants {
-		if t == AllTenants || t == tenant {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.Tenants, AllTenants) || slices.Contains(d.Tenants, tenant)
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,8 +46,8 @@ func ParseNarrow(raw json.RawMessage) (Permissions, error) {
 	case !json.Valid(raw):
 		return Permissions{}, errors.New("permissions are not JSON")
 	}
-	if name, twice := repeatedMember(json.NewDecoder(bytes.NewReader(raw))); twice {
-		return Permissions{}, fmt.Errorf("permissions: %q is given twice; keep one", name)
+	if err := core.CheckJSON(raw); err != nil {
+		return Permissions{}, fmt.Errorf("permissions: %w", err)
 	}
 	s := newSource("")
 	s.layer = true
@@ -91,28 +90,4 @@ func jsonNode(v any) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v)}
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
-}
-
-// repeatedMember finds an object in valid JSON that has a member twice. Readers disagree on which of the two counts, so what was
-// approved might not be what runs.
-func repeatedMember(dec *json.Decoder) (string, bool) {
-	open, _ := dec.Token()
-	if open != json.Delim('{') && open != json.Delim('[') {
-		return "", false
-	}
-	seen := map[any]bool{}
-	for dec.More() {
-		if open == json.Delim('{') {
-			name, _ := dec.Token()
-			if seen[name] {
-				return name.(string), true
-			}
-			seen[name] = true
-		}
-		if name, twice := repeatedMember(dec); twice {
-			return name, true
-		}
-	}
-	_, _ = dec.Token() // the closing bracket
-	return "", false
 }

@@ -47,9 +47,7 @@ func (s *source) previews(d Definition, tools []*yaml.Node) {
 		for _, name := range slices.Sorted(maps.Keys(t.Preview.Arguments)) {
 			s.previewText(memberOf(memberOf(at, "arguments"), name), t, t.Preview.Arguments[name])
 		}
-		if t.Preview.Tool != "" {
-			s.readsOnly(memberOf(at, "tool"), d, t)
-		}
+		s.readsOnly(memberOf(at, "tool"), d, t)
 	}
 }
 
@@ -81,6 +79,7 @@ func propertiesOf(t Tool) (names []string, described bool) {
 // readsOnly refuses a tool that a preview must not call.
 func (s *source) readsOnly(at *yaml.Node, d Definition, of Tool) {
 	t, there := d.tool(of.Preview.Tool)
+	_, refused := d.Permissions.refusesAlways(d.subject(t.Name))
 	switch {
 	case !there:
 		s.Refuse(at, "the agent has no tool %q to make a preview with", of.Preview.Tool)
@@ -93,7 +92,7 @@ func (s *source) readsOnly(at *yaml.Node, d Definition, of Tool) {
 		s.Refuse(at, "a preview is made before anyone approves, and %q may change something; say read_only: true there if it only reads, or name another tool", t.Name)
 	case d.mayAsk(t):
 		s.Refuse(at, "%q needs an approval itself, so that it cannot make a preview; allow it without conditions, or name another tool", t.Name)
-	case newGatekeeper(d, Layers{}).refusesAlways(t.Name):
+	case refused:
 		s.Refuse(at, "%q is refused by a rule, so that it cannot make a preview; name another tool", t.Name)
 	}
 	known, described := propertiesOf(t)

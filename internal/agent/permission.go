@@ -27,7 +27,7 @@ type Rule struct {
 	Reason  string          `json:"reason,omitempty"`   // of a refusal, told to the model; of an ask, shown to the person
 	Mode    core.ResumeMode `json:"mode,omitempty"`     // of an ask: how the decision becomes a result
 	NoGrant bool            `json:"no_grant,omitempty"` // of an ask: each call is asked about, whatever was approved before
-	NotBy   string          `json:"not_by,omitempty"`   // of an ask: core.NotByStarter, or nobody is barred
+	NotBy   string          `json:"not_by,omitempty"`   // of an ask: core.NotByStarter, or empty: any approver
 	When    Conditions      `json:"when,omitempty"`
 }
 

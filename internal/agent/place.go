@@ -39,11 +39,7 @@ func (d Definition) subject(tool string) subject {
 	case t.HTTP != nil:
 		s.to = t.HTTP.place()
 	case t.Lambda != nil:
-		_, own, arn := strings.Cut(t.Lambda.Function, ":function:")
-		if !arn {
-			own = t.Lambda.Function
-		}
-		s.to = place{kind: aimLambda, name: strings.ToLower(own)}
+		s.to = place{kind: aimLambda, name: strings.ToLower(t.Lambda.name())}
 	case t.MCP != nil:
 		s.to = d.Servers[t.MCP.Server].place()
 		s.to.name, s.to.tool = t.MCP.Server, cmp.Or(t.MCP.Tool, t.Name)
@@ -147,12 +143,15 @@ func (a aim) requests(to place, args arguments) truth {
 const mostPath = 2 << 10
 
 // leads compares paths. What only a server can tell, as whether /Pay is /pay or %70ay, is untold; so is a
-// path of which an argument is missing.
+// path of which an argument is missing, and one with dots that a server may resolve.
 func (a aim) leads(path string) truth {
+	other := alike(path)
 	switch {
+	case dotSegment.MatchString(other):
+		return untold
 	case matchGlob(a.path, path):
 		return yes
-	case len(path) > mostPath || overlap(alike(a.path), alike(path)):
+	case len(path) > mostPath || overlap(alike(a.path), other):
 		return untold
 	}
 	return no
@@ -181,6 +180,10 @@ func (p place) filled(args arguments) string {
 
 // pathParameters are what some servers leave out of a path: ;a=b behind a segment.
 var pathParameters = regexp.MustCompile(`;[^/*]*`)
+
+// dotSegment is a segment that a server may resolve: /x/../pay is /pay to many. URLs are resolved before
+// they come here, but not one that is escaped, as %2e%2e, or that has a parameter, as ..;a=b.
+var dotSegment = regexp.MustCompile(`/\.{1,2}(/|$)`)
 
 // alike is the same text for paths that some server takes for one.
 func alike(path string) string {

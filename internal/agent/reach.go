@@ -23,11 +23,7 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 	case t.HTTP != nil:
 		return aimHTTP, t.HTTP.reach(), true
 	case t.Lambda != nil:
-		_, name, arn := strings.Cut(t.Lambda.Function, ":function:")
-		if !arn {
-			name = t.Lambda.Function
-		}
-		return aimLambda, name, true
+		return aimLambda, t.Lambda.name(), true
 	case t.MCP != nil:
 		return aimMCP, t.MCP.Server + "/" + cmp.Or(t.MCP.Tool, t.Name), true
 	case t.Go != "":

@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Lambda is a tool that is a Lambda function. It is invoked with the arguments as its event and waited for.
 type Lambda struct {
@@ -23,6 +26,14 @@ type MCP struct {
 	Tool     string `json:"tool,omitempty"`    // as the server calls it; as the agent does, if empty
 	Timeout  int64  `json:"timeout,omitempty"` // ms
 	MaxBytes int64  `json:"max_bytes,omitempty"`
+}
+
+// name is the function's name alone.
+func (l Lambda) name() string {
+	if _, name, arn := strings.Cut(l.Function, ":function:"); arn {
+		return name
+	}
+	return l.Function
 }
 
 // Limit is how long a call may take: 30 s if nothing was said.
@@ -65,5 +76,5 @@ func mostOf(bytes int64) int64 {
 	return bytes
 }
 
-// forwards says whether the arguments leave the program as they are, for somebody else to read.
+// forwards reports whether the arguments leave the program as they are, for another program to read.
 func (t Tool) forwards() bool { return t.HTTP != nil || t.Lambda != nil || t.MCP != nil }

@@ -55,7 +55,10 @@ func openAt(schema any, place string) (where []string) {
 	for name, sub := range properties {
 		where = append(where, openAt(sub, joinPath(place, name))...)
 	}
-	for _, sub := range members(object, "items") {
+	for _, sub := range named(object, "patternProperties") {
+		where = append(where, openAt(sub, joinPath(place, "*"))...)
+	}
+	for _, sub := range append(members(object, "items", "contains"), listed(object, "prefixItems", "items")...) {
 		where = append(where, openAt(sub, place+"[]")...)
 	}
 	for _, sub := range append(beside(object), named(object, "$defs", "definitions")...) {

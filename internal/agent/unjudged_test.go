@@ -11,6 +11,8 @@ func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
 	const (
 		open   = "{type: object, additionalProperties: true, properties: {amount: {}, order: {type: object, properties: {id: {}}}}}"
 		inside = "{type: object, properties: {amount: {}, order: {type: object, additionalProperties: {type: string}, properties: {id: {}}}}}"
+		list   = "{type: object, properties: {amount: {}, orders: {type: array, prefixItems: [{type: object, additionalProperties: true}]}}}"
+		named  = "{type: object, properties: {amount: {}}, patternProperties: {'^x-': {type: object, additionalProperties: true}}}"
 		above  = "permissions: {ask: [{tool: pay, when: {argument: amount, above: 1}}]}\n"
 	)
 	policy, err := agent.ParsePolicy("p.yaml", []byte("deny: [{tool: 'p*', when: {argument: order.id, equals: x}}]\n"))
@@ -25,6 +27,8 @@ func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
 		{"open at the top", "lambda: {function: pay}", open, above, nil, `tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`},
 		{"what the rules decide by", "lambda: {function: pay}", open, above, &policy, "while rules decide by amount, order.id alone"},
 		{"open inside", "lambda: {function: pay}", inside, above, nil, "(additionalProperties, order)"},
+		{"open in a list", "lambda: {function: pay}", list, above, nil, "(additionalProperties, orders[])"},
+		{"open behind a pattern", "lambda: {function: pay}", named, above, nil, "(additionalProperties, *)"},
 		{"only the policy decides by one", "http: {method: POST, url: 'https://a/'}", open, "", &policy, "while rules decide by order.id alone"},
 		{"no rule decides by one", "lambda: {function: pay}", open, "permissions: {ask: [pay]}\n", nil, ""},
 		{"closed", "lambda: {function: pay}", payment, above, nil, ""},

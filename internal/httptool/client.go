@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 
@@ -13,26 +12,22 @@ import (
 // where both the server and the operator allow them; and none but those in the clear if its headers hold a secret. It follows no redirect, which
 // would carry those headers elsewhere, uses no proxy and keeps no connection. The headers, and how much of an answer is read, are its user's own.
 func (c *Caller) Client(s agent.Server) *http.Client {
-	secrets := agent.Definition{Servers: map[string]agent.Server{"": s}}.Secrets()
-	return &http.Client{Transport: narrow{caller: c, private: s.AllowPrivate, secret: len(secrets) > 0},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c.client(s.AllowPrivate, agent.Definition{Servers: map[string]agent.Server{"": s}}.Secrets())
 }
 
 // Endpoint is a client for the endpoint of a model, under the rules of [Caller.Client]. Private
 // addresses need the operator alone: the file names the one address that is asked, and no argument
 // can change it.
 func (c *Caller) Endpoint(m agent.Model) *http.Client {
-	headers := maps.Clone(m.Headers)
-	if m.APIKey != "" {
-		if headers == nil {
-			headers = map[string]string{}
-		}
-		headers["Authorization"] = "Bearer {secret:" + m.APIKey + "}"
-	}
-	return c.Client(agent.Server{URL: m.BaseURL, Headers: headers, AllowPrivate: true})
+	return c.client(true, agent.Definition{Model: m}.Secrets())
 }
 
-// narrow is the caller's guard with one server's door in front of each request.
+func (c *Caller) client(private bool, secrets []string) *http.Client {
+	return &http.Client{Transport: narrow{caller: c, private: private, secret: len(secrets) > 0},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// narrow is the caller's guard with the door of one server or endpoint in front of each request.
 type narrow struct {
 	caller          *Caller
 	private, secret bool
@@ -44,9 +39,9 @@ func (n narrow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.caller.guard.RoundTrip(r.WithContext(netguard.Through(r.Context(), d)))
 }
 
-// target says where a server is, as far as that is needed to look at its address.
-func target(s agent.Server) (scheme, host string) {
-	u, err := url.Parse(s.URL)
+// target is the scheme and the authority of a URL; nothing if it cannot be read.
+func target(text string) (scheme, host string) {
+	u, err := url.Parse(text)
 	if err != nil {
 		return "", ""
 	}

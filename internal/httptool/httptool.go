@@ -80,17 +80,17 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Servers)) {
 		if s := d.Servers[name]; s.AllowPrivate {
-			scheme, host := target(s)
+			scheme, host := target(s.URL)
 			lacks = append(lacks, c.closed(d.Name, "server "+name, scheme, host)...)
 		}
 	}
 	return append(lacks, c.outOfReach(d)...)
 }
 
-// outOfReach says that the model is at an address that is not public, and that the operator does not
-// allow; nothing if the operator does, or if only a lookup can tell.
+// outOfReach reports a model at an address that is neither public nor allowed by the operator; nothing if
+// only a lookup can show where its name leads.
 func (c *Caller) outOfReach(d agent.Definition) []string {
-	scheme, host := target(agent.Server{URL: d.Model.BaseURL})
+	scheme, host := target(d.Model.BaseURL)
 	if d.Model.Provider != agent.ProviderOpenAI || !netguard.Inside(host) || c.o.Private.MayHold(scheme, host) {
 		return nil
 	}
@@ -118,8 +118,8 @@ func (c *Caller) Tool(t agent.Tool) engine.Tool {
 	return r
 }
 
-// Held is a tool that follows a redirect only if leads has nothing against it. A tool that sends no
-// requests of this package is returned as it is.
+// Held returns a tool that follows a redirect only if leads returns no error. A tool that is not one of
+// [Caller.Tool] is returned as it is.
 func Held(t engine.Tool, leads func(call core.ToolCall, method string, to *url.URL) error) engine.Tool {
 	r, ok := t.(*request)
 	if !ok {

@@ -57,13 +57,11 @@ func (d Door) shut() error {
 // dial is where every connection begins, that of a redirect as well. It looks the name up once and connects to the very addresses
 // it has looked at, so that a name that means something else a moment later changes nothing.
 //
-// [http.Transport] lets a connection that nobody waits for any more be made to its end, for whoever comes next. Nobody does here, and
-// a host that takes connections and says nothing would keep each of them for ever: so what counts is the end of the request.
+// [http.Transport] finishes a connection even after its request has ended, so that a later request can use it. A guard keeps no
+// connections, and a host that accepts them and says nothing would hold each one forever: so a connection ends with its request.
 func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error) {
-	d, ok := ctx.Value(doorKey{}).(opened) // without one, public addresses alone
-	if ok {
-		ctx = d.request
-	}
+	d := ctx.Value(doorKey{}).(opened)
+	ctx = d.request
 	host, port := SplitAuthority("", authority)
 	addresses, err := g.addresses(ctx, host)
 	if err != nil {

@@ -54,6 +54,11 @@ func New(o Options) *Guard {
 	return g
 }
 
-// RoundTrip implements [http.RoundTripper]. The request goes through the door of its context; see
-// [Through].
-func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) { return g.transport.RoundTrip(r) }
+// RoundTrip implements [http.RoundTripper]. The request goes through the door of its context, see
+// [Through]; without one, to public addresses only.
+func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, ok := r.Context().Value(doorKey{}).(opened); !ok {
+		r = r.WithContext(Through(r.Context(), Door{}))
+	}
+	return g.transport.RoundTrip(r)
+}

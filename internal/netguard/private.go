@@ -105,7 +105,7 @@ func (p Private) MayHold(scheme, authority string) bool {
 }
 
 // Inside reports whether the authority of a URL can only lead to an address that is not public: it
-// is this machine by name, or such an address itself. Of other names a lookup tells.
+// is this machine by name, or such an address itself. Other names need a lookup.
 func Inside(authority string) bool {
 	host, _ := SplitAuthority("", authority)
 	host = CanonicalHost(host)

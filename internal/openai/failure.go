@@ -34,7 +34,7 @@ func passing(quick bool, detail string) *trouble {
 	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail}}
 }
 
-// unfit is an answer that is no turn.
+// unfit is an answer that cannot be read as a turn.
 func unfit(quick bool, detail string) *trouble {
 	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail, Answered: true}}
 }
@@ -151,8 +151,8 @@ func errorIn(raw json.RawMessage) error {
 	return out
 }
 
-// broken says what an answer under a status of success that did not end well means. Of one of which nothing was heard, the endpoint
-// failed as if it had said so by its status.
+// broken says what it means that an answer under a status of success did not end well. If none of it came, that is the endpoint's
+// failure, as if its status had said so.
 func (c *call) broken(err error, heard bool) *trouble {
 	t := c.brokenOff(err)
 	if t.later != nil {

@@ -2,8 +2,9 @@
 // speaks HTTP and server-sent events itself. What endpoints do differently it takes as they give it, and what some refuse it leaves out
 // once they said so. It does not choose an endpoint, keeps no conversation, and decides nothing about a run.
 //
-// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of it. Which addresses are asked is for the
-// client of [Options] to decide; the metadata services of clouds and other link-local addresses never are.
+// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of it. The client of [Options]
+// decides which addresses are asked. A base_url that is itself the address of a cloud's metadata service, or another link-local one, is
+// refused.
 package openai
 
 import (

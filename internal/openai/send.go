@@ -76,7 +76,7 @@ func (a *answer) whole(err error) bool {
 	return a.finish != "" && (err == nil || !a.late && !errors.As(err, new(*inBandError)) && !errors.Is(err, errTooLong))
 }
 
-// heard says whether there is anything of an answer.
+// heard reports whether any part of an answer came.
 func (a *answer) heard() bool {
 	return len(a.text.text)+len(a.reasoning.text)+len(a.calls) > 0 || a.finish != ""
 }

@@ -9,14 +9,14 @@ import (
 
 // Values are also found where only their letters and digits are left as they were: in another case,
 // with something between the characters (B-e-a-r-e-r), backwards, and in hexadecimal. Text and value
-// are reduced to letters and digits in lower case, which are then compared as they stand.
+// are reduced to letters and digits in lower case, and these are compared.
 
 const (
-	// leastLoose is how many letters and digits a value must have to be found so: fewer stand in many
-	// a text by chance.
+	// leastLoose is how many letters and digits a value must have to be found so: fewer occur in many
+	// texts by chance.
 	leastLoose = 8
 
-	// mostBetween is how many bytes may stand between two of them.
+	// mostBetween is how many bytes may be between two of them.
 	mostBetween = 16
 )
 
@@ -28,7 +28,7 @@ type disguise struct {
 	head, tail string
 }
 
-// span is a place in a text where a value stands.
+// span is where a text holds a value.
 type span struct {
 	from, to int
 	name     string
@@ -57,7 +57,7 @@ func reduce(letters []byte, text string) []byte {
 	return letters
 }
 
-// places are where in text the letters and digits stand.
+// places are the positions of the letters and digits of text.
 func places(text string) (at []int) {
 	for i := range len(text) {
 		if reduced[text[i]] != 0 {
@@ -116,10 +116,10 @@ func (x *index) loosely(text string) []span {
 	return found
 }
 
-// span is the value whose letters stand at the places, together with what is left of its head and
-// tail; false if they stand too far apart.
+// span is the value whose letters are at these places, together with what is left of its head and
+// tail; false if they are too far apart.
 func (d disguise) span(text string, at []int) (span, bool) {
-	if !close(at) {
+	if !contiguous(at) {
 		return span{}, false
 	}
 	to := at[len(at)-1] + 1
@@ -152,8 +152,8 @@ func beginning(text, value string) (longest int) {
 	return longest
 }
 
-// close reports whether no two neighbours stand too far apart.
-func close(at []int) bool {
+// contiguous reports whether no two neighbours are more than [mostBetween] bytes apart.
+func contiguous(at []int) bool {
 	for i := 1; i < len(at); i++ {
 		if at[i]-at[i-1] > mostBetween+1 {
 			return false
@@ -188,7 +188,7 @@ func (x *index) begun(text string) int {
 
 // open reports whether more text could make a value, or more of one, of the letters at its end.
 func (d disguise) open(text string, letters []byte, at []int) bool {
-	if !bytes.HasPrefix(d.text, letters) || !close(at) {
+	if !bytes.HasPrefix(d.text, letters) || !contiguous(at) {
 		return false
 	}
 	rest := text[at[len(at)-1]+1:]

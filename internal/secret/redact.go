@@ -8,7 +8,7 @@ import (
 )
 
 // Redact puts the names of secrets, as [secret NAME], in the place of their values, however a service spells them, and of those with at least 8
-// letters and digits also where case, order or what stands between the characters was changed. A name that stands there
+// letters and digits also where case, order or what is between the characters was changed. A name that is there
 // already stays, so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
 func (v Values) Redact(text string) string {
 	if len(v) == 0 {

@@ -1,7 +1,7 @@
 package visible
 
 // rightToLeft says whether a character is of a block whose letters are written from right to left:
-// strong, in the words of UAX 9, so that it reorders what stands around it. Digits and accents of
+// strong, in the words of UAX 9, so that it reorders what is around it. Digits and accents of
 // these scripts are not.
 func rightToLeft(r rune) bool {
 	switch {
@@ -17,7 +17,7 @@ func rightToLeft(r rune) bool {
 type direction int
 
 const (
-	neutral direction = iota // takes the direction of what stands around it
+	neutral direction = iota // takes the direction of what is around it
 	left                     // from left to right: letters, and digits of every script
 	right
 )

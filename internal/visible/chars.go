@@ -2,6 +2,7 @@ package visible
 
 import (
 	"fmt"
+	"iter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,14 +18,16 @@ type char struct {
 func (c char) isByte() bool      { return c.r < 0 }
 func (c char) isSurrogate() bool { return c.r >= 0xd800 && c.r <= 0xdfff }
 
-func charsOf(text string) []char {
-	chars := make([]char, 0, len(text))
-	for i := 0; i < len(text); {
-		r, size := decode(text[i:])
-		chars = append(chars, char{r, text[i : i+size]})
-		i += size
+func charsOf(text string) iter.Seq[char] {
+	return func(yield func(char) bool) {
+		for text != "" {
+			r, size := decode(text)
+			if !yield(char{r, text[:size]}) {
+				return
+			}
+			text = text[size:]
+		}
 	}
-	return chars
 }
 
 // decode reads one character, a half of a pair included. A byte b that is no character is -1-b.
@@ -60,6 +63,4 @@ func isAlnum(r rune) bool {
 
 // hides says whether a character must not reach the reader as itself: it does not show, moves or
 // reorders what does, takes no room, or is a blank other than the common one.
-func hides(c char) bool {
-	return c.r < 0 || c.isSurrogate() || c.r > 0x7e && !shows(c.r) || c.r < ' ' || c.r == 0x7f
-}
+func hides(r rune) bool { return (r < ' ' || r > '~') && !shows(r) }

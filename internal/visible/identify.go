@@ -40,8 +40,8 @@ var (
 	script  = regexp.MustCompile(`(?i)^[\s\x00-\x20]*(javascript|data|vbscript)\s*:`)
 )
 
-// identify marks in a text that is an address the host, and warns of what makes addresses and
-// accounts other than they look.
+// identify marks the host in a text that is an address, and warns of addresses and account numbers that
+// are not what they look like.
 func identify(text string, s *Spelled) {
 	if misprinted(text) {
 		s.warn("check_digits", "Has the form of a bank account number (IBAN), and the check digits are wrong.")
@@ -56,7 +56,7 @@ func identify(text string, s *Spelled) {
 	begin, end := at[4], at[5]
 	if user := strings.LastIndex(text[begin:end], "@"); user >= 0 {
 		begin += user + 1
-		s.warn("address", "What stands before the @ in this address is a name. It leads to what stands behind it.")
+		s.warn("address", "The part before the @ in this address is a user name. The address leads to the host behind it.")
 	}
 	if strings.Contains(strings.ToLower(text[begin:end]), "xn--") {
 		s.warn("address", "The host of this address is written in a code for other alphabets (xn--).")

@@ -118,7 +118,7 @@ func requoted(inside string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, p := range Spell(unescaped(inside)).Parts {
-		for _, c := range charsOf(p.Text) {
+		for c := range charsOf(p.Text) {
 			b.WriteString(quotedChar(p, c))
 		}
 	}

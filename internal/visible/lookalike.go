@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// looksLike is the character of ASCII that another one looks like, by the table of UTS 39; 0 if it
-// looks like none.
+// looksLike is the character of ASCII that one beyond ASCII looks like, by the table of UTS 39; 0 if
+// it looks like none.
 func looksLike(r rune) rune {
 	if r >= 0xff01 && r <= 0xff5e { // the wide forms, all of them
 		return r - 0xff01 + '!'
@@ -34,8 +34,8 @@ func isLetter(r rune) bool { return r >= 0 && unicode.IsLetter(r) }
 func isDigit(r rune) bool  { return r >= 0 && unicode.Is(unicode.Nd, r) }
 func isNumber(r rune) bool { return r >= 0x80 && unicode.In(r, unicode.No, unicode.Nl) }
 
-// styled are letters and digits in a shape of their own: wide, mathematical, in circles. They are
-// for show, and stand for the plain ones.
+// styled reports letters and digits in an unusual form: wide, mathematical, in circles. A reader takes
+// them for the plain ones.
 func styled(r rune) bool {
 	return r >= 0xff01 && r <= 0xff5e || r >= 0x1d400 && r <= 0x1d7ff || r >= 0x2460 && r <= 0x24ff ||
 		r >= 0x1f100 && r <= 0x1f19a || r >= 0x2100 && r <= 0x214f && (isLetter(r) || table()[r] != 0)
@@ -44,6 +44,8 @@ func styled(r rune) bool {
 // ordinary is punctuation that looks like that of ASCII and is good typography, the apostrophes of
 // Ukrainian and Hawaiian, and the Turkish i.
 const ordinary = "‘’‚–‐‑´`×′¸˜ʼʻı"
+
+const signsWarning = "Has signs that look like common ones and are not. They are marked."
 
 // lookalikes marks the characters that are not what they look like.
 func (s *speller) lookalikes() {
@@ -54,29 +56,29 @@ func (s *speller) lookalikes() {
 		switch like := looksLike(c.r); {
 		case styled(c.r):
 			s.mark(i)
-			s.warn("styled", "Has letters, digits or signs in a shape of their own, such as wide ones. To a program they are others than the plain ones.")
+			s.warn("styled", "Has letters, digits or signs in an unusual form, such as wide ones. Programs do not take them for the plain ones.")
 		case isDigit(c.r):
 			s.mark(i)
 			s.warn("digits", "Has digits of another script, which can look like other digits or letters. They are marked.")
 		case isNumber(c.r) && c.r != '¼' && c.r != '½' && c.r != '¾':
 			s.mark(i)
-			s.warn("digits", "Has raised, lowered or framed digits. To a program they are no digits.")
+			s.warn("digits", "Has raised, lowered or framed digits. Programs do not read them as digits.")
 		case like == 0 || rightToLeft(c.r):
 		case !isLetter(c.r):
 			s.mark(i)
-			s.warn("punctuation", "Has signs that look like common ones and are others. They are marked.")
+			s.warn("punctuation", signsWarning)
 		case cjk(c.r):
 			s.alone(i)
 		case s.script(c.r) == "Latin" || s.script(c.r) == "":
 			s.mark(i)
-			s.warn("looks_like", "Has letters that look like common ones and are others. They are marked.")
+			s.warn("looks_like", "Has letters that look like common ones and are not. They are marked.")
 		}
 	}
 	s.words()
 }
 
-// alone marks a character of Chinese, Japanese or Korean that looks like one of ASCII, unless it
-// stands beside others of these.
+// alone marks a character of Chinese, Japanese or Korean that looks like one of ASCII, unless there
+// are others of these beside it.
 func (s *speller) alone(i int) {
 	for _, n := range []int{i - 1, i + 1} {
 		if n >= 0 && n < len(s.chars) && cjk(s.chars[n].r) && looksLike(s.chars[n].r) == 0 {
@@ -84,7 +86,7 @@ func (s *speller) alone(i int) {
 		}
 	}
 	s.mark(i)
-	s.warn("punctuation", "Has signs that look like common ones and are others. They are marked.")
+	s.warn("punctuation", signsWarning)
 }
 
 func (s *speller) mark(i int) {
@@ -171,7 +173,7 @@ var alike = []string{"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Copt
 	"Bamum", "Glagolitic"}
 
 // mixed says whether a word has letters of two scripts that look alike. Japanese beside Latin is
-// common, and nobody takes one for the other.
+// common, and neither is taken for the other.
 func mixed(scripts []string) bool {
 	n := 0
 	for _, s := range scripts {
@@ -230,10 +232,10 @@ func (s *speller) blank(i int) bool {
 // skeleton is what two names have in common if a reader could take one for the other.
 func skeleton(text string) string {
 	var b strings.Builder
-	for _, c := range charsOf(text) {
+	for c := range charsOf(text) {
 		switch like := looksLike(c.r); {
-		case hides(c), c.r == ' ':
-		case !isASCII(c.r) && like != 0:
+		case hides(c.r), c.r == ' ':
+		case like != 0:
 			b.WriteRune(unicode.ToLower(like))
 		default:
 			b.WriteRune(unicode.ToLower(c.r))

@@ -1,11 +1,12 @@
 package visible
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
 
-// mostZeros bounds how many digits a power of ten is written out to. Beyond it is told in words.
+// mostZeros bounds how many digits a power of ten is written out to. Beyond it words say how large it is.
 const mostZeros = 60
 
 // plainNumber is a number of JSON without its power of ten: 1.5e3 is 1500. ok is false if it has
@@ -25,10 +26,10 @@ func plainNumber(text string) (plain string, ok bool) {
 		return sign + "0", true
 	}
 	power, err := strconv.Atoi(text[at+1:])
-	point := len(whole) + power // how many digits stand before the point
+	point := len(whole) + power // how many digits are before the point
 	begins := len(digits) - len(strings.TrimLeft(digits, "0"))
 	if err != nil || point-begins > mostZeros || point < -mostZeros {
-		return powerInWords(sign, digits, text[at+1:]), true
+		return powerInWords(sign, text[at+1:]), true
 	}
 	return sign + shifted(digits, point), true
 }
@@ -51,11 +52,11 @@ func shifted(digits string, point int) string {
 	return whole
 }
 
-func powerInWords(sign, digits, power string) string {
+func powerInWords(sign, power string) string {
 	if strings.HasPrefix(power, "-") {
 		return "nearly nothing: " + sign + "0 with more than " + strconv.Itoa(mostZeros) + " zeros behind the point"
 	}
-	return sign + "a number with more than " + strconv.Itoa(mostZeros) + " digits before the point"
+	return map[string]string{"": "a number", "-": "a negative number"}[sign] + " with more than " + strconv.Itoa(mostZeros) + " digits before the point"
 }
 
 // precise is how many digits most programs keep of a number.
@@ -71,7 +72,7 @@ func numberNotes(text string) (notes []string, warnings []Warning) {
 	}
 	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
 	if n := len(strings.Trim(strings.NewReplacer(".", "", "-", "").Replace(digits), "0")); n > precise {
-		warnings = append(warnings, Warning{"many_digits", "Has more digits than many programs keep: what comes behind the first " + strconv.Itoa(precise) + " may get lost."})
+		warnings = append(warnings, Warning{"many_digits", "Has more digits than many programs keep: those after the first " + strconv.Itoa(precise) + " may be lost."})
 	}
 	return notes, warnings
 }
@@ -80,11 +81,8 @@ func numberNotes(text string) (notes []string, warnings []Warning) {
 // nothing but signs between them.
 func readsLikeNumber(text string) bool {
 	digits := false
-	for _, c := range charsOf(text) {
-		r := c.r
-		if like := looksLike(r); like != 0 && !isASCII(r) {
-			r = like
-		}
+	for c := range charsOf(text) {
+		r := cmp.Or(looksLike(c.r), c.r)
 		switch {
 		case isDigit(c.r) || isDigit(r):
 			digits = true

@@ -1,6 +1,9 @@
 package visible
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Kind is what a [Part] of a text is.
 type Kind int
@@ -21,8 +24,7 @@ type Part struct {
 	Script string // of a Letter: Cyrillic; "" if it is of none
 }
 
-// Spelled is a text that somebody else wrote, taken apart so that it can be shown to a person who
-// decides by it.
+// Spelled is a foreign text, taken apart so that it can be shown to a person who decides by it.
 type Spelled struct {
 	Parts []Part
 	// Order is set if the text mixes writing from right to left with letters or digits from left to
@@ -59,7 +61,9 @@ func (s Spelled) Lines() int {
 // Len counts the characters of the text.
 func (s Spelled) Len() (n int) {
 	for _, p := range s.Parts {
-		n += len(charsOf(p.Text))
+		for range charsOf(p.Text) {
+			n++
+		}
 	}
 	return n
 }
@@ -69,7 +73,7 @@ func Spell(text string) Spelled {
 	if calm(text) {
 		return Spelled{Parts: plainParts(text)}
 	}
-	sp := speller{text: text, chars: charsOf(text)}
+	sp := speller{text: text, chars: slices.AppendSeq(make([]char, 0, len(text)), charsOf(text))}
 	sp.marks = make([]Part, len(sp.chars))
 	sp.offsets = make([]int, len(sp.chars))
 	at, ascii := 0, true
@@ -144,20 +148,20 @@ func (s *speller) hidden() {
 			onBase = false
 		case c.isByte() || c.isSurrogate():
 			s.marks[i] = Part{Kind: Chip, Label: codePoint(c.r)}
-			s.warn("not_text", "Has a part that is no character: half of one, or a byte that means nothing.")
+			s.warn("not_text", "Has bytes that are not characters, or half of a character.")
 			onBase = false
 		case c.r == '\t':
 			s.marks[i] = Part{Kind: Chip, Label: "tab"}
 			s.warn("blanks", blanksWarning)
 			onBase = false
-		case hides(c):
+		case hides(c.r):
 			s.marks[i] = Part{Kind: Chip, Label: codePoint(c.r)}
 			s.warn("hidden", "Has characters that do not show or change how others show. They are written as their numbers.")
 			onBase = false
 		case isMark(c.r):
 			if marks++; marks > maxMarks || !onBase {
 				s.marks[i] = Part{Kind: Chip, Label: codePoint(c.r)}
-				s.warn("marks", "Has accents that pile up or stand on nothing. They are written as their numbers.")
+				s.warn("marks", "Has accents that pile up or belong to no letter. They are written as their numbers.")
 			}
 		default:
 			onBase, marks = c.r != ' ', 0

@@ -40,9 +40,9 @@ func terminalParts(b *strings.Builder, parts []Part) {
 	}
 }
 
-// drawable is a letter that may stand on a terminal, or nothing.
+// drawable is the letter if a terminal draws it alone and in place, or nothing.
 func drawable(text string) string {
-	if c := charsOf(text)[0]; c.r >= 0x590 && c.r <= 0x8ff || rightToLeft(c.r) || isMark(c.r) {
+	if r, _ := decode(text); r >= 0x590 && r <= 0x8ff || rightToLeft(r) || isMark(r) {
 		return ""
 	}
 	return text
@@ -85,19 +85,17 @@ var bare = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 func TerminalPath(path []Step) string {
 	var b strings.Builder
 	for i, step := range path {
-		switch name := step.Name.String(); {
-		case step.Place > 0:
+		if step.Place > 0 {
 			b.WriteString("[" + strconv.Itoa(step.Place) + "]")
 			continue
-		case i > 0:
+		}
+		if i > 0 {
 			b.WriteByte('.')
-			fallthrough
-		default:
-			if bare.MatchString(name) {
-				b.WriteString(name)
-			} else {
-				b.WriteString(`"` + strings.ReplaceAll(Terminal(step.Name), `"`, "<U+0022>") + `"`)
-			}
+		}
+		if name := step.Name.String(); bare.MatchString(name) {
+			b.WriteString(name)
+		} else {
+			b.WriteString(`"` + strings.ReplaceAll(Terminal(step.Name), `"`, "<U+0022>") + `"`)
 		}
 	}
 	return b.String()

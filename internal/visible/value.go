@@ -36,8 +36,8 @@ type Row struct {
 	Warnings []Warning // of the value and of the names that lead to it
 }
 
-// Found is a warning, and the value it is about.
-// Path is a JSON Pointer, of the value or of what is around it.
+// Found is a warning with the value it is about. Path is the JSON Pointer of the value, or of a list or
+// object around it.
 type Found struct{ Path, Code, Text string }
 
 const (
@@ -49,7 +49,7 @@ const (
 	pathFloor = 64 << 10
 )
 
-// Rows takes JSON apart. What is none, or too deep to be taken apart, is one row of text.
+// Rows takes JSON apart. Text that is not JSON, and JSON that is nested too deeply, is one row.
 func Rows(raw []byte) []Row {
 	if !json.Valid(raw) {
 		return []Row{rawRow(nil, "", string(raw), "Is not JSON. It is shown as it is.")}
@@ -57,22 +57,15 @@ func Rows(raw []byte) []Row {
 	w := walker{text: string(raw), room: pathShare*len(raw) + pathFloor}
 	w.value(nil, "", nil)
 	if w.room < 0 {
-		return []Row{rawRow(nil, "", JSON(string(raw)), "Has too many names in one another to be shown by value. This is its JSON.")}
+		return []Row{rawRow(nil, "", JSON(string(raw)), "Has too many nested names to be shown value by value. This is its JSON.")}
 	}
 	return w.rows
 }
 
-// Harmless says that JSON has nothing to warn of, so that its plain form misleads nobody.
-func Harmless(raw []byte) bool {
-	for _, row := range Rows(raw) {
-		if len(row.Warnings) > 0 {
-			return false
-		}
-	}
-	return true
-}
+// Harmless reports whether JSON has nothing to warn of, so that it can be shown in its plain form.
+func Harmless(raw []byte) bool { return len(Warnings(raw, 1)) == 0 }
 
-// Warnings are those of all rows, at most so many.
+// Warnings returns the warnings of all rows, at most the given number.
 func Warnings(raw []byte, most int) (found []Found) {
 	for _, row := range Rows(raw) {
 		for _, warning := range row.Warnings {
@@ -115,7 +108,7 @@ func (w *walker) value(path []Step, pointer string, of []Warning) {
 	row := Row{Path: path, Pointer: pointer}
 	switch c := w.text[w.at]; {
 	case (c == '{' || c == '[') && len(path) >= deepest:
-		row = rawRow(path, pointer, JSON(w.skip()), "Lies too deep to be shown by value. This is its JSON.")
+		row = rawRow(path, pointer, JSON(w.skip()), "Is nested too deeply to be shown value by value. This is its JSON.")
 	case c == '{':
 		w.members(path, pointer, of)
 		return
@@ -142,7 +135,7 @@ func (w *walker) add(row Row, of []Warning) {
 	w.room -= len(row.Pointer)
 }
 
-// longText is from how many characters on a text's length is told.
+// longText is the number of characters beyond which a note says how long a text is.
 const longText = 300
 
 func (r *Row) text(text string) {
@@ -166,12 +159,13 @@ func (w *walker) members(path []Step, pointer string, of []Warning) {
 		w.at++ // the colon
 		step := Step{Name: Spell(name)}
 		about := append(of[:len(of):len(of)], step.Name.Warnings...)
-		if other, known := names[skeleton(name)]; known && other == name {
-			about = append(about, Warning{"same_name", "This name is there twice."})
+		look := skeleton(name)
+		if other, known := names[look]; known && other == name {
+			about = append(about, Warning{"same_name", "This name occurs twice."})
 		} else if known {
 			about = append(about, Warning{"similar_name", "This name looks like another one beside it."})
 		}
-		names[skeleton(name)] = name
+		names[look] = name
 		w.value(append(path[:len(path):len(path)], step), pointer+"/"+pointerOf(name), about)
 	}
 	if len(names) == 0 {
@@ -245,7 +239,9 @@ func (w *walker) skip() string {
 	}
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointerOf is a name as a step of a JSON Pointer.
 func pointerOf(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\ufffd"))
+	return pointerEscapes.Replace(strings.ToValidUTF8(name, "\ufffd"))
 }

@@ -40,6 +40,7 @@ func TestNumbersSayWhatTheyAre(t *testing.T) {
 		"12e-1":                         {"", "In full it is 1.2."},
 		"0e999999999":                   {"", "In full it is 0."},
 		"1e999999999":                   {"", "In full it is a number with more than 60 digits before the point."},
+		"-1e999":                        {"", "In full it is a negative number with more than 60 digits before the point."},
 		"1e-999999999":                  {"", "In full it is nearly nothing"},
 		"1e99999999999999999999999999":  {"", "In full it is a number with more than 60 digits before the point."},
 		`"120"`:                         {"text, not a number", ""},

@@ -24,7 +24,7 @@ func spell(text string, escape func(rune) string) string {
 	marks := 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if marks++; !unicode.In(r, unicode.Mn, unicode.Me) {
+		if marks++; !isMark(r) {
 			marks = 0
 		}
 		switch {
