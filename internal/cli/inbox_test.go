@@ -19,7 +19,7 @@ var began = time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)
 
 // waits is a call that waits, of run r and with suspension s and a number.
 func waits(n int, kind string) wire.Approval {
-	return wire.Approval{RunID: fmt.Sprintf("run_%d", n), Agent: "refund-desk", Since: wire.Time{Time: began}, Pending: wire.Pending{
+	return wire.Approval{RunID: fmt.Sprintf("run_%d", n), Agent: "refund-desk", Pending: wire.Pending{Since: wire.Time{Time: began},
 		CallID: "c1", Tool: "pay", Kind: kind, Arguments: json.RawMessage(fmt.Sprintf(`{"order":"A-%d","amount":120}`, n)),
 		Suspension: wire.Suspension{ID: fmt.Sprintf("sus_%d", n), Message: "Above 100 a person is asked."}}}
 }

@@ -179,7 +179,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err
 			}
-			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, Since: wire.Millis(h.At), Error: unreadable()})
+			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, Error: unreadable(), Pending: wire.Pending{Since: wire.Millis(h.At)}})
 			continue
 		}
 		e.read = true

@@ -46,9 +46,7 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 		return run, err
 	}
 	run.StartedBy = shown.startedBy
-	for _, call := range shown.calls {
-		run.Pending = append(run.Pending, call.Pending)
-	}
+	run.Pending = append(run.Pending, shown.calls...)
 	run.Output, err = f.output(ctx, p)
 	return run, err
 }
@@ -215,7 +213,7 @@ func pendingOf(w waitingCall) wire.Pending {
 	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: shownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
-		ResumeMode: w.ResumeMode.String(), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
+		ResumeMode: w.ResumeMode.String(), Since: wire.Millis(w.since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
 	if preview := w.SuspendTicket.Preview; preview != nil {
 		p.Preview = &wire.Preview{Text: preview.Text, Failed: preview.Failed, Tool: preview.Tool}
 	}

@@ -21,13 +21,7 @@ const (
 // than the request and the words that came with the call.
 type view struct {
 	startedBy *wire.Actor
-	calls     []shownCall
-}
-
-// shownCall is a call that waits, and since when.
-type shownCall struct {
-	wire.Pending
-	since int64
+	calls     []wire.Pending
 }
 
 // view reads a few segments that the head names, each once: those in which calls were suspended,
@@ -115,8 +109,8 @@ func (f *Frontend) few(ctx context.Context, p place, seqs []int64) (map[int64]co
 	return found, nil
 }
 
-func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.Segment, w waitingCall) (shownCall, error) {
-	shown := shownCall{Pending: pendingOf(w), since: w.since}
+func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.Segment, w waitingCall) (wire.Pending, error) {
+	shown := pendingOf(w)
 	shown.Fingerprint = core.Fingerprint(p.head.Tenant, p.record.Run, p.record.Version, w.SuspendedCall)
 	turn := p.turnOf(w.CallID)
 	request, ok, err := f.heard(ctx, p, found, turn)
@@ -224,7 +218,7 @@ func (v view) approvalsIn(h core.Head) []wire.Approval {
 	var approvals []wire.Approval
 	for _, call := range v.calls {
 		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,
-			Metadata: h.Metadata, StartedBy: v.startedBy, Since: wire.Millis(call.since), Pending: call.Pending})
+			Metadata: h.Metadata, StartedBy: v.startedBy, Pending: call})
 	}
 	return approvals
 }

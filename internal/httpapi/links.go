@@ -99,7 +99,7 @@ func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (b
 // approval is the entry of the inbox that the link answers. Its call waits.
 func (l question) approval() wire.Approval {
 	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
-		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Since: l.run.UpdatedAt, Pending: *l.call}
+		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Pending: *l.call}
 }
 
 // showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail

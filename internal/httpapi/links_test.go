@@ -71,6 +71,39 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 	}
 }
 
+// A run that goes on while a call waits, here by an answer to another call, doesn't make the wait look younger.
+func TestALinkTellsSinceWhenItsCallWaits(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: withLinks})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c9", Tool: "refund", Kind: core.KindApproval})
+	before := s.inboxEntry(run.ID, "c1")
+	if got := s.send("POST", "/v1/runs/"+run.ID+"/decisions", `{"target":"c9","action":"cancel"}`, bearer(s.token)); got.StatusCode != 202 {
+		t.Fatal(got.text)
+	}
+	s.worker.Clock.AfterFunc(time.Hour, func() {}) // an hour passes
+	s.worker.Drain(run.ID)
+	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || !now.UpdatedAt.After(before.Since.Time) {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	link := s.makeLink(run.ID, "c1", "kim@example.com").Link
+	seen := decoded[wire.Approval](t, s.send("GET", link, "").text)
+	if after := s.inboxEntry(run.ID, "c1"); !seen.Since.Equal(before.Since.Time) || !after.Since.Equal(before.Since.Time) {
+		t.Errorf("the call waits since %v; the link says %v, the inbox %v", before.Since, seen.Since, after.Since)
+	}
+}
+
+func (s *server) inboxEntry(run, call string) wire.Approval {
+	s.t.Helper()
+	got := s.send("GET", "/v1/approvals", "", bearer(s.token))
+	for _, item := range decoded[wire.Page[wire.Approval]](s.t, got.text).Items {
+		if item.RunID == run && item.CallID == call {
+			return item
+		}
+	}
+	s.t.Fatalf("%s of %s is not in the inbox: %s", call, run, got.text)
+	return wire.Approval{}
+}
+
 func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 	s, run, link := asks(t, `{"note":"<script>alert(1)</script>","name":"a\u202eb\u0000","order":"A-2`+"\u3164\u2800\u20dd"+`"}`)
 	html := header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")

@@ -206,6 +206,7 @@ var members = map[string]member{
 	"Pending.kind":        {"Who is expected to answer: a person who allows it (`approval`), a program that runs it (`client`), somebody who tells something (`input`), a person who knows what happened (`unknown_outcome`), somebody who lets the run go on (`interrupt`).", words[core.Kind]()},
 	"Pending.suspension":  {"What to answer.", nil},
 	"Pending.resume_mode": {"How the answer becomes a result.", words[core.ResumeMode]()},
+	"Pending.since":       {"Since when it waits.", nil},
 	"Pending.deadline":    {"When it is decided without an answer. No such member: never.", nil},
 	"Pending.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
 	"Pending.grant_scope": {"What that allows beyond this call, in a sentence to show before it is given.", nil},
@@ -248,7 +249,6 @@ var members = map[string]member{
 	"Approval.metadata":      {"As the run was given it.", anObject},
 	"Approval.started_by":    {"Who started the run.", nil},
 	"Approval.error":         {"Set if what waits cannot be read (`unreadable`): nothing else of the call is known then. One such entry hides no other.", nil},
-	"Approval.since":         {"Since when it waits.", nil},
 
 	"LinkRequest.target":     {"A suspension's id; or a call's id, while that call was suspended only once. It waits for an approval.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"LinkRequest.for":        {"The one recipient, a name or an address: at most 120 characters, all of which show. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},

@@ -113,6 +113,7 @@ type Pending struct {
 	Kind       string          `json:"kind"`
 	Suspension Suspension      `json:"suspension"`
 	ResumeMode string          `json:"resume_mode"`
+	Since      Time            `json:"since"`
 	Deadline   *Time           `json:"deadline,omitempty"`
 	Grantable  bool            `json:"grantable,omitempty"`   // a decision may carry "grant":"run"
 	GrantScope string          `json:"grant_scope,omitempty"` // what that allows, in a sentence for the approver
@@ -173,7 +174,6 @@ type Approval struct {
 	RunID    string `json:"run_id"`
 	ThreadID string `json:"thread_id"`
 	Agent    string `json:"agent"`
-	Since    Time   `json:"since"`
 	// AgentVersion is the version that the run is pinned to, Metadata what its caller attached to it.
 	AgentVersion string          `json:"agent_version,omitempty"`
 	Metadata     json.RawMessage `json:"metadata,omitempty"`

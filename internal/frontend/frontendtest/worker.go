@@ -86,7 +86,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	c.seg = core.Segment{Seq: head.Seq + 1, W: stamp, Prev: head.Seg}
 	drained := w.drain(c)
 	change(c)
-	c.head.Rev, c.head.CID, c.head.Seq, c.head.Seg, c.head.Tries, c.head.Lease = head.Rev+1, stamp, c.seg.Seq, stamp, 0, 0
+	c.head.Rev, c.head.CID, c.head.Seq, c.head.Seg, c.head.Tries, c.head.Lease, c.head.At = head.Rev+1, stamp, c.seg.Seq, stamp, 0, 0, now
 	count(&c.head)
 	due := c.head.Deadline
 	if c.head.Status == core.RunRunning {
