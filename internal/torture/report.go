@@ -8,12 +8,13 @@ import (
 	"strconv"
 )
 
-// shown is how many violations are told one by one.
+// shown is how many violations are printed in full.
 const shown = 20
 
-// Print says what came out: the violations, the first of them in full, and a line that sums up.
+// Print writes the violations, at most 20 of them in full and those of different rules first, and
+// a line that sums up.
 func (r Report) Print(w io.Writer) error {
-	for i, v := range r.Violations {
+	for i, v := range varied(r.Violations) {
 		if i == shown {
 			fmt.Fprintf(w, "... and %d more\n", len(r.Violations)-shown)
 			break
@@ -22,6 +23,22 @@ func (r Report) Print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintln(w, r.Line())
 	return err
+}
+
+// varied puts the first violation of each rule before all others, so that many of one rule don't
+// hide the only one of another.
+func varied(all []Violation) []Violation {
+	var firsts, others []Violation
+	seen := map[string]bool{}
+	for _, v := range all {
+		if seen[v.Rule] {
+			others = append(others, v)
+			continue
+		}
+		seen[v.Rule] = true
+		firsts = append(firsts, v)
+	}
+	return append(firsts, others...)
 }
 
 // Line sums up.

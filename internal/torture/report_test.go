@@ -27,10 +27,10 @@ func TestTheLineThatSumsUp(t *testing.T) {
 
 func TestOnlySomeViolationsAreToldOneByOne(t *testing.T) {
 	var out strings.Builder
-	if err := (Report{Violations: make([]Violation, shown+3)}).Print(&out); err != nil {
+	if err := (Report{Violations: append(make([]Violation, shown+2), Violation{Rule: "another"})}).Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); strings.Count(text, "violated: ") != shown || !strings.Contains(text, "... and 3 more\n") {
+	if text := out.String(); strings.Count(text, "violated: ") != shown || !strings.Contains(text, "... and 3 more\n") || !strings.Contains(text, "violated: another\n") {
 		t.Error(text)
 	}
 }
