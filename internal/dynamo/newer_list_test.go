@@ -35,6 +35,10 @@ func wantListed(t *testing.T, store *dynamo.Store, bad, good string) {
 	if runs = append(runs, rest...); len(runs) != 2 || runs[0].Thread == runs[1].Thread || runs[0].Run == "" || runs[1].Run == "" {
 		t.Errorf("runs: %+v", runs)
 	}
+	of, _, err := store.Runs(t.Context(), "acme", bad, "", 10)
+	if err != nil || len(of) != 1 || of[0].Thread != bad || of[0].Run == "" || of[0].Status == core.RunDone {
+		t.Errorf("runs of the thread: %+v, %v", of, err)
+	}
 }
 
 // A head that is damaged hides no other either.
