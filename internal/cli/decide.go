@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -254,7 +255,7 @@ func winnerWords(winner *wire.Winner) string {
 		return "answered with an error"
 	case winner.Action == "cancel":
 		return "denied"
-	case len(winner.Result) > 0 && string(winner.Result) != "null":
+	case !core.IsNull(winner.Result):
 		return "answered with a result"
 	}
 	return "approved"
