@@ -1,6 +1,7 @@
 package dormouse_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -48,21 +49,14 @@ const module = "github.com/dormouse-dev/dormouse/"
 
 func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	seen := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
+	eachFile(t, parser.ImportsOnly, func(path string, f *ast.File) {
 		pkg := filepath.ToSlash(filepath.Dir(path))
 		floor, ok := floors[pkg]
 		if !ok {
 			t.Errorf("%s has no floor; give it one here and in docs/architecture.md", pkg)
-			return nil
+			return
 		}
 		seen[pkg] = true
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
 		for _, imp := range f.Imports {
 			to, ours := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), module)
 			if to+"/" == module {
@@ -72,14 +66,28 @@ func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, to, floors[to])
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for pkg := range floors {
 		if !seen[pkg] {
 			t.Errorf("%s has a floor and no code", pkg)
 		}
+	}
+}
+
+// eachFile parses the Go files of the project, but for tests.
+func eachFile(t *testing.T, mode parser.Mode, look func(path string, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, mode)
+		if err == nil {
+			look(filepath.ToSlash(path), f)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -27,9 +27,9 @@ read, too, and the file of --policy. Nothing is started and nothing is changed; 
 
 What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, each host that must be
 allowed with --allow-private-hosts, and each effect that runs a command, which --allow-commands allows. The server leaves out an agent that
-lacks one. With --strict they are problems, as they are for dormouse dev --strict. Each http, lambda or mcp tool whose schema lets arguments
-through that it does not name (additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a
-bound on rounds, tokens and time.
+lacks one, and with --strict it does not start. Each http, lambda or mcp tool whose schema lets arguments through that it does not name
+(additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a bound on rounds, tokens and
+time. Here --strict makes every note a problem.
 
 The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
 {"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
@@ -40,18 +40,15 @@ The exit code is 1 if something is wrong, and 2 if there is nothing to check. Wi
 			if len(args) == 0 {
 				args = []string{scaffold.Usual}
 			}
-			found, err := a.check(args, policy)
+			found, err := a.check(args, policy, strict)
 			if err != nil {
 				return err
-			}
-			if strict {
-				found.demand()
 			}
 			return a.printCheck(found)
 		},
 	}
 	cmd.Flags().StringVar(&policy, "policy", "", policyFlag)
-	cmd.Flags().BoolVar(&strict, "strict", false, "count what the server needs besides the files as problems")
+	cmd.Flags().BoolVar(&strict, "strict", false, "count every note as a problem")
 	return cmd
 }
 
@@ -72,8 +69,8 @@ func (c *checked) demand() {
 	c.notes = []note{}
 }
 
-// check reads everything that the names stand for.
-func (a *app) check(names []string, policyFile string) (checked, error) {
+// check reads everything that the names stand for. If it is strict, every note is a problem.
+func (a *app) check(names []string, policyFile string, strict bool) (checked, error) {
 	found := checked{problems: []agent.Problem{}, notes: []note{}}
 	agentNames, testFiles, err := sortNames(names)
 	if err != nil {
@@ -112,6 +109,9 @@ func (a *app) check(names []string, policyFile string) (checked, error) {
 		}
 	}
 	found.notes = append(found.notes, unbounded(agents)...)
+	if strict {
+		found.demand()
+	}
 	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	return found, err
 }

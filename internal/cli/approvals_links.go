@@ -35,7 +35,7 @@ The link is printed now and never again. It ends with the answer, at the deadlin
 		},
 	}
 	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
-	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is good for, such as 4h (default: as long as the server allows)")
+	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is valid, such as 4h (default: as long as the server allows)")
 	return cmd
 }
 
@@ -126,7 +126,7 @@ func (a *app) revokeLinkCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(l)
 			}
-			return a.printf("revoked: %s for %s\n", l.ID, l.For)
+			return a.printf("revoked: %s for %s\n", l.ID, oneLine(l.For))
 		},
 	}
 }

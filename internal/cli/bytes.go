@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -40,7 +40,7 @@ func (b *byteSize) Set(text string) error {
 		*b = byteSize(n * unit.bytes)
 		return nil
 	}
-	return fmt.Errorf("it is a whole number of bytes, or of KiB, MiB or GiB, such as 500MiB; 0 is no limit")
+	return errors.New("it is a whole number of bytes, or of KiB, MiB or GiB, such as 500MiB; 0 is no limit")
 }
 
 // Type implements pflag.Value: the word for the value in the help.

@@ -141,17 +141,17 @@ func oneToken(place, token string) error {
 	return nil
 }
 
-// settled waits until the run waits for somebody or is done. Meanwhile it warns when the run's model does not answer: the first
-// requests are short, so that it does so soon.
+// settled waits until the run is waiting or done. Meanwhile it warns when the run's model does not answer; the first requests are
+// short, so that the warning comes soon.
 func (a *app) settled(ctx context.Context, c *client.Client, id string) (wire.Run, error) {
-	var told time.Time
+	var warned time.Time // about this next attempt
 	for wait := 2 * time.Second; ; wait = min(2*wait, patience) {
 		run, err := c.Run(ctx, id, wait)
 		if err != nil || run.Status == "waiting" || run.Status == "done" {
 			return run, err
 		}
-		if next := run.NextAttemptAt; run.WaitingOn != "" && next != nil && !next.Equal(told) {
-			told = next.Time
+		if next := run.NextAttemptAt; run.WaitingOn != "" && next != nil && !next.Equal(warned) {
+			warned = next.Time
 			a.warn(run.Code, fmt.Sprintf("%s waits for its %s: %s; next attempt in %s", id, run.WaitingOn, oneLine(run.Detail), lasting(max(next.Sub(a.now()), time.Second))))
 		}
 	}

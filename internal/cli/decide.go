@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -60,10 +61,10 @@ rule would ask about are allowed, too. A run that was interrupted is not decided
 	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
 	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
 	flags.StringVar(&v.arguments, "arguments", "", "with --approve: the arguments to run with, as a JSON object or @FILE")
-	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run is the like calls of this turn")
+	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run: later calls of this turn that the same rule asks about")
 	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
 	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
-	flags.StringVar(&v.shown, "shown", "", "fingerprint of the call as you read it (approvals --json); refused if it is another one")
+	flags.StringVar(&v.shown, "shown", "", "fingerprint of the call as you read it (approvals --json); refused if it has changed")
 	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
 	return cmd
 }
@@ -254,7 +255,7 @@ func winnerWords(winner *wire.Winner) string {
 		return "answered with an error"
 	case winner.Action == "cancel":
 		return "denied"
-	case len(winner.Result) > 0 && string(winner.Result) != "null":
+	case !core.IsNull(winner.Result):
 		return "answered with a result"
 	}
 	return "approved"

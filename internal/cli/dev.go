@@ -83,7 +83,7 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	privateFlag(cmd, &private)
 	commandsFlag(cmd, &o.Commands)
 	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
-	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents: those that name no tenants in their files are its own")
+	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents; agents whose files name no tenants are its own")
 	flags.BoolVar(&o.Strict, "strict", false, "refuse to start if any agent cannot be served")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	flags.StringVar(&o.Names.Product, "product-name", "", "what the pages of approval links call this service (default Dormouse)")
@@ -121,7 +121,7 @@ func privateFlag(cmd *cobra.Command, hosts *[]string) {
 
 func commandsFlag(cmd *cobra.Command, allowed *bool) {
 	cmd.Flags().BoolVar(allowed, "allow-commands", false,
-		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is refused")
+		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is not served")
 }
 
 func readPrivate(hosts []string) (netguard.Private, error) {

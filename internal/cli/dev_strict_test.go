@@ -33,6 +33,28 @@ func TestStrictRefusesWhatTheServerWouldLeaveOut(t *testing.T) {
 	contains(t, out.stdout, "needy.yaml:1: agent needy: the secret SHOP is not set")
 }
 
+func TestCheckMakesEveryNoteAProblemIfItIsStrict(t *testing.T) {
+	agents := t.TempDir()
+	for name, text := range map[string]string{"needy": needy, "endless": "model: {provider: scripted, turns: [{say: hi}]}\nstop: [{max_rounds: unlimited}]\n",
+		"typo": "tolls: []\n"} {
+		if err := os.WriteFile(filepath.Join(agents, name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := dormouse(t, nil, "agents", "check", "--strict", agents)
+	out.wantExit(t, cli.ExitFailed)
+	for _, file := range []string{"endless.yaml:1:", "needy.yaml:1:", "typo.yaml:1:"} { // in this order
+		_, rest, found := strings.Cut(out.stdout, file)
+		if !found {
+			t.Fatalf("%s is not next: %s", file, out.stdout)
+		}
+		out.stdout = rest
+	}
+	if strings.Contains(out.stdout, "note:") {
+		t.Errorf("a note is left: %s", out.stdout)
+	}
+}
+
 func TestDevSaysWhichAgentsAreNotServed(t *testing.T) {
 	agents := t.TempDir()
 	if err := os.WriteFile(filepath.Join(agents, "needy.yaml"), []byte(needy), 0o600); err != nil {

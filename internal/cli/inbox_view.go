@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -173,7 +174,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []line {
 		lines = append(lines, argumentLines(arguments)...)
 	}
 	lines = append(lines, previewLines(a.Pending, edited != nil)...)
-	if len(a.Suspension.ResponseSchema) > 0 && string(a.Suspension.ResponseSchema) != "null" {
+	if !core.IsNull(a.Suspension.ResponseSchema) {
 		lines = append(lines, line{}, line{{bold, "the answer must fit"}})
 		for _, l := range cleanJSONLines(a.Suspension.ResponseSchema) {
 			lines = append(lines, text(l))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -213,7 +214,7 @@ func (t *tale) decision(f fact) []line {
 	switch {
 	case f.Action == "cancel":
 		how, words = red, "denied"
-	case len(f.Result) > 0 && string(f.Result) != "null":
+	case !core.IsNull(f.Result):
 		words = "answered"
 	case f.why() != "":
 		how, words = red, "answered with an error"
@@ -232,7 +233,7 @@ func (t *tale) decision(f fact) []line {
 		said = shorten(words, longest)
 	}
 	lines := []line{{{how, words}, {asIs, after(": ", said)}}}
-	if len(f.Arguments) > 0 && string(f.Arguments) != "null" {
+	if !core.IsNull(f.Arguments) {
 		lines = append(lines, text("with other arguments:"))
 		lines = append(lines, diff(t.calls[f.CallID].arguments, f.Arguments)...)
 	}

@@ -69,7 +69,7 @@ and starters of an agent file name callers this way.`,
 	fileFlag(cmd, &file)
 	outFlag(cmd, &out)
 	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "whose runs it is for")
-	cmd.Flags().StringVar(&roles, "roles", "", "what it is good for: start, read, decide, link, admin, with commas")
+	cmd.Flags().StringVar(&roles, "roles", "", "its roles: start, read, decide, link, admin, with commas")
 	return cmd
 }
 

@@ -157,8 +157,8 @@ func (v *view) end() error {
 	return v.app.print("\n")
 }
 
-// listen shows a person what the model says while it says so, and that it does not answer, until the run waits or is done. Who cannot be told, because no stream can be
-// had, only waits for what comes of it.
+// listen shows a person what the model says while it says it, and that it does not answer, until the run is waiting or done. If there
+// is no stream, it shows nothing, and the caller only waits for the result.
 func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 	v := a.newView()
 	if a.json || !v.screen.terminal {

@@ -97,11 +97,7 @@ func TestReadDecision(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := DecisionInput{ID: "d1", Suspension: "sus_1_a", Action: tt.action, Result: rawJSON(tt.result), Error: tt.error, At: 7}
 			r, err := ReadDecision(Question{Kind: tt.kind}, in)
-			got := r.Action.String()
-			var refused *DecisionError
-			if errors.As(err, &refused) {
-				got = refused.Code
-			}
+			got := actionOrCode(r, err)
 			if got != tt.want || r.Reason != tt.reason {
 				t.Fatalf("got %s, reason %q (%v); want %s, reason %q", got, r.Reason, err, tt.want, tt.reason)
 			}
@@ -110,6 +106,15 @@ func TestReadDecision(t *testing.T) {
 			}
 		})
 	}
+}
+
+// actionOrCode is what a decision was read as: its action, or the code that refuses it.
+func actionOrCode(r Resume, err error) string {
+	var refused *DecisionError
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return r.Action.String()
 }
 
 func TestAnApprovalsModeSaysWhatItsResultIs(t *testing.T) {
@@ -141,12 +146,7 @@ func TestAnApprovalsModeSaysWhatItsResultIs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := ReadDecision(Question{KindApproval, tt.mode}, DecisionInput{Action: tt.action, Result: rawJSON(tt.result), Error: tt.error})
-			got := r.Action.String()
-			var refused *DecisionError
-			if errors.As(err, &refused) {
-				got = refused.Code
-			}
-			if got != tt.want {
+			if got := actionOrCode(r, err); got != tt.want {
 				t.Fatalf("got %s (%v), want %s", got, err, tt.want)
 			}
 		})
@@ -210,12 +210,7 @@ func TestWhatADecisionCarriesBesideItsAnswer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := ReadDecision(Question{Kind: tt.kind}, tt.in)
-			got := r.Action.String()
-			var refused *DecisionError
-			if errors.As(err, &refused) {
-				got = refused.Code
-			}
-			if got != tt.want {
+			if got := actionOrCode(r, err); got != tt.want {
 				t.Fatalf("got %s (%v), want %s", got, err, tt.want)
 			}
 			if err == nil && (IsNull(tt.in.Arguments) != (r.Arguments == nil) || string(r.Grant) != tt.in.Grant) {

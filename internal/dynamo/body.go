@@ -75,6 +75,11 @@ func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte)
 	} else if err := s.putPieces(ctx, doing, it, form, packed); err != nil {
 		return err
 	}
+	return s.putNew(ctx, doing, it)
+}
+
+// putNew stores an item unless one with its key is there; that stays as it is.
+func (s *Store) putNew(ctx context.Context, doing string, it item) error {
 	var e expression
 	condition := e.in("attribute_not_exists({pk})")
 	_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it, ConditionExpression: &condition,

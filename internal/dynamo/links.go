@@ -14,7 +14,7 @@ import (
 
 // Attributes of a link's record; the rest is its body.
 const (
-	attrRevoked   = "revoked" // in ms; absent while it is good
+	attrRevoked   = "revoked" // in ms; absent until it is revoked
 	attrRevokedBy = "revoked_by"
 )
 
@@ -23,13 +23,7 @@ func (s *Store) PutLink(ctx context.Context, l engine.Link) error {
 	it := linkKey(l.Tenant, l.Run, l.ID).attributes()
 	it[attrBody] = text(encoded(l))
 	it[attrTTL] = number(time.UnixMilli(l.Gone()).Unix() + 1)
-	var e expression
-	condition := e.in("attribute_not_exists({pk})")
-	_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: e.names})
-	if _, there := refusal(err); err == nil || there {
-		return nil
-	}
-	return s.unavailable("storing the record of an approval link", err)
+	return s.putNew(ctx, "storing the record of an approval link", it)
 }
 
 // Link implements frontend.LinkStore.
@@ -58,9 +52,8 @@ func (s *Store) Links(ctx context.Context, tenant, run string) (links []engine.L
 	return links, err
 }
 
-// RevokeLink implements frontend.LinkStore. Of several the first counts.
+// RevokeLink implements frontend.LinkStore. The first revocation counts; a later one changes nothing.
 func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
-	const doing = "revoking an approval link"
 	u := &update{key: linkKey(tenant, run, id)}
 	u.set(attrRevoked, number(at))
 	u.set(attrRevokedBy, text(by))
@@ -73,7 +66,7 @@ func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64
 	if _, refused := refusal(err); refused {
 		return s.Link(ctx, tenant, run, id)
 	}
-	return engine.Link{}, s.unavailable(doing, err)
+	return engine.Link{}, s.unavailable("revoking an approval link", err)
 }
 
 func readLink(tenant, run string, it item) (engine.Link, error) {

@@ -47,8 +47,8 @@ type listed[T any] struct {
 	of T
 }
 
-// Runs implements frontend.Store. Of what cannot be read, because a newer program has written it or because it is damaged, the list has what
-// its place tells: whoever asks for it by its name is told why.
+// Runs implements frontend.Store. A run that cannot be read, because a newer program has written it or because it is damaged, is listed with
+// what its keys say; reading that run by its id says why.
 func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(listRuns, cursor)
 	if err != nil {
@@ -113,54 +113,52 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 		if !there || textAt(it, attrListSK) != textAt(hit, attrListSK) {
 			continue
 		}
-		at := textAt(hit, attrListSK)
-		r, err := readListed(it)
-		if err != nil { // one that cannot be read must not hide the others
-			r = placed(it, at)
-		}
-		found = append(found, listed[core.Record]{at, r})
+		found = append(found, listedRun(it))
 	}
 	return found, nil
+}
+
+// listedRun is the run of a head or of a record as lists show it: one that cannot be read must not hide the others.
+func listedRun(it item) listed[core.Record] {
+	at := textAt(it, attrListSK)
+	if textAt(it, attrSK) != skHead {
+		r, err := readRecord(it)
+		if err != nil {
+			r = placed(it, at)
+			r.Status = core.RunDone
+		}
+		return listed[core.Record]{at, r}
+	}
+	h, err := readHead(it)
+	if err != nil {
+		return listed[core.Record]{at, placed(it, at)}
+	}
+	return listed[core.Record]{at, h.Record()}
 }
 
 // placed is what is known of a run that cannot be read.
 func placed(it item, position string) core.Record {
 	r := core.Record{Run: runAt(position), Agent: textAt(it, attrAgent), Born: bornAt(position), At: bornAt(position)}
 	r.Thread, _ = core.ThreadOf(r.Run)
-	if textAt(it, attrSK) != skHead {
-		r.Status = core.RunDone
-	}
 	return r
-}
-
-// readListed is the run of a head or of a record.
-func readListed(it item) (core.Record, error) {
-	if textAt(it, attrSK) != skHead {
-		return readRecord(it)
-	}
-	h, err := readHead(it)
-	return h.Record(), err
 }
 
 // runsOfThread reads them all: their keys are not in the order of their birth. The head is read before the records: a run that moves from one
 // to the other in between is found twice and shown once. The other way round it would be missed.
 func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) (found []listed[core.Record], err error) {
-	h, err := s.head(ctx, headKey(tenant, thread))
-	if err != nil || h.Thread == "" {
+	const doing = "listing the runs of a thread"
+	head, err := s.get(ctx, doing, headKey(tenant, thread))
+	if err != nil || head == nil {
 		return nil, err
 	}
-	found = append(found, listed[core.Record]{runPosition(h.Born, h.Run), h.Record()})
+	found = append(found, listedRun(head))
 	var e expression
 	condition := e.in("{pk} = :pk AND begins_with({sk}, :record)")
 	e.value("pk", text(threadPK(tenant, thread)))
 	e.value("record", text(prefixRecord))
-	err = s.query(ctx, "listing the runs of a thread", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+	err = s.query(ctx, doing, &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
-		r, err := readRecord(it)
-		if err != nil {
-			r = placed(it, textAt(it, attrListSK))
-		}
-		found = append(found, listed[core.Record]{runPosition(r.Born, r.Run), r})
+		found = append(found, listedRun(it))
 		return true, nil
 	})
 	if err != nil {
@@ -171,8 +169,8 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 	return slices.DeleteFunc(found, func(r listed[core.Record]) bool { return after != "" && r.at >= after }), nil
 }
 
-// Approvals implements frontend.Store. A head that cannot be read is shown without calls, as of Runs. An entry whose head has nothing suspended any more is left out. One whose head has something else
-// suspended by now is shown where it was found.
+// Approvals implements frontend.Store. A head that cannot be read is listed without calls, as by Runs. An entry whose head has nothing suspended
+// any more is left out. One whose head has something else suspended by now is shown where it was found.
 func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	after, err := parseCursor(listApprovals, cursor)
 	if err != nil {

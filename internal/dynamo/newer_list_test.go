@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,22 +36,38 @@ func wantListed(t *testing.T, store *dynamo.Store, bad, good string) {
 	if runs = append(runs, rest...); len(runs) != 2 || runs[0].Thread == runs[1].Thread || runs[0].Run == "" || runs[1].Run == "" {
 		t.Errorf("runs: %+v", runs)
 	}
+	of, _, err := store.Runs(t.Context(), "acme", bad, "", 10)
+	if err != nil || len(of) != 1 || of[0].Thread != bad || of[0].Run == "" || of[0].Status == core.RunDone {
+		t.Errorf("runs of the thread: %+v, %v", of, err)
+	}
+}
+
+// spoiled is a store where the runs of thr_a and thr_b wait, and these attributes were written over those of the head of thr_a.
+func spoiled(t *testing.T, s server, attributes map[string]types.AttributeValue) *dynamo.Store {
+	t.Helper()
+	client, table := s.client(), s.table(t)
+	store := s.store(t, client, table, nil)
+	for _, thread := range []string{"thr_a", "thr_b"} {
+		waitsIn(t, store, thread)
+	}
+	names, values := map[string]string{}, map[string]types.AttributeValue{}
+	var sets []string
+	for name, value := range attributes {
+		names["#"+name], values[":"+name] = name, value
+		sets = append(sets, "#"+name+" = :"+name)
+	}
+	set := "SET " + strings.Join(sets, ", ")
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: headKeyOf("acme", "thr_a"), UpdateExpression: &set,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values})
+	must(t, err)
+	return store
 }
 
 // A head that is damaged hides no other either.
 func TestADamagedHeadHidesNoOther(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		client, table := s.client(), s.table(t)
-		store := s.store(t, client, table, nil)
-		for _, thread := range []string{"thr_a", "thr_b"} {
-			waitsIn(t, store, thread)
-		}
-		set := "SET #rest = :x"
-		_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: headKeyOf("acme", "thr_a"), UpdateExpression: &set,
-			ExpressionAttributeNames:  map[string]string{"#rest": "x"},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "{"}}})
-		must(t, err)
+		store := spoiled(t, s, map[string]types.AttributeValue{"x": &types.AttributeValueMemberS{Value: "{"}})
 		if _, err := store.Load(t.Context(), "acme", "thr_a"); !errors.Is(err, engine.ErrUnreadable) {
 			t.Fatalf("the head itself: %v", err)
 		}
@@ -75,17 +92,8 @@ func waitsIn(t *testing.T, store *dynamo.Store, thread string) {
 func TestAHeadOfANewerSchemaHidesNoOther(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		client, table := s.client(), s.table(t)
-		store := s.store(t, client, table, nil)
-		for _, thread := range []string{"thr_a", "thr_b"} {
-			waitsIn(t, store, thread)
-		}
-		set := "SET #v = :v, #st = :st"
-		_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: headKeyOf("acme", "thr_a"), UpdateExpression: &set,
-			ExpressionAttributeNames: map[string]string{"#v": "v", "#st": "st"},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberN{Value: fmt.Sprint(core.SchemaVersion + 1)},
-				":st": &types.AttributeValueMemberS{Value: "hibernating"}}})
-		must(t, err)
+		store := spoiled(t, s, map[string]types.AttributeValue{"v": &types.AttributeValueMemberN{Value: fmt.Sprint(core.SchemaVersion + 1)},
+			"st": &types.AttributeValueMemberS{Value: "hibernating"}})
 		wantListed(t, store, "thr_a", "thr_b")
 		if taken, err := store.TakeOverdue(t.Context(), 1<<40, 1<<41, 10); err != nil || len(taken) != 2 {
 			t.Errorf("taken: %v, %v", taken, err)

@@ -127,9 +127,7 @@ func TestGrants(t *testing.T) {
 	})
 	t.Run("a grant for the run lets the same rule's later calls run, and no others", func(t *testing.T) {
 		r := granting(t)
-		d := resume("d1", "true")
-		d.Grant = core.GrantRun
-		r.must(r.decide("c1", d))
+		r.must(r.decide("c1", forTurn(resume("d1", "true"))))
 		r.work()
 		r.wantRan(`write{"n":1}`, `write{"n":2}`)
 		r.wantCalls(map[string]core.CallStatus{"c2": core.CallSucceeded, "c3": core.CallSuspended})
@@ -143,9 +141,7 @@ func TestGrants(t *testing.T) {
 	})
 	t.Run("a granted call is at most once, like one that was asked about", func(t *testing.T) {
 		r := granting(t)
-		d := resume("d1", "true")
-		d.Grant = core.GrantRun
-		r.must(r.decide("c1", d))
+		r.must(r.decide("c1", forTurn(resume("d1", "true"))))
 		b := &breaking{Store: r.db, at: 1000}
 		r.store = b
 		r.tool("write", toolRule{effect: core.Ask, grant: "write/1"})

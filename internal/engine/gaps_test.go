@@ -424,9 +424,7 @@ func TestAGrantNeedsAnApprovalThatLetsTheCallRun(t *testing.T) {
 		if r.suspended("c1").Grantable {
 			t.Errorf("%s: grantable", mode)
 		}
-		d := resume("d1", `{"approved":true}`)
-		d.Grant = core.GrantRun
-		r.must(r.decide("c1", d))
+		r.must(r.decide("c1", forTurn(resume("d1", `{"approved":true}`))))
 		r.work()
 		r.wantCalls(map[string]core.CallStatus{"c2": core.CallSuspended})
 	}

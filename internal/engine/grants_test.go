@@ -20,9 +20,7 @@ func grantedOnce(t *testing.T, during func(r *rig)) *rig {
 	}})
 	r.start("pay A 120")
 	r.work()
-	d := resume("d1", "")
-	d.Grant = core.GrantRun
-	r.must(r.decide("c1", d))
+	r.must(r.decide("c1", forTurn(resume("d1", ""))))
 	r.work()
 	return r
 }
@@ -68,9 +66,7 @@ func TestAWaitEndsAGrant(t *testing.T) {
 			r.suspending("quiz", core.UseDecisionAsToolResult, 1)
 			r.start("go")
 			r.work()
-			d := resume("d1", "")
-			d.Grant = core.GrantRun
-			r.must(r.decide("c1", d))
+			r.must(r.decide("c1", forTurn(resume("d1", ""))))
 			r.work()
 			r.must(answer(r))
 			r.work()

@@ -325,6 +325,12 @@ func resume(id, result string) core.Resume {
 	return core.Resume{DecisionID: id, Action: core.ActionResume, Result: json.RawMessage(result)}
 }
 
+// forTurn is a decision that also grants the like calls of the turn.
+func forTurn(d core.Resume) core.Resume {
+	d.Grant = core.GrantRun
+	return d
+}
+
 func cancelled(id, reason string) core.Resume {
 	return core.Resume{DecisionID: id, Action: core.ActionCancel, Reason: reason}
 }

@@ -330,21 +330,27 @@ func TestAFinishBesideACallThatWaitedIsFoundInItsEarlierTurn(t *testing.T) {
 	}
 }
 
+// pending is the one call that waits, as its run shows it and as the inbox does.
+func (x *fixture) pending(run string) []wire.Pending {
+	x.t.Helper()
+	got, err := x.Run(x.t.Context(), anna, run)
+	if err != nil || len(got.Pending) != 1 {
+		x.t.Fatalf("%+v, %v", got, err)
+	}
+	inbox, err := x.Approvals(x.t.Context(), anna, frontend.List{})
+	if err != nil || len(inbox.Items) != 1 {
+		x.t.Fatalf("%+v, %v", inbox, err)
+	}
+	return []wire.Pending{got.Pending[0], inbox.Items[0].Pending}
+}
+
 func TestAPendingCallIsShownAsItWouldRun(t *testing.T) {
 	x := newFixture(t, nil)
 	run := x.start()
 	x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, Mode: core.PassDecisionToTool,
 		Deadline: 1_800_000_000_000, Shown: []byte(`{"order":"B-02"}`)})
 	want := "2027-01-15T08:00:00.000Z"
-	got, err := x.Run(t.Context(), anna, run.ID)
-	if err != nil || len(got.Pending) != 1 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	inbox, err := x.Approvals(t.Context(), anna, frontend.List{})
-	if err != nil || len(inbox.Items) != 1 {
-		t.Fatalf("%+v, %v", inbox, err)
-	}
-	for _, p := range []wire.Pending{got.Pending[0], inbox.Items[0].Pending} {
+	for _, p := range x.pending(run.ID) {
 		if string(p.Arguments) != `{"order":"B-02"}` || p.Deadline == nil || p.Deadline.Format(wire.TimeFormat) != want || p.ResumeMode != "pass_decision_to_tool" {
 			t.Errorf("C128 pending %+v", p)
 		}
@@ -356,15 +362,7 @@ func TestAPendingCallSaysWhatAReaderOfItsArgumentsMayMiss(t *testing.T) {
 	run := x.start()
 	const exact = `{"amount":1e2,"to":{"name":"P\u0430ypal","note":"a\u202eb"},"fair":"Größe"}`
 	x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Arguments: []byte(exact)})
-	got, err := x.Run(t.Context(), anna, run.ID)
-	if err != nil || len(got.Pending) != 1 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	inbox, err := x.Approvals(t.Context(), anna, frontend.List{})
-	if err != nil || len(inbox.Items) != 1 {
-		t.Fatalf("%+v, %v", inbox, err)
-	}
-	for _, p := range []wire.Pending{got.Pending[0], inbox.Items[0].Pending} {
+	for _, p := range x.pending(run.ID) {
 		var said []string
 		for _, w := range p.Warnings {
 			said = append(said, w.Path+" "+w.Code)

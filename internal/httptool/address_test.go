@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -70,20 +69,13 @@ func TestTheMachinesOwnResolverIsNoWayRound(t *testing.T) {
 func TestANameThatMeansSomethingElseLaterChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.serve(publicAddress+":443", answering(200, `"outside"`))
-	lookups := 0
-	c := w.callerWith(func(o *Options) {
-		o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
-			if lookups++; lookups > 1 {
-				return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
-			}
-			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr(publicAddress)}, nil
-		}
-	})
+	moving, lookups := movingTo("169.254.169.254")
+	c := w.callerWith(moving)
 	tool, _ := readTool(t, look)
 	body := c.Tool(tool)
 	out, err := body.Run(t.Context(), requestFor(`{"order":"1"}`))
-	if err != nil || out.Text != `"outside"` || lookups != 1 {
-		t.Errorf("outcome %+v, %v after %d lookups", out, err, lookups)
+	if err != nil || out.Text != `"outside"` || *lookups != 1 {
+		t.Errorf("outcome %+v, %v after %d lookups", out, err, *lookups)
 	}
 	if out, err = body.Run(t.Context(), requestFor(`{"order":"1"}`)); err != nil || !out.Failed {
 		t.Errorf("outcome %+v, %v", out, err)

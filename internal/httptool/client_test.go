@@ -32,13 +32,7 @@ func TestAClientReachesWhatAnHTTPToolWould(t *testing.T) {
 			for _, port := range []string{":443", ":80"} {
 				w.serve(tt.leads+port, answering(200, `{}`))
 			}
-			resp, err := w.caller().Client(tt.server).Get(tt.server.URL)
-			if err == nil {
-				resp.Body.Close()
-			}
-			if (err == nil) != tt.reached || !tt.reached && len(w.dialled) != 0 {
-				t.Errorf("%v, dialled %v", err, w.dialled)
-			}
+			w.wantReached(w.caller().Client(tt.server), tt.server.URL, tt.reached)
 		})
 	}
 }

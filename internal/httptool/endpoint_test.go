@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"context"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -42,13 +41,7 @@ func TestTheEndpointOfAModelIsReachedAsTheOperatorAllows(t *testing.T) {
 			for _, port := range []uint16{443, 80} {
 				w.serve(netip.AddrPortFrom(netip.MustParseAddr(tt.leads), port).String(), answering(200, `{}`))
 			}
-			resp, err := w.caller().Endpoint(agent.Model{BaseURL: tt.url, APIKey: tt.key}).Get(tt.url)
-			if err == nil {
-				resp.Body.Close()
-			}
-			if (err == nil) != tt.reached || !tt.reached && len(w.dialled) != 0 {
-				t.Errorf("%v, dialled %v", err, w.dialled)
-			}
+			w.wantReached(w.caller().Endpoint(agent.Model{BaseURL: tt.url, APIKey: tt.key}), tt.url, tt.reached)
 		})
 	}
 }
@@ -60,15 +53,8 @@ func TestTheEndpointOfAModelIsConnectedToWhereItWasLookedAt(t *testing.T) {
 	w.serve(publicAddress+":443", func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
 	})
-	lookups := 0
-	c := w.callerWith(func(o *Options) {
-		o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
-			if lookups++; lookups > 1 {
-				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-			}
-			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr(publicAddress)}, nil
-		}
-	})
+	moving, _ := movingTo("127.0.0.1")
+	c := w.callerWith(moving)
 	client := c.Endpoint(agent.Model{BaseURL: "https://api.example.com/v1"})
 	resp, err := client.Get("https://api.example.com/v1/chat/completions")
 	if err != nil || resp.StatusCode != http.StatusTemporaryRedirect {

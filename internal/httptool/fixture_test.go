@@ -132,6 +132,31 @@ func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return found, nil
 }
 
+// movingTo is a network in which each name leads to this machine and outside when it is first looked up, and to one address from then on.
+func movingTo(address string) (change func(*Options), lookups *int) {
+	lookups = new(int)
+	return func(o *Options) {
+		o.Lookup = func(context.Context, string) ([]netip.Addr, error) {
+			if *lookups++; *lookups > 1 {
+				return []netip.Addr{netip.MustParseAddr(address)}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr(publicAddress)}, nil
+		}
+	}, lookups
+}
+
+// wantReached sends a request, which must reach the service or not even be dialled.
+func (w *world) wantReached(c *http.Client, url string, reached bool) {
+	w.t.Helper()
+	resp, err := c.Get(url)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if (err == nil) != reached || !reached && len(w.dialled) != 0 {
+		w.t.Errorf("%v, dialled %v", err, w.dialled)
+	}
+}
+
 func (w *world) dial(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
 	w.mu.Lock()
 	w.dialled = append(w.dialled, a)

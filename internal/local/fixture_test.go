@@ -23,8 +23,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// desk is an agent with one tool; what a test says of the tool's permission is put behind it.
-const desk = `
+// paying is an agent that calls its one tool; further tools, and the permissions, are put behind it.
+const paying = `
 name: desk
 model:
   provider: scripted
@@ -36,8 +36,10 @@ model:
       say: Done.
 tools:
   - {name: pay, description: Pays., go: pay}
-permissions:
 `
+
+// desk is an agent with one tool; what a test says of the tool's permission is put behind it.
+const desk = paying + "permissions:\n"
 
 const (
 	allowed = desk + "  allow: [pay]\n"

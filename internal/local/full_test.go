@@ -140,7 +140,7 @@ func TestAChangedAgentIsServedOnceItsDefinitionCanBeStored(t *testing.T) {
 			t.Errorf("got %q", reason)
 		}
 		room()
-		r.log.await(t, "what the start could not store is stored")
+		r.log.await(t, "stored what the start could not store")
 		if reason := without(t, s, "desk"); reason != "" {
 			t.Errorf("it is still unavailable: %q", reason)
 		}

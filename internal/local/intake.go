@@ -26,8 +26,8 @@ const (
 	intakeCrowded  = 10 * time.Millisecond
 	intakeFailures = 20
 
-	// perWorker is how many wake-ups of a tenant may wait for each worker while its runs of the queue are started. Fewer would leave workers idle, more
-	// would keep runs that somebody waits for from them.
+	// perWorker is how many wake-ups of a tenant may wait for each worker while its runs of the queue are started. Fewer would leave workers
+	// idle; with more, runs that a person waits for would start later.
 	perWorker = 2
 )
 

@@ -50,8 +50,8 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 	return keys, lines.Err()
 }
 
-// withLinkKeys adds the keys of a data directory to values, as their file has them: who knows one can
-// sign approvals. Keys that cannot be read are added to nothing that this process could show.
+// withLinkKeys adds the keys of a data directory to the values to hide, as their file has them: a key
+// is enough to sign approval links. A file that cannot be read adds nothing.
 func withLinkKeys(values secret.Values, dir string) secret.Values {
 	text, err := os.ReadFile(filepath.Join(dir, linkKeysFile))
 	if err != nil {
@@ -63,23 +63,20 @@ func withLinkKeys(values secret.Values, dir string) secret.Values {
 	return values
 }
 
-// passingLinkKey is a key that is kept nowhere.
-func passingLinkKey(random func([]byte)) access.LinkKeys {
+func newLinkKey(random func([]byte)) []byte {
 	key := make([]byte, linkKeyBytes)
 	random(key)
-	return access.LinkKeys{key}
+	return key
 }
 
 // makeLinkKey puts a whole file in place, unless another process was first; then that one's is good.
 func makeLinkKey(file string, random func([]byte)) error {
-	key := make([]byte, linkKeyBytes)
-	random(key)
 	temp, err := os.CreateTemp(filepath.Dir(file), ".link-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name())
-	_, err = fmt.Fprintf(temp, "%x\n", key)
+	_, err = fmt.Fprintf(temp, "%x\n", newLinkKey(random))
 	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}

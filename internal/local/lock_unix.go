@@ -59,8 +59,8 @@ func lockData(dir, mark string, before func() error) (*lock, error) {
 	return l, nil
 }
 
-// mark writes the mark over the one that is there. It is never cut off before it is written: on a full disk the new one takes the
-// place of the old one, or the old one stays.
+// mark writes the mark over the one that is there. It does not truncate the file first: on a full disk the new mark replaces the old
+// one, or the old one stays.
 func (l *lock) mark(mark string) error {
 	if there, err := l.read(); err != nil || there == mark {
 		return err

@@ -10,7 +10,7 @@ var _ sqlite.Places = (*places)(nil)
 
 // Steps bound the steps in progress, those that wait for a tool or the model included. A zero member means its default.
 type Steps struct {
-	Most   int // of all tenants; 16 for each worker. A tenant may always have as many as there are workers, also beyond it
+	Most   int // of all tenants; 16 for each worker. A tenant may always have as many as there are workers, even beyond it
 	Tenant int // of one tenant; half of Most
 }
 

@@ -15,15 +15,15 @@ func noRoom(err error) bool {
 	return errors.Is(err, engine.ErrNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// room watches for the end of a full disk. The server goes on reading meanwhile; every write is refused and tells its caller.
+// room finds out when a full disk has space again. Until then the server goes on reading and refuses every write with an error.
 type room struct {
 	db     disk
 	clock  engine.Clock
 	period time.Duration
 	log    *slog.Logger
-	again  func(context.Context) error // what the start could not write
-	owed   bool
-	said   time.Time // that the disk is full; zero if it is not
+	again  func(context.Context) error // stores what the start could not store
+	owed   bool                        // again has to be called
+	said   time.Time                   // when the log last said that the disk is full; zero if it is not full
 }
 
 // disk is what is known of the room for the store: [sqlite.DB].
@@ -41,7 +41,7 @@ func (r *room) run(ctx context.Context) {
 	}
 }
 
-// look tries a write while the disk is said to be full, and does what is owed from the start once there is room.
+// look tries a write while the disk is full, and stores what the start could not store once there is space.
 func (r *room) look(ctx context.Context) {
 	if r.db.Full() {
 		if err := r.db.Probe(ctx); err != nil {
@@ -57,13 +57,13 @@ func (r *room) look(ctx context.Context) {
 	err := r.again(ctx)
 	if err == nil {
 		r.owed = false
-		r.log.Info("what the start could not store is stored: changed agents are served")
+		r.log.Info("stored what the start could not store; changed agents are served")
 	} else if !noRoom(err) && ctx.Err() == nil {
-		r.log.Warn("what could not be stored at the start, since the disk was full, cannot be stored now", "error", err)
+		r.log.Warn("cannot store what the start could not store on the full disk; it is tried again", "error", err)
 	}
 }
 
-// say says it once in a while: the rest of the server is not heard about it, see [aboutRoom].
+// say logs that the disk is full, at most every [fullAgain], for the whole server: see [aboutRoom].
 func (r *room) say(err error) {
 	now := r.clock.Now()
 	if !r.said.IsZero() && now.Sub(r.said) < fullAgain {
@@ -76,8 +76,8 @@ func (r *room) say(err error) {
 // fullAgain is how often the log says that the disk is full.
 const fullAgain = 10 * time.Minute
 
-// aboutRoom keeps lines about a full disk from the log: everything that writes would say the same, several times a second. [room] says it
-// for all of them.
+// aboutRoom drops log lines about a full disk: everything that writes would log the same, several times a second. [room] logs it for all of
+// them.
 type aboutRoom struct{ slog.Handler }
 
 // Handle implements [slog.Handler].

@@ -57,8 +57,8 @@ type Options struct {
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
 
-	raw    *slog.Logger // that [Options.Logger] was, with lines about a full disk
-	noRoom func() bool  // for tests: says that the disk is full
+	raw    *slog.Logger // the logger that Start was given; Logger leaves out lines about a full disk, see [aboutRoom]
+	noRoom func() bool  // for tests: says whether the disk is full
 }
 
 // drainTime is how long steps at hand may take when the process is asked to stop.
@@ -92,7 +92,7 @@ type Server struct {
 	unavailable []program.Unavailable
 }
 
-// Unavailable are the agents that are not served.
+// Unavailable are the agents that could not be served when the server started.
 func (s *Server) Unavailable() []program.Unavailable { return s.unavailable }
 
 // ErrNotLoopback refuses to let strangers in without a token.
@@ -208,13 +208,14 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range agents.Unavailable() {
+	missing := agents.Unavailable()
+	for _, u := range missing {
 		o.Logger.Warn("an agent is not served; its runs wait, and starts of it are refused", "agent", u.Name, "error", u.Err)
 	}
 	for _, a := range deployed {
 		o.Logger.Info("agent", "name", a.Name, "version", a.Digest())
 	}
-	if len(deployed)+len(agents.Unavailable()) == 0 {
+	if len(deployed)+len(missing) == 0 {
 		o.Logger.Warn("there is no agent file in the directory; nothing can be started", "agents", o.Agents)
 	}
 	for _, tenant := range unserved(deployed, agents.Home, known) {
@@ -246,7 +247,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: agents.Unavailable()}
+	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing}
 	go func() {
 		defer close(s.done)
 		s.err = serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, space.run)
@@ -269,7 +270,7 @@ func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens
 	if strict {
 		deployed, err = agents.Deploy(ctx, slices.Compact(tenants)...)
 	} else {
-		deployed, _, err = agents.Serve(ctx, slices.Compact(tenants)...)
+		deployed, err = agents.Serve(ctx, slices.Compact(tenants)...)
 	}
 	if known != nil && known.joined == nil {
 		known.joined = agents.Join
@@ -295,8 +296,8 @@ func unserved(deployed []agent.Definition, home string, known *tokens) (tenants 
 func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, full func() bool) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
 	if noRoom(err) {
-		o.Logger.Warn("approval links that are made now are good until the server stops: their key cannot be stored", "error", err.Error())
-		links, err = passingLinkKey(machine.Random{}.Bytes), nil
+		o.raw.Warn("the key of approval links cannot be stored: links that are made now end when the server stops", "error", err)
+		links, err = access.LinkKeys{newLinkKey(machine.Random{}.Bytes)}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -17,19 +17,7 @@ import (
 )
 
 // secretive is desk with a second tool that needs a secret; it is never called.
-const secretive = `
-name: desk
-model:
-  provider: scripted
-  turns:
-    - given: {no_result: true}
-      calls:
-        - {tool: pay, arguments: {amount: 5}}
-    - given: {tool: pay}
-      say: Done.
-tools:
-  - {name: pay, description: Pays., go: pay}
-  - name: refund
+const secretive = paying + `  - name: refund
     description: Refunds.
     http: {method: POST, url: "https://payments.example/refunds", headers: {Authorization: "Bearer {secret:PAY_TOKEN}"}}
     parameters: {type: object, properties: {order: {type: string}}}

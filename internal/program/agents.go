@@ -88,7 +88,7 @@ type Agents struct {
 	unreadable  []string // files that were no agents when it was deployed
 	unavailable map[string]Unavailable
 	found       map[string]Unavailable // what a Serve that is under way has found so far
-	unstored    bool                   // something of the last Serve found no room
+	unstored    bool                   // a full disk kept the last Serve from storing something
 }
 
 // versions are what an agent is made of: the version a run is pinned to, the one deployed now, whose denies count, and the run's own

@@ -15,7 +15,7 @@ import (
 )
 
 // Unavailable is an agent that cannot be served for now. Reason is a sentence that may be shown to callers: names of secrets, never values,
-// and no path of this machine. Err is for whoever runs the program.
+// and no path of this machine. Err is for the operator.
 type Unavailable struct {
 	Name   string
 	Reason string
@@ -28,10 +28,10 @@ type Unavailable struct {
 //
 // A definition that can be read is deployed even so: what it denies counts. What was deployed before stays where a file that cannot be
 // read may be its definition.
-func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, missing []Unavailable, err error) {
+func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, err error) {
 	loaded, unreadable, err := agent.LoadEach(a.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out := map[string]Unavailable{}
 	for _, u := range unreadable {
@@ -50,7 +50,7 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 			err = a.withhold(ctx, tenant, loaded)
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	a.served()
@@ -59,7 +59,7 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 			served = append(served, d)
 		}
 	}
-	return served, a.Unavailable(), nil
+	return served, nil
 }
 
 // serving begins a Serve. What was unavailable stays so until it is over: in between, new runs would start with the version before.
@@ -115,7 +115,7 @@ func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Def
 	return nil
 }
 
-// Unstored says whether the last Serve found no room for something; it shall be done again.
+// Unstored says whether a full disk kept the last Serve from storing something. Then Serve has to be called again.
 func (a *Agents) Unstored() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,8 +153,8 @@ func (a *Agents) available(name string) error {
 	return nil
 }
 
-// orphaned keeps an agent that was deployed before and that no file defines, if it may be the definition in a file that cannot be read: to take
-// it away might be a mistake, to serve it might be one too.
+// orphaned keeps an agent that was deployed before and that no file defines, if it may be the definition in a file that cannot be read: taking
+// it away may be wrong, and so may serving it.
 func (a *Agents) orphaned(name string) (kept bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,23 +173,24 @@ func files(unreadable []agent.Unreadable) (names []string) {
 	return names
 }
 
-// unreadableReason leaves out what the file says: it is its author's.
+// unreadableReason quotes nothing of the file: its text is not for callers.
 func unreadableReason(u agent.Unreadable) string {
 	problems := agent.Problems(u.File, u.Err)
 	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; dormouse agents check says what they are",
 		filepath.Base(u.File), len(problems), problems[0].Line)
 }
 
-// reason is an error of [Agents.check] in words for callers. What it does not know may hold anything, and stays in the log.
+// reason is an error of [Agents.check] in words for callers. Any other error may quote anything, so it is only logged.
 func reason(err error) string {
 	var why []string
 	for _, e := range single(err) {
-		switch lacks, ok := errors.AsType[*engine.LacksError](e); {
-		case ok:
+		lacks, lacking := errors.AsType[*engine.LacksError](e)
+		file, unread := errors.AsType[*fs.PathError](e)
+		switch {
+		case lacking:
 			why = append(why, lacks.Text)
-		case errors.As(e, new(*fs.PathError)):
-			at, _ := errors.AsType[*fs.PathError](e)
-			why = append(why, fmt.Sprintf("the file %s cannot be read", filepath.Base(at.Path)))
+		case unread:
+			why = append(why, fmt.Sprintf("the file %s cannot be read", filepath.Base(file.Path)))
 		default:
 			why = append(why, "it cannot be set up; the server's log says why")
 		}

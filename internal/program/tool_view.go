@@ -10,7 +10,7 @@ import (
 )
 
 // Tool shows an approver what a tool does and where its calls go, in the version that the run is
-// pinned to. A page of the inbox asks for each of its entries, so versions that were read are kept.
+// pinned to. A page of the inbox asks for each of its entries, so versions that were read are cached.
 func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error) {
 	shown, err := a.toolViews(ctx, tenant, r)
 	if err != nil {

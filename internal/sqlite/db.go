@@ -46,7 +46,7 @@ type Options struct {
 	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20 if zero.
 	MaxAttempts int
 
-	// NoRoom, for tests, says that the disk is full: then nothing can be written, nor can files be made.
+	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file can be made.
 	NoRoom func() bool
 }
 
@@ -68,12 +68,12 @@ type DB struct {
 	path       string
 	sync       Sync
 	noRoomTest func() bool
-	full       atomic.Bool // the last write found no room
+	full       atomic.Bool // see [DB.Full]
 
-	mu     sync.RWMutex // of what is replaced when a file that was open for reading alone is opened for writing
+	mu     sync.RWMutex // guards what is replaced when a file that was open for reading alone is opened for writing
 	writer *writer      // nil while there is no room for it
 	reader *sql.DB      // nil if the file could not even be opened for reading
-	reopen time.Time    // when to try again
+	reopen time.Time    // when to try to open the file for writing again
 	over   bool         // closed
 
 	reads   statements
@@ -160,8 +160,7 @@ func (db *DB) open(ctx context.Context) error {
 	reader.SetMaxIdleConns(readers)
 	db.reader = reader
 	db.reads.prepare = reader.PrepareContext
-	db.writer = startWriter(pool, conn, db.announce)
-	db.writer.failed, db.writer.noRoom = db.failed, db.noRoomTest
+	db.writer = db.startWriter(pool, conn)
 	return nil
 }
 
@@ -229,7 +228,7 @@ func (db *DB) Close() error {
 }
 
 // Arrived is signalled after this process put something into the queue: a new message, one given back, a dead letter
-// sent again. It holds one signal. Whoever receives it asks [DB.Receive] again. Other processes are not heard here.
+// sent again. It holds one signal; the receiver of it calls [DB.Receive] again. What other processes put in is not signalled.
 func (db *DB) Arrived() <-chan struct{} { return db.arrived }
 
 // announce tells those who wait in this process what was committed.

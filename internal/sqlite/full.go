@@ -24,8 +24,7 @@ const LeastRoom = 16 << 20
 // reopenEvery is how often a file that is open for reading alone is tried for writing.
 const reopenEvery = time.Second
 
-// Full says whether the last write failed for lack of room. It stays so until [DB.Probe] has
-// succeeded.
+// Full says whether a write has failed for lack of room and no [DB.Probe] has succeeded since.
 func (db *DB) Full() bool { return db.full.Load() }
 
 // Probe tries a write, which leaves nothing behind, and so finds out whether there is room again.
@@ -60,8 +59,8 @@ func (db *DB) failed(err error) error {
 	return unavailable(err)
 }
 
-// isFull tells a full disk from what else may be wrong. SQLite has one code for it, and answers an opening whose files cannot grow with several
-// others; then the disk itself is asked.
+// isFull says whether err is that of a full disk. SQLite has one code for it, but also answers with several others if the files cannot grow while
+// they are opened; then a small write shows whether the disk is full.
 func (db *DB) isFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true
@@ -123,14 +122,17 @@ func (db *DB) writing(ctx context.Context) (*writer, error) {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if db.writer != nil || db.over {
+	switch {
+	case db.writer != nil:
 		return db.writer, nil
+	case db.over:
+		return nil, errClosed
 	}
-	if now := db.clock.Now(); now.Before(db.reopen) {
+	now := db.clock.Now()
+	if now.Before(db.reopen) {
 		return nil, db.noRoom(syscall.ENOSPC)
-	} else {
-		db.reopen = now.Add(reopenEvery)
 	}
+	db.reopen = now.Add(reopenEvery)
 	if db.reader != nil {
 		db.reads.close()
 		_ = db.reader.Close() // it was only read

@@ -72,10 +72,12 @@ func scanHead(s scanner, h *core.Head) error {
 		&found.Deadline, &found.NotBefore, &found.Pending, &found.Oldest, &found.Born, &found.Due,
 		&calls, &timed, &rest, &inbox)
 	if err != nil {
-		if *h, err = identified(s, err); err == nil {
-			return unavailable(fmt.Errorf("sqlite: reading a head: %w", engine.ErrUnreadable))
+		known, ok := identified(s)
+		if !ok {
+			return unavailable(err)
 		}
-		return unavailable(err)
+		*h = known
+		return unreadable("head of thread "+known.Thread, err)
 	}
 	full := body{Head: found}
 	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
@@ -99,22 +101,22 @@ func scanHead(s scanner, h *core.Head) error {
 	return nil
 }
 
-// identified finds the identity of a head one of whose columns holds what it cannot hold; why is what its reading said.
-func identified(s scanner, why error) (h core.Head, err error) {
+// identified finds the identity of a head with a column that holds what it cannot hold; false if the row cannot be read at all.
+func identified(s scanner) (h core.Head, ok bool) {
 	columns := make([]any, 26)
 	to := make([]any, len(columns))
 	for i := range columns {
 		to[i] = &columns[i]
 	}
 	if s.Scan(to...) != nil {
-		return h, why
+		return h, false
 	}
 	for at, field := range map[int]*string{0: &h.Tenant, 1: &h.Thread, 2: &h.Run, 3: &h.Agent, 19: &h.Oldest} {
 		*field, _ = columns[at].(string)
 	}
 	h.Born, _ = columns[20].(int64)
 	h.At = h.Born
-	return h, nil
+	return h, true
 }
 
 // identity is what lists show of a head that cannot be read. It has no calls.
@@ -122,12 +124,12 @@ func identity(h core.Head) core.Head {
 	return core.Head{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Agent: h.Agent, Oldest: h.Oldest, Born: h.Born, At: h.Born}
 }
 
-// scanListed is scanHead for lists: a head that cannot be read hides no other one.
-func scanListed(s scanner, h *core.Head) error {
-	if err := scanHead(s, h); !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrNewerSchema) {
-		return err
+// listed is the error of reading an entry of a list: one that cannot be read is shown by its identity and hides no other.
+func listed(err error) error {
+	if errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrNewerSchema) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // unreadable is the error for something in the file that this program cannot have written.

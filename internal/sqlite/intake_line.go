@@ -23,10 +23,7 @@ type intakeLine struct {
 }
 
 // intakeLines lists the tenants with a visible message, and how many of their wake-ups wait, up to a bound.
-const intakeLines = `WITH RECURSIVE line(tenant, visible_at) AS (
-		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM intake ORDER BY tenant, visible_at LIMIT 1)
-		UNION ALL SELECT next.tenant, next.visible_at FROM line JOIN intake AS next
-			ON next.id = (SELECT id FROM intake WHERE intake.tenant > line.tenant ORDER BY intake.tenant, intake.visible_at LIMIT 1))
+var intakeLines = lineOf("intake") + `
 	SELECT tenant, visible_at,
 		(SELECT count(*) FROM (SELECT 1 FROM queue WHERE queue.tenant = line.tenant AND queue.visible_at <= ?1 LIMIT ?2))
 	FROM line WHERE visible_at <= ?1`

@@ -20,7 +20,7 @@ CREATE INDEX links_gone ON links (gone);
 
 const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
 
-// PutLink implements frontend.LinkStore. It also deletes records whose time is over, a few at once.
+// PutLink implements frontend.LinkStore. It also deletes a few records whose time is over.
 func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
 	const put = `INSERT INTO links (tenant, run, id, body, revoked, revoked_by, gone) VALUES (?, ?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
 	const tidy = "DELETE FROM links WHERE (tenant, run, id) IN (SELECT tenant, run, id FROM links WHERE gone <= ? LIMIT 10)"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,14 +30,6 @@ func scanRecord(s scanner, r *core.Record) error {
 		*r = known
 		r.At = r.Born
 		return unreadable("record of run "+known.Run, err)
-	}
-	return nil
-}
-
-// scanListedRecord is scanRecord for lists: a record that cannot be read hides no other one.
-func scanListedRecord(s scanner, r *core.Record) error {
-	if err := scanRecord(s, r); !errors.Is(err, engine.ErrUnreadable) {
-		return err
 	}
 	return nil
 }
@@ -70,7 +61,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	var records []core.Record
 	err = db.read(ctx, func(s scanner) error {
 		var h core.Head
-		err := scanListed(s, &h)
+		err := listed(scanHead(s, &h))
 		records = append(records, h.Record())
 		return err
 	}, heads, args...)
@@ -79,7 +70,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	}
 	err = db.read(ctx, func(s scanner) error {
 		var r core.Record
-		err := scanListedRecord(s, &r)
+		err := listed(scanRecord(s, &r))
 		records = append(records, r)
 		return err
 	}, archive, args...)
@@ -109,7 +100,7 @@ func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) (
 	var heads []core.Head
 	err = db.read(ctx, func(s scanner) error {
 		var h core.Head
-		err := scanListed(s, &h)
+		err := listed(scanHead(s, &h))
 		heads = append(heads, h)
 		return err
 	}, query, tenant, after.Text, after.Tie, limit+1)

@@ -49,12 +49,17 @@ type turns struct {
 	pending map[string]int // turns given whose message is not marked as handed out yet
 }
 
-// lines lists the tenants with a message, each with the time of its first one, and then how many messages are handed out. It seeks
-// from one tenant to the next, so its cost depends on the number of tenants and of messages handed out, and not on how many wait.
-const lines = `WITH RECURSIVE line(tenant, visible_at) AS (
-		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM queue ORDER BY tenant, visible_at LIMIT 1)
-		UNION ALL SELECT next.tenant, next.visible_at FROM line JOIN queue AS next
-			ON next.id = (SELECT id FROM queue WHERE queue.tenant > line.tenant ORDER BY queue.tenant, queue.visible_at LIMIT 1))
+// lineOf is the beginning of a query about a table of messages: line has its tenants, each with the time of its first message. It seeks
+// from one tenant to the next, so its cost depends on the number of tenants and not on how many messages wait.
+func lineOf(table string) string {
+	return `WITH RECURSIVE line(tenant, visible_at) AS (
+		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM ` + table + ` ORDER BY tenant, visible_at LIMIT 1)
+		UNION ALL SELECT next.tenant, next.visible_at FROM line JOIN ` + table + ` AS next
+			ON next.id = (SELECT id FROM ` + table + ` AS other WHERE other.tenant > line.tenant ORDER BY other.tenant, other.visible_at LIMIT 1))`
+}
+
+// lines lists the tenants with a visible message, and then how many messages of each tenant are handed out.
+var lines = lineOf("queue") + `
 	SELECT tenant, visible_at, 0 FROM line WHERE visible_at <= ?1
 	UNION ALL SELECT tenant, 0, count(*) FROM queue WHERE receipt <> '' AND visible_at > ?1 GROUP BY tenant`
 

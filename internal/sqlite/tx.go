@@ -105,7 +105,7 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 
 // read runs a query on the connections for reading. It sees everything that was answered before.
 func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	db.mu.RLock() // it is held while the rows are read: the connections are not replaced under them
+	db.mu.RLock() // held until the rows are read, so that their connection is not replaced meanwhile
 	defer db.mu.RUnlock()
 	if db.reader == nil {
 		return unavailable(db.noRoom(syscall.ENOSPC))

@@ -8,9 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// schemaUsage counts what each tenant has stored, by triggers: whatever writes to the file is counted, by every process, in the
-// transaction that it is part of. A thread counts 4 KiB for its head, its keys and its place in the indexes, and the text of its
-// journal, of values beside it and of runs in the archive counts in full. A file that is there is counted once, now.
+// schemaUsage counts what each tenant has stored, by triggers: every write is counted in its own transaction, whichever process makes
+// it. A thread counts 4 KiB for its head, its keys and its place in the indexes, and the text of its journal, of values beside it
+// and of runs in the archive counts in full. What a file already holds is counted once, by this migration.
 const schemaUsage = `
 CREATE TABLE usage (tenant TEXT NOT NULL PRIMARY KEY, bytes INTEGER NOT NULL, runs INTEGER NOT NULL) WITHOUT ROWID;
 
@@ -50,7 +50,7 @@ const countUsage = `SELECT tenant, sum(bytes), sum(runs) FROM (
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM payloads
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM archive) GROUP BY tenant`
 
-// Stored is what a tenant has stored, and how many of its runs are not done. It is exact, also after the process was killed.
+// Stored is what a tenant has stored, and how many of its runs are not done. A kill of the process does not make it wrong.
 func (db *DB) Stored(ctx context.Context, tenant string) (u frontend.Stored, err error) {
 	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -64,8 +64,8 @@ func (db *DB) Stats() Stats {
 		BytesWritten: c.bytes.Load()}
 }
 
-func startWriter(pool *sql.DB, conn *sql.Conn, announce func(news)) *writer {
-	w := &writer{pool: pool, conn: conn, announce: announce, failed: unavailable, queue: make(chan *operation),
+func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn) *writer {
+	w := &writer{pool: pool, conn: conn, announce: db.announce, failed: db.failed, noRoom: db.noRoomTest, queue: make(chan *operation),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
 	go w.loop()
@@ -96,9 +96,6 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 	w, err := db.writing(ctx)
 	if err != nil {
 		return zero, err
-	}
-	if w == nil {
-		return zero, errClosed
 	}
 	if err := w.submit(ctx, op); err != nil {
 		return zero, err
