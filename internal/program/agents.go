@@ -21,7 +21,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Definitions is where stored versions of agents are.
@@ -81,7 +80,7 @@ type Agents struct {
 	mu       sync.Mutex
 	known    map[versions]engine.Agent
 	ready    map[string]behind // by the digest of the version
-	viewed   map[viewed]map[string]wire.ToolDetails
+	viewed   map[viewed]view
 	deployed []agent.Definition // last
 	tenants  map[string]bool    // it was deployed to
 
@@ -104,7 +103,7 @@ func NewAgents(stored Definitions, p Program) *Agents {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
 	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
-		viewed: map[viewed]map[string]wire.ToolDetails{}, unavailable: map[string]Unavailable{}}
+		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}}
 }
 
 // Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them

@@ -58,19 +58,6 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 	return v.NotBy, nil
 }
 
-// Starters are the callers who may start runs of a stored version and send them messages; none: every caller with the role. A version
-// that the store does not have any more is refused by name.
-func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]string, error) {
-	if len(version.Body) == 0 {
-		var err error
-		if version, err = a.stored.Definition(ctx, version.Tenant, version.Name, version.Digest); err != nil {
-			return nil, err
-		}
-	}
-	d, err := agent.Decode(version.Body)
-	return d.Starters, err
-}
-
 // Narrow says, in words for the caller, why these are no permissions of a run.
 func (a *Agents) Narrow(raw json.RawMessage) error {
 	_, err := agent.ParseNarrow(raw)

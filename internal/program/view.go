@@ -1,0 +1,81 @@
+package program
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// view is what the API needs of a stored version, without the model and the bodies behind it. Versions
+// never change, so a view is kept: a page of the inbox asks for one with each of its entries, and a
+// message to a run asks for its starters.
+type view struct {
+	tools    map[string]wire.ToolDetails
+	starters []string
+}
+
+// viewed is a version as one tenant stored it.
+type viewed struct{ tenant, name, version string }
+
+// Tool shows an approver what a tool does and where its calls go, in the version that the run is
+// pinned to.
+func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error) {
+	v, err := a.view(ctx, engine.Definition{Tenant: tenant, Name: r.Agent, Digest: r.Version})
+	if err != nil {
+		return wire.ToolDetails{}, err
+	}
+	details, ok := v.tools[tool]
+	if !ok {
+		return details, fmt.Errorf("program: version %s of agent %s has no tool %s", r.Version, r.Agent, tool)
+	}
+	return details, nil
+}
+
+// Starters are the callers who may start runs of a stored version and send them messages; none: every
+// caller with the role. A version without a body is read from the store; [engine.ErrNotFound] if it is
+// not there.
+func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]string, error) {
+	v, err := a.view(ctx, version)
+	return v.starters, err
+}
+
+func (a *Agents) view(ctx context.Context, version engine.Definition) (view, error) {
+	key := viewed{version.Tenant, version.Name, version.Digest}
+	a.mu.Lock()
+	known, ok := a.viewed[key]
+	a.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	if len(version.Body) == 0 {
+		var err error
+		if version, err = a.stored.Definition(ctx, version.Tenant, version.Name, version.Digest); err != nil {
+			return view{}, err
+		}
+	}
+	d, err := agent.Decode(version.Body)
+	if err != nil {
+		return view{}, err
+	}
+	functions := a.Tools.Specs()
+	made := view{tools: map[string]wire.ToolDetails{}, starters: d.Starters}
+	for _, t := range d.Tools {
+		details := wire.ToolDetails{Description: t.Description}
+		if details.Description == "" {
+			details.Description = functions[t.Go].Description
+		}
+		details.Kind, details.Target, _ = d.Reach(t.Name)
+		made.tools[t.Name] = details
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.viewed) >= mostKnown {
+		clear(a.viewed)
+	}
+	a.viewed[key] = made
+	return made, nil
+}
