@@ -70,7 +70,7 @@ func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	counts.Add(emf.SweepFailures, 0)
 	failed, ok := errors.AsType[*engine.SweepError](err)
 	if !ok {
-		return nil
+		return err
 	}
 	failed.Failures = slices.DeleteFunc(failed.Failures, func(err error) bool {
 		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

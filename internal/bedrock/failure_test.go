@@ -143,6 +143,20 @@ func TestTheContextsCauseEndsIt(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatItsContextEndsHadBegun(t *testing.T) {
+	gone, asked := errors.New("the time is over"), make(chan struct{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer close(asked)
+	answer := faulty(modeldouble.None)
+	answer.Shown = func(int) { <-asked }
+	p := prompt(user("Hi."))
+	p.Say = func(engine.Delta) { cancel(gone) }
+	_, err := newRig(t, agent.Model{}, answer).Ask(ctx, p)
+	if _, cut := errors.AsType[*engine.CutShort](err); !cut || !errors.Is(err, gone) {
+		t.Errorf("the error is %#v", err)
+	}
+}
+
 // choosy refuses a request whose body has a text in it.
 func choosy(r *rig, text, message string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {

@@ -29,6 +29,9 @@ func (m *Model) persist(ctx context.Context, r *request) (core.Turn, error) {
 			return turn, nil
 		}
 		if ctx.Err() != nil {
+			if heard.began {
+				return core.Turn{}, &engine.CutShort{Cause: context.Cause(ctx)}
+			}
 			return core.Turn{}, context.Cause(ctx)
 		}
 		v := judge(err, heard.began, m.o.Clock.Now())

@@ -42,25 +42,34 @@ type DecisionInput struct {
 // Check refuses what is wrong for every kind of call, so that it can be said before any call is looked for. The error is
 // a [*DecisionError].
 func (in DecisionInput) Check() error {
-	_, wrong := ReadArguments(in.Arguments)
+	_, wrong := in.edited()
 	switch {
 	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
 		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
 	case in.Grant != "" && in.Grant != string(GrantRun):
 		return &DecisionError{CodeBadGrant, "grant is run, or left out"}
-	case !IsNull(in.Arguments) && !isObject(in.Arguments):
-		return &DecisionError{CodeInvalidArguments, "arguments must be an object"}
 	case wrong != nil:
-		return &DecisionError{CodeInvalidArguments, "invalid arguments: " + wrong.Error()}
+		return wrong
 	case !IsNull(in.Result) && in.Error != "":
 		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
 	}
 	return nil
 }
 
-func isObject(raw json.RawMessage) bool {
+// edited returns the arguments of an edit in their canonical form; nil if the decision edits nothing.
+func (in DecisionInput) edited() (json.RawMessage, error) {
 	var members map[string]json.RawMessage
-	return json.Unmarshal(raw, &members) == nil
+	switch {
+	case IsNull(in.Arguments):
+		return nil, nil
+	case json.Unmarshal(in.Arguments, &members) != nil:
+		return nil, &DecisionError{CodeInvalidArguments, "arguments must be an object"}
+	}
+	canonical, err := ReadArguments(in.Arguments)
+	if err != nil {
+		return nil, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}
+	}
+	return canonical, nil
 }
 
 // Digest is of what the decision says: the suspension, the action, the result, the error, the reason, and edited arguments and a grant
@@ -111,10 +120,8 @@ func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	}
 	r := Resume{DecisionID: in.ID, Action: action, Result: in.Result, Error: in.Error, Reason: in.Reason, Grant: Grant(in.Grant), UpdatedAt: in.At,
 		Shown: in.Shown, ShownBy: in.ShownBy}
-	if !IsNull(in.Arguments) {
-		if r.Arguments, err = ReadArguments(in.Arguments); err != nil {
-			return Resume{}, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}
-		}
+	if r.Arguments, err = in.edited(); err != nil {
+		return Resume{}, err
 	}
 	if r.DecisionID == "" {
 		r.DecisionID = "dec_" + in.Digest()[:24]

@@ -92,7 +92,7 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	if err != nil && apply {
 		return fmt.Errorf("core: decision on %s: %w", key, err)
 	}
-	rec := DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+	rec := record(key, s, r)
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
 	if !apply || !ok || c.Status != CallSuspended || c.Sus != key {
@@ -101,6 +101,11 @@ func (d *draft) drainDecision(key string, s Signal, value json.RawMessage, apply
 	}
 	rec.Applied = true
 	return d.apply(call, rec)
+}
+
+// record is a decision as it is journaled, before anything follows from it.
+func record(sus string, s Signal, r Resume) DecisionRecord {
+	return DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
 }
 
 // anyAsk is lifted by somebody who wrote the arguments himself.
@@ -166,8 +171,9 @@ func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
 		return nil
 	}
 	delete(d.h.Timed, sus)
-	d.event(EventDecisionRecorded, DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint,
-		Late: true, Resume: r}, 0)
+	rec := record(sus, s, r)
+	rec.Late = true
+	d.event(EventDecisionRecorded, rec, 0)
 	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
 	return nil
 }

@@ -41,7 +41,7 @@ type Message struct {
 	Pending bool   `json:"pending,omitempty"` // stands where a result will be; left out of the model's view once one is there
 
 	By      string `json:"by,omitempty"`      // of a user message: the principal who sent it
-	Via     string `json:"via,omitempty"`     // and the door it came through
+	Via     string `json:"via,omitempty"`     // and the entry point it came through
 	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text is; the model sees it there
 
 	RunID string `json:"run_id"`

@@ -155,7 +155,7 @@ func (d *draft) abandon(key string, s Signal) error {
 	return nil
 }
 
-// Doors of decisions that the run itself made, see [DecisionRecord].
+// Via of decisions that the run itself made, see [DecisionRecord].
 const (
 	ViaMessage  = "message"
 	ViaDeadline = "deadline"

@@ -27,8 +27,9 @@ type PreviewSource struct {
 
 // Previewed is what came of reading a preview, as the view carries it until a commit contains it.
 type Previewed struct {
-	Call string // id of the reading call
-	Preview
+	Call   string // id of the reading call
+	Text   string
+	Failed string // why there is no text; empty if there is one
 }
 
 // unpreviewed is how a plan in the making asks for a preview that a tool reads, as [unfired] asks
@@ -59,15 +60,23 @@ func (d *draft) preview(call ToolCall) (*Preview, error) {
 	read := *source.Read
 	read.ID = call.ID + ":preview:" + Digest(read.Arguments)[:12]
 	for _, done := range d.v.Previews {
-		if done.Call == read.ID {
-			done.Tool, done.Text = read.Name, CutResult(done.Text, MostPreview)
-			return &done.Preview, nil
+		switch {
+		case done.Call != read.ID:
+		case done.Failed != "":
+			return noPreview(read, done.Failed), nil
+		default:
+			return &Preview{Tool: read.Name, Text: CutResult(done.Text, MostPreview)}, nil
 		}
 	}
 	if why := d.whyNotRead(read); why != "" {
-		return &Preview{Tool: read.Name, Failed: "The preview could not be made: " + why}, nil
+		return noPreview(read, why), nil
 	}
 	return nil, unpreviewed{read}
+}
+
+// noPreview is what an approver is shown in place of a preview. It is bounded like one.
+func noPreview(read ToolCall, why string) *Preview {
+	return &Preview{Tool: read.Name, Failed: CutResult("The preview could not be made: "+why, MostPreview)}
 }
 
 // whyNotRead says why a preview is not read; empty if it may be. The tool must only read, and its

@@ -34,7 +34,7 @@ type Reason struct {
 	Code   string     `json:"code,omitempty"`
 	Detail string     `json:"detail,omitempty"`
 	By     string     `json:"by,omitempty"`  // of a cancel: the principal who asked for it
-	Via    string     `json:"via,omitempty"` // and the door it came through
+	Via    string     `json:"via,omitempty"` // and the entry point it came through
 }
 
 // UnmarshalJSON refuses what names no kind: an end that nobody can tell.

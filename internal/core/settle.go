@@ -178,7 +178,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 }
 
 // asks is what a verdict asks, and whom it bars, in short: an approval lifts the ask that it answered, and no other that has come up
-// since. One that bars nobody is digested as it was before rules could.
+// since. One that bars no one is digested as it was before rules could.
 func (v Verdict) asks() string {
 	text := v.Reason + "\x00" + v.Grant
 	if v.NotBy != "" {
@@ -282,7 +282,7 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 //	intent committed ── body ──✗ process lost        the body ran, or not, or half
 //	                          next owner: ask a person what happened
 func (d *draft) askOutcome(call ToolCall) error {
-	v := d.v.Rules.Gate(d.effective(call), d.state) // whoever may not approve the call may not say that it has to run again
+	v := d.v.Rules.Gate(d.effective(call), d.state) // an approver who is barred from the call may not have it run again either
 	return d.suspend(call, KindUnknownOutcome, SuspendTicket{NotBy: v.NotBy, Suspension: Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }

@@ -12,8 +12,8 @@ type Signal struct {
 	// Value is a message's parts, or a decision's [Resume].
 	Value json.RawMessage `json:"v,omitempty"`
 	Ref   string          `json:"ref,omitempty"`
-	By    string          `json:"by,omitempty"`  // the principal, as its door names it
-	Via   string          `json:"via,omitempty"` // the door: api, link, queue
+	By    string          `json:"by,omitempty"`  // the principal, as the entry point names it
+	Via   string          `json:"via,omitempty"` // the entry point: api, link, queue
 	At    int64           `json:"t"`
 	On    OnPending       `json:"on,omitempty"`   // of a message: what if the run waits
 	Sus   string          `json:"sus,omitempty"`  // of a message: the tool's question that it answers, if nothing else does first

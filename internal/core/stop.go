@@ -121,9 +121,9 @@ func (n loopDetection) window() int {
 }
 
 func (n loopDetection) Stop(p Progress) (code, detail string, stop bool) {
-	same := 1
+	same, now := 1, p.Turn.Signature()
 	for _, before := range slices.Backward(p.Rounds) {
-		if before != p.Turn.Signature() {
+		if before != now {
 			break
 		}
 		same++

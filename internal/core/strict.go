@@ -3,8 +3,8 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,18 +136,14 @@ func (r *strictReader) read(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	v, err := r.value(dec)
-	if err == nil && !json.Valid(raw) { // the token reader is lenient about commas
+	if err == nil && !json.Valid(raw) { // the token reader is lenient about commas, and does not look behind the value
 		err = errNotJSON
-	}
-	if err == nil {
-		if _, more := dec.Token(); more != io.EOF {
-			err = errNotJSON
-		}
 	}
 	return v, err
 }
 
-var errNotJSON = fmt.Errorf("they are not valid JSON")
+// errNotJSON is of text that [json.Valid] refuses, and of no other.
+var errNotJSON = errors.New("they are not valid JSON")
 
 // value reads one value. Its depth is bounded: see [TooDeep].
 func (r *strictReader) value(dec *json.Decoder) (any, error) {
@@ -227,12 +223,14 @@ func FoldCase(name string) string {
 	return b.String()
 }
 
+// foldRune returns one rune for all that fold to one another.
 func foldRune(r rune) rune {
-	orbit := []rune{}
-	for r = unicode.ToLower(unicode.ToUpper(r)); !slices.Contains(orbit, r); r = unicode.SimpleFold(r) {
-		orbit = append(orbit, r)
+	r = unicode.ToLower(unicode.ToUpper(r))
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
 	}
-	return unicode.ToLower(slices.Min(orbit))
+	return unicode.ToLower(least)
 }
 
 // longestName is how much of a tool's name is kept, in bytes. An agent's tools have at most 64.
@@ -255,7 +253,7 @@ func (t Turn) read() (read Turn, faults []string) {
 		}
 		canonical, err := ReadArguments(c.Arguments)
 		switch {
-		case err == errNotJSON && !json.Valid(c.Arguments):
+		case err == errNotJSON:
 			canonical = Encode(string(c.Arguments))
 		case err != nil:
 			canonical = refusedArguments(c.Arguments)

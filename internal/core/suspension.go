@@ -55,7 +55,7 @@ type PendingCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// NotByStarter bars everybody who asked for the run's work: who started or retried it, and who sent it messages.
+// NotByStarter bars every caller who asked for the run's work: who started or retried it, and who sent it messages.
 const NotByStarter = "starter"
 
 // SuspendTicket is how a call suspends: why, what to show, and how an answer becomes a result.
@@ -67,7 +67,7 @@ type SuspendTicket struct {
 
 	Preview *Preview `json:"preview,omitempty"` // what the call would do, for the approver; nil: the definition says nothing about it
 
-	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: nobody is barred
+	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: no one is barred
 	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
 }
 

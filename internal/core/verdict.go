@@ -199,7 +199,7 @@ func approvalShaped(result json.RawMessage) bool {
 	return flags > 0
 }
 
-// reasonOf finds why somebody said no: the error, the text that was sent as the result, or its member reason. A text that is just
+// reasonOf finds why the approver said no: the error, the text that was sent as the result, or its member reason. A text that is just
 // a word for no is no reason.
 func reasonOf(in DecisionInput) string {
 	if in.Error != "" {

@@ -27,7 +27,7 @@ func (goroutines) Await(a, b <-chan struct{}) {
 }
 
 // Slots are the right to compute, where many activations share a process. A step begins with a slot, gives it up while it waits
-// for bodies, the model, a hook or the memory, and takes one again before it goes on. So what waits keeps nobody from computing.
+// for bodies, the model, a hook or the memory, and takes one again before it goes on. So an activation that waits does not keep others from computing.
 type Slots interface {
 	// GiveUp returns the slot of an activation of the tenant.
 	GiveUp(tenant string)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,7 +217,7 @@ func (r ruled) Preview(call core.ToolCall) *core.PreviewSource {
 }
 
 // Gate implements [core.Rules]: the strictest of all verdicts, the definition's first. Where several ask, one approval answers all, and
-// grants only what all of them would.
+// grants only what all of them would; it bars every approver whom one of them bars.
 func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
 	v := r.Rules.Gate(call, state)
 	for _, gate := range r.gates {
@@ -246,6 +247,7 @@ func askBoth(a, b core.Verdict) core.Verdict {
 	if a.Result == nil {
 		a.Result = b.Result
 	}
+	a.NotBy = cmp.Or(a.NotBy, b.NotBy)
 	if a.Grant == "" || b.Grant == "" {
 		a.Grant = ""
 		return a

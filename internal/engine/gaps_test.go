@@ -32,6 +32,19 @@ func TestAGrantDoesNotLiftWhatAHookAsks(t *testing.T) {
 	}
 }
 
+// The question that joins two asks bars whom either of them bars.
+func TestAQuestionBarsWhomAHookBars(t *testing.T) {
+	r := newRig(t, calls(call("c1", "pay", `{}`)))
+	r.ask("pay")
+	r.watching("guard").gate = func(core.ToolCall, core.State) *core.Verdict {
+		return &core.Verdict{Effect: core.Ask, NotBy: core.NotByStarter}
+	}
+	r.play()
+	if got := r.suspended("c1").NotBy; got != core.NotByStarter {
+		t.Errorf("not_by is %q", got)
+	}
+}
+
 // A call let through by a grant stays approved when the state changes and another gate asks.
 func TestAGrantCountsForTheVerdictItWasGivenOn(t *testing.T) {
 	r := newRig(t, calls(call("c0", "pay", `{}`)), calls(call("a", "calc", `{}`), call("b", "pay", `{"n":2}`)), says("ok"))

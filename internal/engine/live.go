@@ -124,16 +124,6 @@ func (s *speaker) late() {
 	}
 }
 
-// spoke says whether the attempt has said something.
-func (s *speaker) spoke() bool {
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.begun || len(s.held) > 0
-}
-
 // restart forgets what was said. An attempt of which nobody was told goes on as it is.
 func (s *speaker) restart() {
 	s.quiet()

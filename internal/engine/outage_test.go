@@ -373,4 +373,31 @@ func TestAnAnswerThatIsNoTurnIsNoOutage(t *testing.T) {
 		r.waitOut()
 		r.wantEnd(core.NaturalEnd, "")
 	})
+	t.Run("one that the time of its activation cuts short is no outage, whether or not a reader looks on", func(t *testing.T) {
+		for _, live := range []engine.Live{nil, &listener{}} {
+			r := newRig(t)
+			r.build(engine.Options{Live: live})
+			r.takesTooLong(func(cause error) error { return &engine.CutShort{Cause: cause} })
+			r.wantEnd(core.Failed, "model_error")
+			r.wantAsked(core.DefaultLimits.ModelTries)
+		}
+	})
+	t.Run("a model that is silent for all of its activation is an outage", func(t *testing.T) {
+		r := newRig(t)
+		r.terms.Outage = time.Hour.Milliseconds()
+		r.takesTooLong(func(cause error) error { return cause })
+		r.wantEnd(core.Failed, "model_unavailable")
+	})
+}
+
+// takesTooLong plays a run whose model always needs more than the time of an activation.
+func (r *rig) takesTooLong(stopped func(cause error) error) {
+	r.onAsk = func(ctx context.Context, _ engine.Prompt) error {
+		for ctx.Err() == nil {
+			r.clock.Advance(time.Second)
+		}
+		return stopped(context.Cause(ctx))
+	}
+	r.start("hi")
+	r.waitOut()
 }

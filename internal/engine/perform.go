@@ -84,10 +84,11 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	return nil
 }
 
-// passing is a failure after which the model is asked again. One that spoke until the time of the activation was over is there.
+// passing is a failure after which the model is asked again. A model that was still answering when the time of the activation was
+// over is no outage.
 func (a *activation) passing(err error) *core.ModelFailure {
-	f := &core.ModelFailure{Again: true, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)},
-		Answered: errors.Is(err, errDeadline) && a.speaker.spoke()}
+	_, cut := errors.AsType[*CutShort](err)
+	f := &core.ModelFailure{Again: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
 	later, ok := errors.AsType[*TryLater](err)
 	if ok {
 		f.Answered, f.After = later.Answered, later.After.Milliseconds()
@@ -104,11 +105,14 @@ func (a *activation) passing(err error) *core.ModelFailure {
 func publicDetail(err error) string {
 	var public *ModelError
 	var later *TryLater
+	var cut *CutShort
 	switch {
 	case errors.As(err, &public):
 		return public.Detail
 	case errors.As(err, &later):
 		return later.Detail
+	case errors.As(err, &cut):
+		return "the model's answer took longer than the time that one activation has"
 	case errors.Is(err, errDeadline):
 		return "the model did not answer in the time that one activation has"
 	}
@@ -341,8 +345,11 @@ func (a *activation) outsideCancel(ctx context.Context) bool {
 
 // cause says why f failed: for a reason of its own, or because it was stopped.
 func (w *watch) cause(err error) error {
-	if err != nil && w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
+	if err == nil || w.ctx.Err() == nil {
+		return err
 	}
-	return err
+	if _, cut := errors.AsType[*CutShort](err); cut {
+		return &CutShort{context.Cause(w.ctx)}
+	}
+	return context.Cause(w.ctx)
 }

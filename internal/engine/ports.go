@@ -174,7 +174,9 @@ type Agent struct {
 type Model interface {
 	// Ask returns the next assistant turn, whole: an answer that broke off is an error and never a turn. A [*StopError] ends the run as
 	// stopped; a [*TryLater], or an error that wraps [ErrTryAgain], is tried again later by another activation, for as long as the
-	// agent waits for its model, or a few times if it is Answered; any other ends the run with error. It may repeat a request at once, a few times and for a few seconds in all, and does not sleep longer than that.
+	// agent waits for its model, or a few times if it is Answered; any other ends the run with error. It may repeat a request at once,
+	// a few times and for a few seconds in all, and does not sleep longer than that. If ctx ends first, the error is the cause of ctx,
+	// in a [*CutShort] if the model had begun to answer.
 	Ask(ctx context.Context, p Prompt) (core.Turn, error)
 }
 
@@ -211,6 +213,14 @@ func (e *StopError) Error() string { return "engine: the model stopped: " + e.Co
 type ModelError struct{ Detail string }
 
 func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
+
+// CutShort is the end of a context while a model answered: what it has said so far is paid for. It wraps the cause of the context.
+type CutShort struct{ Cause error }
+
+func (e *CutShort) Error() string { return e.Cause.Error() }
+
+// Unwrap is why the context ended.
+func (e *CutShort) Unwrap() error { return e.Cause }
 
 // TryLater is a failure that may pass: the run sleeps, and asks again. It wraps [ErrTryAgain].
 type TryLater struct {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 )
 
 // previewTime is what reading a preview may take, all of a round together no more than an eighth of the activation: until they are
-// read nobody is asked anything, and a cancel is not looked at.
+// read no approver is asked, and a cancel is not looked at.
 const previewTime = 10 * time.Second
 
 // preview calls a tool that only reads, so that an approver is shown what is there now. What goes
@@ -24,11 +25,11 @@ func (a *activation) preview(ctx context.Context, read core.ToolCall) error {
 	switch {
 	case err != nil:
 		a.e.o.Logger.Warn("a preview could not be made", "run", a.view.Head.Run, "tool", read.Name, "error", err)
-		done.Failed = failedPreview(err.Error())
+		done.Failed = cmp.Or(err.Error(), noReason)
 	case out.Ticket != nil:
-		done.Failed = failedPreview(read.Name + " asked for something itself.")
+		done.Failed = read.Name + " asked for something itself."
 	case out.Failed:
-		done.Failed = failedPreview(out.Text)
+		done.Failed = cmp.Or(out.Text, noReason)
 	default:
 		done.Text = out.Text
 	}
@@ -36,10 +37,7 @@ func (a *activation) preview(ctx context.Context, read core.ToolCall) error {
 	return nil
 }
 
-// failedPreview is bounded like a preview.
-func failedPreview(why string) string {
-	return core.CutResult("The preview could not be made: "+why, core.MostPreview)
-}
+const noReason = "the tool failed and gave no reason."
 
 func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.Outcome, error) {
 	tool, ok := a.agent.Tools[read.Name]

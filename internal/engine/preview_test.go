@@ -60,12 +60,13 @@ func TestAPreviewThatCannotBeMadeKeepsNobodyFromAsking(t *testing.T) {
 		return toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) { return out, err }}
 	}
 	for want, get := range map[string]toolRule{
-		"it is on fire":                      fails(core.Outcome{}, errors.New("it is on fire")),
-		"no such record":                     fails(core.Outcome{Failed: true, Text: "no such record"}, nil),
-		"get asked for something itself.":    fails(core.Outcome{Ticket: &core.SuspendTicket{}}, nil),
-		"it failed unexpectedly":             {effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) { panic("at the disco") }},
-		"a rule does not allow get here.":    {effect: core.Deny},
-		"arguments of get are not valid: no": {effect: core.Allow, invalid: "no"},
+		"it is on fire":                       fails(core.Outcome{}, errors.New("it is on fire")),
+		"no such record":                      fails(core.Outcome{Failed: true, Text: "no such record"}, nil),
+		"the tool failed and gave no reason.": fails(core.Outcome{Failed: true}, nil),
+		"get asked for something itself.":     fails(core.Outcome{Ticket: &core.SuspendTicket{}}, nil),
+		"it failed unexpectedly":              {effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) { panic("at the disco") }},
+		"a rule does not allow get here.":     {effect: core.Deny},
+		"arguments of get are not valid: no":  {effect: core.Allow, invalid: "no"},
 	} {
 		r := previewing(t, get)
 		r.play()

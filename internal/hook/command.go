@@ -79,9 +79,10 @@ func inside(root *os.Root, files []string) ([]string, error) {
 const lingering = time.Second
 
 // environment is all that a command is given of this process's own: an agent's author chooses the
-// command, and the rest holds secrets and credentials.
+// command, and the rest holds secrets and credentials. It is never nil, which os/exec takes for all
+// of this process's environment.
 func environment() []string {
-	var kept []string
+	kept := []string{}
 	for _, name := range []string{"PATH", "HOME"} {
 		if value, ok := os.LookupEnv(name); ok {
 			kept = append(kept, name+"="+value)

@@ -41,7 +41,7 @@ type Spec struct {
 	Command   []string
 	Workspace string
 
-	// Refused is why the command may not run, which is told in place of running it; empty if it may.
+	// Refused is why the command may not run, and becomes the error of the effect; empty if it may run.
 	Refused string
 
 	// Files are the paths that a call's arguments name, relative to Workspace; they are put behind the command. Nil if the command

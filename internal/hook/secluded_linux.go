@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// Numbers of Linux, the same on every architecture that Go knows.
+// Numbers of Linux, the same on every architecture that Go supports except MIPS, whose kernel refuses
+// the number of close_range.
 const (
 	sysCloseRange      = 436
 	closeRangeCloexec  = 1 << 2
@@ -14,12 +15,12 @@ const (
 )
 
 // inheritNothing keeps the files that this process has open from commands that it starts. Go opens
-// its files so; a library may not, and the process may have been started with others. A kernel older
-// than 5.11 does not know the call, and then it changes nothing.
+// its files so; a library may not, and the process may have been started with others. It changes
+// nothing on a kernel older than 5.11, which does not have the flag.
 func inheritNothing() {
 	_, _, _ = syscall.RawSyscall(sysCloseRange, firstBeyondOutputs, math.MaxUint32, closeRangeCloexec)
 }
 
-// Seclude keeps the environment and the memory of this process from commands that run as the same
-// user, as they stand under /proc. It does not keep them from root.
+// Seclude keeps commands that run as the same user from reading the environment and the memory of
+// this process under /proc. It does not keep root from it.
 func Seclude() { _, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }

@@ -7,7 +7,26 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/hook"
 )
+
+// The kernel lets no other process of the user read the environment and the memory of one that is not
+// dumpable.
+func TestASecludedProcessIsNotDumpable(t *testing.T) {
+	const prGetDumpable, prSetDumpable = 3, 4
+	dumpable := func() uintptr {
+		is, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetDumpable, 0, 0)
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		return is
+	}
+	before := dumpable()
+	t.Cleanup(func() { _, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, before, 0) })
+	if hook.Seclude(); dumpable() != 0 {
+		t.Errorf("dumpable is %d", dumpable())
+	}
+}
 
 // TestACommandInheritsNoOpenFile: not even one that a library opened without care, as the file of the
 // keys that sign links may be.

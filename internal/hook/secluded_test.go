@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,24 @@ func TestACommandHasNoEnvironmentButPathAndHome(t *testing.T) {
 	}
 	if !strings.Contains(got, "PATH=") {
 		t.Errorf("%q", got)
+	}
+}
+
+// An environment of a command that holds nothing must not be taken for none, in whose place the
+// command would be given that of this process.
+func TestACommandHasNoEnvironmentWherePathAndHomeAreNotSet(t *testing.T) {
+	env, err := exec.LookPath("env")
+	if err != nil {
+		t.Skip(err)
+	}
+	s := hiding(t, env)
+	t.Setenv("DORMOUSE_SECRET_TOKEN", planted)
+	for _, name := range []string{"PATH", "HOME"} {
+		t.Setenv(name, "") // so that it is put back
+		os.Unsetenv(name)
+	}
+	if got, err := after(t, s, "write_file", core.Outcome{}); err != nil || got != "" {
+		t.Errorf("the command is given %q, %v", got, err)
 	}
 }
 

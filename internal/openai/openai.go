@@ -185,9 +185,18 @@ func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	c.secrets, c.say = secrets, speaker{say: p.Say, secrets: secrets}
 	turn, err := c.run(ctx)
 	if ctx.Err() != nil && err != nil {
-		return core.Turn{}, context.Cause(ctx)
+		return core.Turn{}, stopped(ctx, err)
 	}
 	return redacted(turn, secrets), err
+}
+
+// stopped is the error of an answer that ctx ended.
+func stopped(ctx context.Context, err error) error {
+	var t *trouble
+	if errors.As(err, &t) && t.later != nil && t.later.Answered {
+		return &engine.CutShort{Cause: context.Cause(ctx)}
+	}
+	return context.Cause(ctx)
 }
 
 func (m *Model) values(ctx context.Context) (secret.Values, error) {

@@ -343,3 +343,20 @@ func TestAnswersWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAnswerThatItsContextEndsHadBegun(t *testing.T) {
+	gone := errors.New("the time is over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := newStage(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a long story \"}}]}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	p := prompt()
+	p.Say = func(engine.Delta) { cancel(gone) }
+	_, err := s.model.Ask(ctx, p)
+	if _, cut := errors.AsType[*engine.CutShort](err); !cut || !errors.Is(err, gone) {
+		t.Errorf("the error is %#v", err)
+	}
+}
