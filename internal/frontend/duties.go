@@ -27,8 +27,8 @@ func (c Caller) listed(callers []string) bool {
 	return access.Listed(callers, c.By, c.Roles) || slices.ContainsFunc(c.behind(), func(by string) bool { return access.Listed(callers, by, nil) })
 }
 
-// behind is who else stands behind what the caller does: who made the link that it answers by. What a list of callers or a
-// separation of duties says of one of them is said of the caller.
+// behind is the maker of the link that the caller answers by. Lists of callers and separation of duties apply to the caller if they
+// apply to the maker.
 func (c Caller) behind() []string {
 	if c.Link == nil {
 		return nil
@@ -45,8 +45,8 @@ func (c Caller) name() string {
 }
 
 // mayApprove refuses a caller who may not say that a call runs: one who is not among the approvers of the agent, with
-// [CodeNotAnApprover], or, where the rule that asks bars who asked for the work, one of those, with [CodeSeparationOfDuties]. A no
-// is anybody's who may decide.
+// [CodeNotAnApprover], or, where the rule that asks bars who asked for the work, one of those, with [CodeSeparationOfDuties]. Every
+// caller who may decide may deny.
 func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.SuspendedCall, d core.Resume) error {
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
@@ -69,7 +69,7 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 	}
 	if slices.Contains(askers, "") {
 		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name "+
-			"started this run or sent it a message; start it anew with a token", call.ToolName)
+			"started this run or sent it a message; start another run with a token", call.ToolName)
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {

@@ -159,7 +159,7 @@ func makerOf(l engine.Link) string {
 	return "token:" + l.Maker
 }
 
-// LinkCaller is who answers by a link: its recipient, as far as anybody knows.
+// LinkCaller is the caller who answers by a link: its recipient, as the maker named it.
 func LinkCaller(l engine.Link) Caller {
 	return Caller{Tenant: l.Tenant, By: "link:" + l.For, Via: core.ViaLink, Link: &l}
 }

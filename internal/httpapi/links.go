@@ -19,7 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// question is what a link stands for: a call that waits, or that did.
+// question is the call that a link answers. It waits, or did.
 type question struct {
 	link    access.Link
 	record  engine.Link
@@ -80,8 +80,8 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	return err
 }
 
-// stillMay says whether the token that was p's is still p's, and good for the role. What was signed for nobody, by a server that lets everybody in, is
-// good at no gate.
+// stillMay says whether p's token is unchanged and has the role. A gate accepts nothing that was signed without a token, by a server
+// that needs none.
 func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (bool, error) {
 	if a.gate != nil {
 		return p.Fingerprint != "", nil
@@ -119,7 +119,7 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// showOutcome says what became of the question. Above stands why an answer that was sent just now did not count, if one was.
+// showOutcome says what became of the question. above says why an answer that was just sent did not count, if there was one.
 func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, status int, above string) error {
 	o, err := a.front.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
 	if err != nil {
@@ -161,8 +161,8 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 // changedText is what the page says above a question that is not the one its form was drawn for.
 const changedText = "This has changed since you read it. Nothing was stored; please read it again."
 
-// answerRefused shows a person whose answer came second, or too late, what counts instead, and one whose answer was not stored for a
-// reason that a second try may mend the question again. A program gets the problem.
+// answerRefused answers a refused decision. A person whose answer came second or too late sees what counts instead; one who can
+// correct the answer sees the question again. A program gets the problem.
 func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	e, known := refused(err)
 	p := problemOf[e.Code]
@@ -234,11 +234,11 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 
 var formFields = []string{"action", "reason", "result", "shown"}
 
-// noFingerprint stands for that of a form without one, which the page never makes: it is that of no question.
+// noFingerprint replaces the missing fingerprint of a form, which the page never sends without one. It matches no question.
 const noFingerprint = "none"
 
-// typedResult is what somebody typed into the page as the result of a call: text, or JSON where the schema of the result is not that of
-// a text. What is no JSON is text all the same, and the schema refuses it.
+// typedResult is the result of a call as a person typed it into the page: text, or JSON where the schema of the result is not that of
+// a text. Text that isn't JSON is kept as text, and the schema refuses it.
 func typedResult(text string, call *wire.Pending) json.RawMessage {
 	switch {
 	case strings.TrimSpace(text) == "":
