@@ -13,18 +13,30 @@ const AllTenants = "*"
 
 // callers reads who may use the agent.
 func (s *source) callers(o *object, d *Definition) {
-	d.Tenants, d.Starters, d.Approvers = s.names(o, "tenants"), s.names(o, "starters"), s.names(o, "approvers")
+	d.Tenants = s.someNames(o, "tenants", "the tenant that deploys the agent")
 	for _, tenant := range d.Tenants {
 		if err := access.CheckTenant(tenant); tenant != AllTenants && err != nil {
 			s.Refuse(o.Member("tenants"), "%v, or '*' for every tenant", err)
 		}
 	}
-	for _, name := range d.Starters {
-		s.checkCaller(o, "starters", name)
+	d.Starters, d.Approvers = s.callerNames(o, "starters"), s.callerNames(o, "approvers")
+}
+
+// someNames refuses an empty list: it reads as if no name were meant, and without the list others are, which absent names.
+func (s *source) someNames(o *object, member, absent string) []string {
+	names := s.names(o, member)
+	if n := o.Member(member); n != nil && len(names) == 0 {
+		s.Refuse(n, "%s is an empty list; name at least one, or remove it for %s", member, absent)
 	}
-	for _, name := range d.Approvers {
-		s.checkCaller(o, "approvers", name)
+	return names
+}
+
+func (s *source) callerNames(o *object, member string) []string {
+	names := s.someNames(o, member, "every caller with the role")
+	for _, name := range names {
+		s.checkCaller(o, member, name)
 	}
+	return names
 }
 
 // callerPattern is a caller as the journal names one, with * for any text.

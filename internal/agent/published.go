@@ -123,9 +123,9 @@ func agentPart() part {
 	return closed("An agent: who answers, what it may call, and which calls need a person.", part{
 		"name":         shaped("The agent's name; without it the name of the file. a-z, 0-9, - and _, at most 64.", agentName.String()),
 		"description":  textPart("What the agent is for, for people and lists."),
-		"tenants":      namesPart("The tenants that may use the agent; '*' for all. Without this, only the tenant that deploys it."),
-		"starters":     namesPart("The callers who may start runs and send messages: a name as the journal has it, such as token:shop, in which * is any text, or role:start. Without this, every caller who may start runs."),
-		"approvers":    namesPart("The callers who may approve calls: a name as the journal has it, such as token:anna or link:*, or role:decide. Without this, every caller who may decide."),
+		"tenants":      someNames("The tenants that may use the agent; '*' for all. Without this, only the tenant that deploys it."),
+		"starters":     someNames("The callers who may start runs and send messages: a name as the journal has it, such as token:shop, in which * is any text, or role:start. Without this, every caller who may start runs."),
+		"approvers":    someNames("The callers who may approve calls: a name as the journal has it, such as token:anna or link:*, or role:decide. Without this, every caller who may decide."),
 		"model":        modelPart(),
 		"instructions": textPart("The system prompt."),
 		"tools":        listOf("What the model may call.", toolPart()),
@@ -149,6 +149,8 @@ func agentPart() part {
 func namesPart(says string) part {
 	return listOf(says, part{"type": "string", "minLength": 1}).with(part{"uniqueItems": true})
 }
+
+func someNames(says string) part { return namesPart(says).with(part{"minItems": 1}) }
 
 func turnsPart() part {
 	turn := closed("One answer of the model, and what must hold for it.", part{

@@ -31,7 +31,7 @@ var (
 	toldReason  = member{"reason", textPart("Why, told to the model.")}
 	shownReason = member{"reason", textPart("Why, shown to the person who is asked.")}
 	grantMember = member{"grant", onOff("false: every call is asked about. Without it, an approval may also allow the later calls that the same rules ask about.")}
-	notByMember = member{"not_by", word("Who may not approve. starter: everyone who started or retried the run, or sent it a message.", core.NotByStarter)}
+	notByMember = member{"not_by", word("Who may not approve. starter: everyone who started or retried a run of the thread, sent it a message or answered what it asked.", core.NotByStarter)}
 	modeMember  = member{"mode", word("What the decision does: runs the call (replay_tool_call, also without this), becomes its result, or is handed to the tool.",
 		core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())}
 )

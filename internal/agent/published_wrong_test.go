@@ -11,6 +11,9 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 	schema := published(t, agent.SchemaAgent)
 	for name, text := range map[string]string{
 		"no model":                          "tools: []",
+		"starters that are none":            head + "starters: []",
+		"tenants that are none":             head + "tenants: []",
+		"approvers that are none":           head + "approvers: []",
 		"a name that is none":               head + "name: Über",
 		"a provider that is none":           "model: {provider: oracle}",
 		"an empty provider":                 "model: {provider: ''}",

@@ -179,7 +179,7 @@ func (d *draft) newRound(t Turn, faults []string, request Request) error {
 		d.event(EventTextEnded, map[string]any{"part_id": PartID(TextPart, d.h.Step)}, m)
 	}
 	d.h.Round = d.seq()
-	d.round.Calls = append(old, calls...)
+	d.round.Calls, d.round.LateWords = append(old, calls...), false
 	for i, c := range calls {
 		d.h.Calls[c.ID] = Call{}
 		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)

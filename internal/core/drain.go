@@ -157,6 +157,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 		}
 	})
 	d.round.Decisions[rec.Suspension] = rec
+	d.endGrantsOfAnswered()
 	delete(d.h.Out, "n:"+rec.Suspension)
 	d.event(EventDecisionRecorded, rec, 0)
 	d.event(EventCallResuming, d.callState(call), 0)
@@ -173,6 +174,8 @@ func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
 	delete(d.h.Timed, sus)
 	rec := record(sus, s, r)
 	rec.Late = true
+	d.round.LateWords = d.round.LateWords || rec.words()
+	d.endGrantsOfAnswered()
 	d.event(EventDecisionRecorded, rec, 0)
 	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
 	return nil

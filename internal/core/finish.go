@@ -252,7 +252,7 @@ func (d *draft) releaseDone() (Plan, error) {
 func (h Head) Succeed(version string, input Signal, now int64) Head {
 	return Head{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version, Schema: SchemaVersion, Idem: h.Idem,
 		Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1, Claim: h.Claim,
-		Seq0: h.Seq, Ev0: h.Ev, Snapshot: h.Snapshot, Deltas: h.Deltas, Inbox: map[string]Signal{KeyStart: input}, Born: now, At: now}
+		Seq0: h.Seq, Ev0: h.Ev, Spoke: h.Spoke, Snapshot: h.Snapshot, Deltas: h.Deltas, Inbox: map[string]Signal{KeyStart: input}, Born: now, At: now}
 }
 
 // After is the view once a commit has landed as next: what was folded in is done.

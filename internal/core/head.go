@@ -63,7 +63,7 @@ type Head struct {
 	Spoken   bool `json:"spk,omitempty"`  // the user has spoken since the model's last turn
 	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
 
-	Spoke    int64 `json:"usr,omitempty"`  // the segment of the run's last user message; 0: none
+	Spoke    int64 `json:"usr,omitempty"`  // the segment of the thread's last user message; 0: none
 	Snapshot int64 `json:"snap,omitempty"` // the segment of the last snapshot of the state; 0: none
 	Deltas   int64 `json:"delt,omitempty"` // the first segment with writes to the state since; 0: none
 

@@ -43,6 +43,7 @@ type Message struct {
 	By      string `json:"by,omitempty"`      // of a user message: the principal who sent it
 	Via     string `json:"via,omitempty"`     // and the entry point it came through
 	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text is; the model sees it there
+	Earlier int64  `json:"earlier,omitempty"` // of a user message: the segment of the one before it, if that is another; 0: it is the first of its thread
 
 	RunID string `json:"run_id"`
 	At    int64  `json:"at"`

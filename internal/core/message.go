@@ -49,8 +49,12 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 // say adds what the user said. The text of a message that answers a call is that call's result, and the model sees it there alone;
 // readers see the whole message.
 func (d *draft) say(s Signal, parts []Part, answers string) {
+	said := Message{Role: RoleUser, Parts: parts, By: s.By, Via: s.Via, Answers: answers}
+	if d.h.Spoke != d.seq() {
+		said.Earlier = d.h.Spoke
+	}
 	d.h.Spoke = d.seq()
-	m := d.message(Message{Role: RoleUser, Parts: parts, By: s.By, Via: s.Via, Answers: answers})
+	m := d.message(said)
 	d.event(EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
 }
 

@@ -11,10 +11,6 @@ type Outage struct {
 	Detail string `json:"d,omitempty"` // of the last failure; callers may read it
 }
 
-// longestWait is how long a run waits at most before it asks the model again, whatever the provider says. A queue that delays a
-// message by 15 minutes at most can carry the wake-up.
-const longestWait = 15 * 60_000
-
 // longestDetail bounds the sentence of an outage: it is in every head that is written while the outage lasts.
 const longestDetail = 300
 
@@ -53,7 +49,7 @@ func (d *draft) waitForModel(f ModelFailure) *Reason {
 			Detail: "the model did not answer for as long as the agent waits for it (model.outage); last failure: " + f.Reason.Detail}
 	}
 	pause := max(jittered(backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
-	d.h.NotBefore = min(d.v.Now+min(pause, longestWait), until)
+	d.h.NotBefore = min(d.v.Now+min(pause, LongestPause), until)
 	d.event(EventStepReset, map[string]any{"reason": "model_unavailable", "code": out.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
 		"try_at": d.h.NotBefore}, 0)
 	return nil
@@ -100,7 +96,7 @@ func (d *draft) modelAnswered() {
 }
 
 // backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s up to 15 min.
-func backoff(n int) int64 { return min(longestWait, int64(1000)<<min(max(n, 0), 20)) }
+func backoff(n int) int64 { return min(LongestPause, int64(1000)<<min(max(n, 0), 20)) }
 
 // jittered is between half of whole and all of it, chosen by run and try: many runs that failed together do not come again together,
 // and the same run decides the same twice.

@@ -120,13 +120,14 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true})}, nil
 }
 
-// longestWake is how far ahead a wake-up can be sent everywhere, in ms; the sweep finds later deadlines, a little late.
-const longestWake = 15 * 60 * 1000
+// LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry it. The sweep finds later deadlines,
+// a little late. No run waits longer than this before it asks its model again, either.
+const LongestPause = 15 * 60_000
 
 // wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
 func (d *draft) wakeAt(deadline int64) *int64 {
 	delay := deadline - d.v.Now
-	if deadline == 0 || delay > longestWake {
+	if deadline == 0 || delay > LongestPause {
 		return nil
 	}
 	delay = max(0, delay)

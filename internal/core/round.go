@@ -10,6 +10,8 @@ import (
 type Round struct {
 	Calls     []ToolCall
 	Decisions map[string]DecisionRecord
+
+	LateWords bool // since the model's last turn words of a caller came after their deadline: it is told of them in the next one
 }
 
 // RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is open.
@@ -38,14 +40,18 @@ func ReadRound(h Head, segments []Segment) Round {
 	for _, s := range segments {
 		for _, m := range s.Messages {
 			if m.Role == RoleAssistant && m.RunID == h.Run {
-				r.Calls = append(r.Calls, ofRound(h, s.Seq, m.Calls)...)
+				r.Calls, r.LateWords = append(r.Calls, ofRound(h, s.Seq, m.Calls)...), false
 			}
 		}
 		for _, e := range s.Events {
 			switch e.Type {
 			case EventDecisionRecorded:
 				var d DecisionRecord
-				if json.Unmarshal(e.Data, &d) == nil && d.Applied && d.Action != 0 {
+				switch err := json.Unmarshal(e.Data, &d); {
+				case err != nil:
+				case d.Late:
+					r.LateWords = r.LateWords || d.words()
+				case d.Applied && d.Action != 0:
 					r.Decisions[d.Suspension] = d
 				}
 			case EventCallSuspended:

@@ -55,7 +55,7 @@ type PendingCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// NotByStarter bars every caller who asked for the run's work: who started or retried it, and who sent it messages.
+// NotByStarter bars every caller who asked for the work: who started or retried a run of the thread, sent it messages, or answered what it asked.
 const NotByStarter = "starter"
 
 // SuspendTicket is how a call suspends: why, what to show, and how an answer becomes a result.

@@ -19,18 +19,22 @@ var providers = []string{ThroughBedrock, ThroughOpenAI}
 func TestThroughTheWireOfAProvider(t *testing.T) {
 	met := map[string]int{}
 	putOff := 0
+	const parallel = 1 // the seed whose conversations are played side by side
 	for _, provider := range providers {
 		for seed := range uint64(3) {
 			rate := 0.15 * float64(seed)
 			t.Run(fmt.Sprintf("%s, seed %d, faults %v", provider, seed, rate), func(t *testing.T) {
-				played := append(recording.Generate(seed+40, 8-4*int(seed/2), recording.GenerateOptions{}), pictures(t))
+				played := append(recording.Generate(seed+40, 8, recording.GenerateOptions{}), pictures(t))
 				report, err := Run(t.Context(), Options{Conversations: played,
-					Gate: []string{"refund"}, Faults: rate, Seed: seed, Through: provider, Parallel: seed == 1})
+					Gate: []string{"refund"}, Faults: rate, Seed: seed, Through: provider, Parallel: seed == parallel})
 				check(t, report, err)
 				if turns := turnsOf(played); report.Requests < turns {
 					t.Errorf("only %d requests passed the wire, for %d turns", report.Requests, turns)
 				}
 				putOff += report.PutOff
+				if seed == parallel { // which faults it meets depends on how its conversations are scheduled
+					return
+				}
 				for kind, n := range report.Faults {
 					met[kind] += n
 				}

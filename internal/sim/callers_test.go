@@ -80,10 +80,14 @@ func temporary(err error) bool {
 	return errors.Is(err, errBroken) || errors.Is(err, engine.ErrUnavailable)
 }
 
-// persist sends a request until it is answered for good, as a careful caller does.
+// persist sends a request until it is answered for good, as a careful caller does, or until ctx ends: that of a body that cancels its own run
+// ends with the body's time.
 func persist[T any](ctx context.Context, s *stage, request func(context.Context) (T, error)) (T, error) {
 	for {
 		v, err := once(ctx, request)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return v, err
+		}
 		if !temporary(err) {
 			s.known(err)
 			return v, err
@@ -302,7 +306,7 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 	if what%5 == 0 {
 		d.Shown = p.Fingerprint
 	}
-	t.decideOrDeny(ctx, run, d)
+	t.decideOrDeny(ctx, run, p, d)
 	if d.Grant != "" && !t.s.plan.calm && t.pick(3) == 0 { // what was granted is not meant for this
 		t.say(ctx, t.s.person(starter), "and also "+t.s.w.Text(6), false)
 	}
@@ -314,7 +318,7 @@ func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wi
 	switch t.pick(16) {
 	case 0, 1, 2:
 		d.DecisionID = "first " + t.s.w.Text(6)
-		t.decide(ctx, t.someone(), run, d)
+		t.decide(ctx, t.answerer(p), run, d)
 	case 4:
 		t.misread(ctx, run, p, d)
 	case 3:
@@ -336,12 +340,12 @@ func (t *thread) misread(ctx context.Context, run string, p wire.Pending, d wire
 		}
 	}
 	t.s.faults.Counts["misread"]++
-	t.decide(ctx, t.someone(), run, d)
+	t.decide(ctx, t.answerer(p), run, d)
 }
 
-// decideOrDeny sends the approver's decision. Where nobody may approve, because somebody without a name asked for the work, it is a no.
-func (t *thread) decideOrDeny(ctx context.Context, run string, d wire.Decision) {
-	if t.decide(ctx, t.s.person(approver), run, d) == frontend.CodeSeparationOfDuties {
+// decideOrDeny sends the true decision. Where no caller may approve, because one without a name asked for the work, it is a no.
+func (t *thread) decideOrDeny(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
+	if t.decide(ctx, t.decider(p), run, d) == frontend.CodeSeparationOfDuties {
 		t.decide(ctx, t.s.person(approver), run, wire.Decision{DecisionID: "no " + d.Target, Target: d.Target, Action: "cancel", Reason: "nobody may approve it"})
 	}
 }

@@ -267,7 +267,8 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 		s.faults.Counts["hooks failed"] += failed[phase]
 		got := number(state.Get(core.ThreadScope, counted(phase)))
 		// A run may end before it starts, a call be taken for lost before it runs, and hooks be given up when their process is lost each time.
-		fewer := phase == core.RunStart || phase == core.BeforeToolExecute || phase == core.RunEnd && s.plan.limits != unlimited
+		givenUp := (phase == core.RunEnd || phase == core.StepEnd) && s.plan.limits != unlimited // by a run that ends as a crash loop
+		fewer := phase == core.RunStart || phase == core.BeforeToolExecute || givenUp
 		most := want
 		if phase == core.BeforeToolExecute {
 			most += s.watched.ready[t.id]

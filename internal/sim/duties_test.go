@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -15,31 +16,28 @@ import (
 type roll struct {
 	senders map[string]frontend.Caller // of signals that were stored, by run and place in the inbox
 	said    map[string]frontend.Caller // of messages and starts, by their text
-	asks    map[string][]asking        // who asked for the work of a run
-	retries map[string]string          // the runs that others are retries of
+	asks    []asking                   // who asked for work
 }
 
-// asking is one principal who asked for the work of a run, and the moment from which on that is known.
+// asking is one principal who asked for work, and the moment from which on that is known.
 type asking struct {
 	by   string
 	from int
 }
 
 func newRoll() roll {
-	return roll{map[string]frontend.Caller{}, map[string]frontend.Caller{}, map[string][]asking{}, map[string]string{}}
+	return roll{senders: map[string]frontend.Caller{}, said: map[string]frontend.Caller{}}
 }
 
-func (l *ledger) asks(run, by string) {
-	l.roll.asks[run] = append(l.roll.asks[run], asking{by, len(l.moments)})
+func (l *ledger) asks(by string) {
+	l.roll.asks = append(l.roll.asks, asking{by, len(l.moments)})
 }
 
-// askers are all who had asked for the work of a run by a moment, also in the runs that it is a retry of.
-func (l *ledger) askers(run string, by int) (all []string) {
-	for ; run != ""; run = l.roll.retries[run] {
-		for _, a := range l.roll.asks[run] {
-			if a.from <= by {
-				all = append(all, a.by)
-			}
+// askers are all who had asked for the work of a thread by a moment.
+func (l *ledger) askers(by int) (all []string) {
+	for _, a := range l.roll.asks {
+		if a.from <= by {
+			all = append(all, a.by)
 		}
 	}
 	return all
@@ -60,6 +58,12 @@ func (r *referee) sent(ctx context.Context, tenant, thread, run, key string, sig
 	}
 	l := r.thread(thread)
 	l.roll.senders[seat(run, key, signal)] = who
+	if l.suspensions[strings.TrimPrefix(key, core.LateKey(""))].question && (signal.Kind == core.SignalDecision || signal.Kind == core.SignalLate) {
+		l.asks(who.By)
+		if made := maker(who); made != "" {
+			l.asks(made)
+		}
+	}
 	if signal.Kind != core.SignalStart && signal.Kind != core.SignalMessage {
 		return
 	}
@@ -67,10 +71,7 @@ func (r *referee) sent(ctx context.Context, tenant, thread, run, key string, sig
 		r.s.wrong("%q is no starter, and its %s %q of %s was stored", who.By, signal.Kind, req.text, run)
 	}
 	l.roll.said[req.text] = who
-	if req.retryOf != "" {
-		l.roll.retries[run] = req.retryOf
-	}
-	l.asks(run, who.By)
+	l.asks(who.By)
 }
 
 // seat is what a signal is known by. Interrupts follow one another on one place of the inbox.
@@ -151,7 +152,7 @@ func (r *referee) saidBy(l *ledger, m core.Message, received []string) (rest []s
 	if len(received) == 0 || m.By != who.By || received[0] != who.By {
 		r.s.wrong("%q said %q, and the journal says that %q did, and in its events %q", who.By, m.Text(), m.By, received)
 	}
-	l.asks(m.RunID, who.By)
+	l.asks(who.By)
 	return received[min(1, len(received)):]
 }
 
@@ -218,7 +219,7 @@ func (r *referee) barred(l *ledger, c frontend.Caller, s asked, upTo int) (by st
 	if !s.guarded() || !r.s.plan.people.separate(s.tool) {
 		return "", false
 	}
-	askers := l.askers(s.run, upTo)
+	askers := l.askers(upTo)
 	if slices.Contains(askers, nameless) {
 		return nameless, true
 	}

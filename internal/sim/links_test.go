@@ -56,11 +56,15 @@ func (t *thread) byLink(ctx context.Context) {
 }
 
 func (t *thread) sendLink(ctx context.Context, run string, p wire.Pending) {
-	maker := t.someone()
+	maker := t.answerer(p)
 	order := frontend.LinkOrder{Target: p.Suspension.ID, For: "kim", Name: strings.TrimPrefix(maker.By, "token:"), Life: time.Hour}
 	l, err := once(ctx, func(ctx context.Context) (engine.Link, error) { return t.s.front.MakeLink(ctx, maker, run, order) })
 	if err != nil {
 		t.s.w.Note("%q makes a link for %s: %v", maker.By, order.Target, err)
+		if c := code(err); c == frontend.CodeNotAnApprover || c == frontend.CodeSeparationOfDuties {
+			q := &question{who: frontend.LinkCaller(engine.Link{For: order.For, Maker: order.Name}), run: run, decision: wire.Decision{Target: order.Target}}
+			t.s.referee.refusedFor(t.s.referee.thread(t.id), q, c)
+		}
 		return
 	}
 	_ = t.s.w.Sleep(ctx, t.s.w.Upto(4*time.Second))

@@ -135,7 +135,7 @@ func (t *thread) attend(ctx context.Context, run string) {
 		for _, p := range got.Pending {
 			d := t.truth(run, p)
 			d.DecisionID = "attending " + t.s.w.Text(6)
-			t.decide(ctx, t.someone(), run, d)
+			t.decide(ctx, t.answerer(p), run, d)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (t *thread) race(ctx context.Context) {
 		_ = t.s.w.Sleep(ctx, p.Deadline.Sub(t.s.w.Now())+t.s.w.Upto(6*time.Second)-time.Second)
 		d := t.truth(t.of[p.Suspension.ID], p)
 		d.DecisionID = "racing " + t.s.w.Text(6)
-		t.decide(ctx, t.someone(), t.of[p.Suspension.ID], d)
+		t.decide(ctx, t.answerer(p), t.of[p.Suspension.ID], d)
 		return
 	}
 }
@@ -189,7 +189,7 @@ func (t *thread) tooLate(ctx context.Context) {
 		d := t.truth(h.Run, p)
 		d.DecisionID = "late " + t.s.w.Text(6)
 		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) {
-			return t.ruled(ctx, t.s.person(approver), h.Run, d)
+			return t.ruled(ctx, t.decider(p), h.Run, d)
 		})
 		if c := code(err); c != frontend.CodeLateDecision && c != frontend.CodeSeparationOfDuties {
 			t.s.wrong("an answer to %s, whose deadline was used, got %v", p.Suspension.ID, err)

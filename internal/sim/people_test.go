@@ -96,6 +96,45 @@ func (t *thread) someone() frontend.Caller {
 	return t.s.person(by)
 }
 
+// decider gives the true answer to what waits: the approver does, unless the answer becomes the call's result. The caller who gives that asks for
+// the work that follows, and when the approver does, depends on the faults.
+func (t *thread) decider(p wire.Pending) frontend.Caller {
+	if t.isQuestion(p) {
+		return t.s.person(both)
+	}
+	return t.s.person(approver)
+}
+
+// isQuestion says whether the answer to what waits becomes the call's result, which the model reads, and the rule that asks does not bar those
+// who asked for the work.
+func (s *stage) isQuestion(kind core.Kind, mode core.ResumeMode, tool string) bool {
+	switch kind {
+	case core.KindInput, core.KindClient:
+		return true
+	case core.KindApproval:
+		return mode == core.UseDecisionAsToolResult && !s.plan.people.separate(tool)
+	}
+	return false
+}
+
+// isQuestion is the same of what a caller is shown.
+func (t *thread) isQuestion(p wire.Pending) bool {
+	var kind core.Kind
+	var mode core.ResumeMode
+	if kind.UnmarshalText([]byte(p.Kind)) != nil || p.ResumeMode != "" && mode.UnmarshalText([]byte(p.ResumeMode)) != nil {
+		return false
+	}
+	return t.s.isQuestion(kind, mode, p.Tool)
+}
+
+// answerer is any principal who answers what waits; not the approver if the answer becomes a result.
+func (t *thread) answerer(p wire.Pending) frontend.Caller {
+	if t.isQuestion(p) {
+		return t.asker()
+	}
+	return t.someone()
+}
+
 // asker is any principal who asks for work. The approver does not, so that there is always somebody who may approve.
 func (t *thread) asker() frontend.Caller {
 	who := t.someone()

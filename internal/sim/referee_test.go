@@ -51,6 +51,7 @@ type moment struct {
 type asked struct {
 	run, call, tool string
 	kind            core.Kind
+	question        bool // its answer becomes the call's result, which the model reads
 	from            int
 }
 
@@ -112,7 +113,7 @@ func (r *referee) read(thread string, seg core.Segment) {
 		var rec core.DecisionRecord
 		switch {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
-			l.suspensions[call.Suspension.ID] = asked{e.RunID, call.CallID, call.ToolName, call.Kind, len(l.moments)}
+			l.suspensions[call.Suspension.ID] = asked{e.RunID, call.CallID, call.ToolName, call.Kind, r.s.isQuestion(call.Kind, call.ResumeMode, call.ToolName), len(l.moments)}
 		case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && !rec.Late:
 			l.recorded[rec.Suspension] = record{rec, len(l.moments)}
 		}

@@ -78,7 +78,7 @@ func (t *thread) decideAll(ctx context.Context, h core.Head) {
 		t.s.wrong("I-5: %s waits, and shows nothing that it waits for: %s", h.Run, core.Encode(h))
 	}
 	for _, p := range got.Pending {
-		t.decideOrDeny(ctx, h.Run, t.truth(h.Run, p))
+		t.decideOrDeny(ctx, h.Run, p, t.truth(h.Run, p))
 	}
 	_ = t.s.w.Sleep(ctx, time.Second)
 }

@@ -22,6 +22,7 @@ type watched struct {
 	named map[string]string // segments that a head has named, by thread and number
 
 	kinds    map[string]core.Kind       // of suspensions
+	told     map[string]bool            // of those: the model reads the result that answers them
 	messages map[string]string          // and what they say
 	turns    map[string][]core.ToolCall // the last turn of each run
 	answered map[string]string          // by run and call: what somebody said yes to
@@ -50,7 +51,7 @@ func watch(s *stage) *watched {
 	if s.table != nil {
 		store = s.table
 	}
-	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{},
+	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{}, told: map[string]bool{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
 		granted: map[string]grant{}, covered: map[string]int64{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]opening{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
@@ -385,6 +386,7 @@ func (w *watched) index(s core.Segment) {
 		switch {
 		case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 			w.kinds[call.Suspension.ID], w.messages[call.Suspension.ID] = call.Kind, call.Suspension.Message
+			w.told[call.Suspension.ID] = call.Kind != core.KindApproval || call.ResumeMode != core.ReplayToolCall
 			if call.Deadline != 0 {
 				w.deadlines[call.Suspension.ID] = call.Deadline
 			}
@@ -452,7 +454,7 @@ func (w *watched) grants(run string, call core.ToolCall, epoch int64) bool {
 	return given && (epoch < g.until || w.covered[run+"/"+call.ID] == epoch)
 }
 
-// endGrants: no grant outlives its turn, or the next user message. An owner that decided before the commit that ends it, and has
+// endGrants: no grant outlives its turn, the next user message, or an answer beside it. An owner that decided before the commit that ends it, and has
 // not noticed that the run is another's, still acts on what it saw.
 func (w *watched) endGrants(seg core.Segment) {
 	ends := map[string]bool{}
@@ -460,7 +462,7 @@ func (w *watched) endGrants(seg core.Segment) {
 		ends[m.RunID] = ends[m.RunID] || m.Role == core.RoleUser
 	}
 	for _, e := range seg.Events {
-		ends[e.RunID] = ends[e.RunID] || e.Type == core.EventTurnEnded && asksSomebody(e)
+		ends[e.RunID] = ends[e.RunID] || e.Type == core.EventTurnEnded && asksSomebody(e) || e.Type == core.EventDecisionRecorded && w.tells(e)
 	}
 	for key, g := range w.granted {
 		run, _, _ := strings.Cut(key, "/")
@@ -468,6 +470,24 @@ func (w *watched) endGrants(seg core.Segment) {
 			w.granted[key] = grant{until: seg.W.Epoch()}
 		}
 	}
+}
+
+// tells says whether the model reads what a caller answered.
+func (w *watched) tells(decided core.Event) bool {
+	var rec core.DecisionRecord
+	if json.Unmarshal(decided.Data, &rec) != nil {
+		return false
+	}
+	if rec.Late {
+		return rec.Error != "" || !core.IsNull(rec.Result) || rec.Reason != ""
+	}
+	if !rec.Applied || rec.TimedOut || w.kinds[rec.Suspension] == core.KindUnknownOutcome {
+		return false
+	}
+	if rec.Action == core.ActionCancel {
+		return rec.Reason != ""
+	}
+	return rec.Error != "" || !core.IsNull(rec.Result) && w.told[rec.Suspension]
 }
 
 // asksSomebody says whether a turn ends because the agent asks, and not only because nobody knows what became of a lost body.
