@@ -64,10 +64,24 @@ func (a *activation) work(ctx context.Context) error {
 		case plan.Follow != nil:
 			return a.follow(ctx, *plan.Follow)
 		}
+		if errors.Is(err, errLeaseOver) {
+			return errors.Join(err, a.letGo(ctx))
+		}
 		if err != nil && !errors.Is(err, ErrSignals) && !a.endBroken(err) {
 			return err
 		}
 	}
+}
+
+// letGo gives the run back as it is, although its lease seems over: if the clock was ahead just now, the others would wait for the end of a
+// lease that still has long to go.
+func (a *activation) letGo(ctx context.Context) error {
+	a.view.Park = 1
+	plan, err := core.Decide(a.view)
+	if err != nil || plan.Commit == nil {
+		return err
+	}
+	return a.commit(ctx, plan.Commit)
 }
 
 // endBroken lets a run end with error whose next write the store refused because of an invariant: the same plan would be refused
@@ -187,7 +201,7 @@ func (a *activation) follow(ctx context.Context, held core.Held) error {
 	if !ok {
 		return fmt.Errorf("engine: the held message %s of %s is not in segment %d", held.Key, h.Thread, held.Seq)
 	}
-	version, err := a.e.o.Agents.Newest(ctx, h.Tenant, h.Agent)
+	version, err := retrying(ctx, a.e, func() (string, error) { return a.e.o.Agents.Newest(ctx, h.Tenant, h.Agent) })
 	if errors.Is(err, ErrNotFound) {
 		version, err = h.Version, nil // not deployed any more: what was promised is done with what there is
 	}

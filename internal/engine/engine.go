@@ -33,6 +33,10 @@ type Options struct {
 	// crash takes up to Lease + Grain.
 	Grain time.Duration
 
+	// Patience is how long a request that the store does not answer is sent again before the step is given up: an owner that lives
+	// need not wait for its own lease to end. Zero: a few times, for less than a second.
+	Patience time.Duration
+
 	// Watch is how often a cancel is looked for while a body or the model runs.
 	Watch time.Duration
 
@@ -166,20 +170,29 @@ func (e *Engine) claim(ctx context.Context, w Wakeup, until time.Time) (core.Hea
 }
 
 // retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.
+// patientPause is each one after those, jittered, until the patience has run out.
 var retries = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
 
-// retrying repeats f while it answers [ErrUnavailable], a few times.
+const patientPause = 2 * time.Second
+
+// retrying repeats f while it answers [ErrUnavailable] and that may pass.
 func retrying[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, error) {
-	for _, pause := range retries {
+	began := e.o.Clock.Now()
+	for n := 0; ; n++ {
 		v, err := f()
-		if !errors.Is(err, ErrUnavailable) {
+		if !errors.Is(err, ErrUnavailable) || Lasting(err) || n >= len(retries) && e.o.Clock.Now().Sub(began) >= e.o.Patience {
 			return v, err
+		}
+		pause := patientPause
+		if n < len(retries) {
+			pause = retries[n]
+		} else {
+			pause = Jitter(e.o.Random, pause)
 		}
 		if err := Sleep(ctx, e.o.Clock, pause); err != nil {
 			return v, err
 		}
 	}
-	return f()
 }
 
 // Sleep waits for d on c, or until ctx ends, whose error it then returns. A clock that has its own way to sleep (a virtual one, which

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -20,8 +21,22 @@ var (
 	// program, or a repair, may be able to.
 	ErrUnreadable = errors.New("engine: stored data cannot be read")
 
-	// ErrNoRoom is an [ErrUnavailable] whose reason is known: the store's disk is full. Nothing was written.
+	// The following are an ErrUnavailable whose reason is known. Nothing was written, but for ErrDisk and ErrGone, where it cannot be told.
+
+	// ErrNoRoom: the store's disk is full.
 	ErrNoRoom = fmt.Errorf("%w: the disk is full", ErrUnavailable)
+
+	// ErrDisk: the store's disk answers with errors. They may pass, or not.
+	ErrDisk = fmt.Errorf("%w: the disk fails", ErrUnavailable)
+
+	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a person to repair it.
+	ErrDamaged = fmt.Errorf("%w: what is stored is damaged", ErrUnavailable)
+
+	// ErrGone: the store is not there any more, or another one is in its place.
+	ErrGone = fmt.Errorf("%w: the store is not there", ErrUnavailable)
+
+	// ErrDenied: the store refuses this program's credentials, or what they may do.
+	ErrDenied = fmt.Errorf("%w: the store refuses this program", ErrUnavailable)
 
 	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes with it.
 	ErrRefused = errors.New("engine: refused by a condition")
@@ -39,6 +54,14 @@ var (
 	// ErrNotFound: there is no such thing.
 	ErrNotFound = errors.New("engine: not found")
 )
+
+// lasting are the reasons of [ErrUnavailable] that do not pass while a request waits.
+var lasting = []error{ErrUnreadable, ErrDamaged, ErrGone, ErrDenied}
+
+// Lasting says whether sending the request of an [ErrUnavailable] again is of no use until a person has done something.
+func Lasting(err error) bool {
+	return slices.ContainsFunc(lasting, func(reason error) bool { return errors.Is(err, reason) })
+}
 
 // Store is what a worker needs of a store. Every method is safe for concurrent use, by several processes too. Each
 // write is atomic, and sending the same request again after [ErrUnavailable] has the effect of sending it once.

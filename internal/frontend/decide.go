@@ -166,7 +166,7 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 	case ok && rec.DecisionID == d.resume.DecisionID && rec.Digest == d.digest:
 		return same(&rec.Applied), nil
 	case ok:
-		return wire.DecisionAnswer{}, otherWasFirst(rec.Resume)
+		return wire.DecisionAnswer{}, otherWasFirst(rec)
 	}
 	return wire.DecisionAnswer{}, p.whyClosed(d)
 }
@@ -210,7 +210,7 @@ func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	return wire.DecisionAnswer{}, otherWasFirst(first)
+	return wire.DecisionAnswer{}, otherWasFirst(core.DecisionRecord{By: s.By, Via: s.Via, Resume: first})
 }
 
 // firstResume is what a decision says that is stored and not yet taken up.
@@ -232,9 +232,13 @@ func same(applied *bool) wire.DecisionAnswer {
 	return wire.DecisionAnswer{Code: string(CodeAlreadyDecided), Same: &yes, Applied: applied}
 }
 
-func otherWasFirst(first core.Resume) *Error {
+func otherWasFirst(first core.DecisionRecord) *Error {
 	no := false
-	winner := &wire.Winner{DecisionID: first.DecisionID, Result: first.Result, Error: first.Error, Reason: first.Reason}
+	winner := &wire.Winner{DecisionID: first.DecisionID, Result: first.Result, Error: first.Error, Reason: first.Reason, By: first.By, Via: first.Via}
+	if first.UpdatedAt != 0 {
+		at := wire.Millis(first.UpdatedAt)
+		winner.At = &at
+	}
 	if first.Action != 0 {
 		winner.Action = first.Action.String()
 	}

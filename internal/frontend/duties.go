@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -44,6 +45,9 @@ func (c Caller) name() string {
 	return c.By
 }
 
+// askedForIt is what an asker has done; see [Frontend.askers].
+const askedForIt = "started a run of this thread, sent it a message or answered its question"
+
 // mayApprove refuses a caller who may not say that a call runs: one who is not among the approvers of the agent, with
 // [CodeNotAnApprover], or, where the rule that asks bars who asked for the work, one of those, with [CodeSeparationOfDuties]. Every
 // caller who may decide may deny.
@@ -68,48 +72,92 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 		return err
 	}
 	if slices.Contains(askers, "") {
-		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name "+
-			"started this run or sent it a message; start another run with a token", call.ToolName)
+		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name %s; "+
+			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {
-			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s started this run or sent it a message; ask another approver, or deny the call",
-				call.ToolName, by)
+			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}
 	return nil
 }
 
-// askers are all who asked for the work of a run: who started or retried it, who sent it messages, and the same of the runs that it
-// is a retry of. The names of callers without one are empty. It reads the journal of the run, so it is for rules that need it.
+// askers are all callers whose words the model goes by: who started or retried a run of the thread, sent it a message or answered what it
+// asked. The model reads the whole thread, so earlier runs count. The names of callers without one are empty. It
+// reads the journal of the thread, so it is for rules that need it.
 func (f *Frontend) askers(ctx context.Context, p place) ([]string, error) {
-	var askers []string
-	add := func(by string) {
-		if !slices.Contains(askers, by) {
-			askers = append(askers, by)
+	var a askers
+	questions := map[string]bool{}
+	err := f.segments(ctx, p.head.Tenant, p.head.Thread, 1, p.head.Seq, func(s core.Segment) bool {
+		for _, e := range s.Events {
+			a.event(e, questions)
 		}
+		return true
+	})
+	a.inbox(p.head, questions)
+	return a, err
+}
+
+// askers are names, each once.
+type askers []string
+
+func (a *askers) add(by string) {
+	if !slices.Contains(*a, by) {
+		*a = append(*a, by)
 	}
-	for _, s := range p.head.Inbox {
-		if p.current && (s.Kind == core.SignalMessage || s.Kind == core.SignalStart) {
-			add(s.By)
-		}
+}
+
+// answered adds who answered a question, and who made the link if it was by one.
+func (a *askers) answered(by, maker string) {
+	if a.add(by); maker != "" {
+		a.add(maker)
 	}
-	for from := p; ; {
-		err := f.journal(ctx, from, from.record.Seq0+1, func(s core.Segment) bool {
-			for _, e := range s.Events {
-				if e.Type == core.EventRunStarted || e.Type == core.EventMessageReceived || e.Type == core.EventMessageQueued {
-					add(byOf(e))
-				}
+}
+
+// inbox adds those whose words the run has yet to take up. questions are the suspensions whose answers the model reads.
+func (a *askers) inbox(h core.Head, questions map[string]bool) {
+	for key, s := range h.Inbox {
+		switch s.Kind {
+		case core.SignalMessage, core.SignalStart:
+			a.add(s.By)
+		case core.SignalDecision, core.SignalLate:
+			if questions[strings.TrimPrefix(key, core.LateKey(""))] {
+				a.answered(s.By, s.Mint)
 			}
-			return true
-		})
-		if err != nil || from.record.RetryOf == "" {
-			return askers, err
-		}
-		if from, err = f.find(ctx, Caller{Tenant: p.head.Tenant}, from.record.RetryOf); err != nil {
-			return nil, err
 		}
 	}
+}
+
+// event adds who an event of the journal says asked for something, and to questions which suspension waits for what the model will read.
+// An answer that came too late counts: the model is told of it.
+func (a *askers) event(e core.Event, questions map[string]bool) {
+	switch e.Type {
+	case core.EventRunStarted, core.EventMessageReceived, core.EventMessageQueued:
+		a.add(byOf(e))
+	case core.EventCallSuspended:
+		var s core.SuspendedCall
+		if json.Unmarshal(e.Data, &s) == nil && isQuestion(s) {
+			questions[s.Suspension.ID] = true
+		}
+	case core.EventDecisionRecorded:
+		var d core.DecisionRecord
+		if json.Unmarshal(e.Data, &d) == nil && questions[d.Suspension] && !d.TimedOut {
+			a.answered(d.By, d.MintedBy)
+		}
+	}
+}
+
+// isQuestion says whether a call waits for an answer that becomes its result. A rule that bars askers itself asks no such question: it is
+// answered by a caller who has not asked for the work. What a person says of a lost body doesn't count, and a denial's reason doesn't either.
+func isQuestion(s core.SuspendedCall) bool {
+	switch s.Kind {
+	case core.KindInput, core.KindClient:
+		return true
+	case core.KindApproval:
+		return s.ResumeMode == core.UseDecisionAsToolResult && s.NotBy != core.NotByStarter
+	}
+	return false
 }
 
 func byOf(e core.Event) string {

@@ -56,6 +56,74 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	}
 }
 
+// Who answers what the run asks steers its work as a message does, whatever it asked with. What a person says of a lost body does not count, nor
+// what is answered to a rule that bars the askers itself.
+func TestWhoAnsweredAQuestionOfTheRunDoesNotApproveItsWork(t *testing.T) {
+	answer := wire.Decision{Action: "resume", Result: []byte(`"to Eve"`)}
+	for name, tt := range map[string]struct {
+		asked  frontendtest.Call
+		counts bool
+	}{
+		"input":                    {frontendtest.Call{Kind: core.KindInput}, true},
+		"client":                   {frontendtest.Call{Kind: core.KindClient}, true},
+		"an answer as its result":  {frontendtest.Call{Kind: core.KindApproval, Mode: core.UseDecisionAsToolResult}, true},
+		"one that bars the askers": {frontendtest.Call{Kind: core.KindApproval, Mode: core.UseDecisionAsToolResult, NotBy: core.NotByStarter}, false},
+		"an unknown outcome":       {frontendtest.Call{Kind: core.KindUnknownOutcome}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newFixture(t, nil)
+			x.worker.Who = true
+			helper, other := named("helper"), named("other")
+			run := x.startAs(named("boss"))
+			asked := tt.asked
+			asked.ID, asked.Tool = "c1", "ask_user"
+			sus := x.worker.Suspend(run.ID, asked, frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})
+			said := answer
+			said.Target = sus["c1"]
+			if _, err := x.Decide(t.Context(), helper, run.ID, said); err != nil {
+				t.Fatal(err)
+			}
+			approve := func(c frontend.Caller) error {
+				_, err := x.Decide(t.Context(), c, run.ID, wire.Decision{Target: sus["c2"], Action: "resume"})
+				return err
+			}
+			if tt.counts {
+				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) }) // its answer is in the inbox
+				x.worker.Drain(run.ID)
+				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) })
+				helper = other
+			}
+			if err := approve(helper); err != nil {
+				t.Errorf("%s may not approve: %v", helper.By, err)
+			}
+		})
+	}
+}
+
+// The model reads the whole thread, so what a caller asked in an earlier run is work of this one.
+func TestWhoAskedInAnEarlierRunOfTheThreadDoesNotApprove(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	boss, helper, other := named("boss"), named("helper"), named("other")
+	first := x.startAs(boss)
+	x.worker.End(first.ID, core.Reason{Kind: core.NaturalEnd}, "I will.")
+	next, err := x.Message(t.Context(), helper, first.ThreadID, "", wire.MessageRequest{Input: core.Encode("hello")})
+	if err != nil || next.Run.ID == first.ID {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	sus := x.worker.Suspend(next.Run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})["c1"]
+	approve := func(c frontend.Caller) error {
+		_, err := x.Decide(t.Context(), c, next.Run.ID, wire.Decision{Target: sus, Action: "resume"})
+		return err
+	}
+	for _, c := range []frontend.Caller{boss, helper} {
+		x.wantCode(approve(c), frontend.CodeSeparationOfDuties)
+	}
+	if err := approve(other); err != nil {
+		t.Error(err)
+	}
+}
+
 // A rule that bars the starter may be about the edited arguments alone: an edit must not lead a call past it.
 func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
 	x := newFixture(t, nil)

@@ -50,6 +50,11 @@ const (
 	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
 	CodeTenantFull           Code = "tenant_storage_full"
 	CodeDiskFull             Code = "disk_full"
+	CodeStorageFailing       Code = "storage_failing"
+	CodeStorageDamaged       Code = "storage_damaged"
+	CodeStorageGone          Code = "storage_gone"
+	CodeStorageDenied        Code = "storage_denied"
+	CodeUnreadable           Code = "unreadable"
 	CodeUnavailable          Code = "unavailable"
 )
 
@@ -63,17 +68,12 @@ func Codes() []Code {
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeTooManyLinks, CodeInboxFull,
-		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeUnavailable}
+		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
+		CodeUnreadable, CodeUnavailable}
 }
 
-// NoRoom is the [Error] of [engine.ErrNoRoom].
-func NoRoom(cause error) *Error {
-	return &Error{Code: CodeDiskFull, RetryAfter: 30 * time.Second, cause: cause,
-		Detail: "the disk of the server's data directory is full, so nothing was stored; it needs 16 MB of free space at least. Reading goes on; send the same request again later"}
-}
-
-// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]: then it may have been, and
-// the same request may be sent again. Any other error of this package is a fault of ours.
+// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable] and
+// [CodeStorageFailing]: then it may have been, and the same request may be sent again. Any other error of this package is a fault of ours.
 type Error struct {
 	Code   Code
 	Detail string // a sentence, safe to show

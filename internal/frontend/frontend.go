@@ -116,7 +116,7 @@ type Frontend struct {
 	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 	starters func(context.Context, engine.Definition) ([]string, error)
 	narrow   func(raw json.RawMessage) error
-	pages    chan struct{} // one in it for each page that is being read
+	pages    *turns
 }
 
 // New makes a frontend.
@@ -127,7 +127,7 @@ func New(opts Options) *Frontend {
 	if f.links == nil {
 		f.links = noLinks{}
 	}
-	f.pages = make(chan struct{}, f.limits.Pages)
+	f.pages = newTurns(f.limits.Pages)
 	if f.missing == nil {
 		f.missing = func() map[string]string { return nil }
 	}
@@ -171,18 +171,15 @@ const (
 	firstPause = 25 * time.Millisecond
 )
 
-// try repeats op while the store does not answer, and says so as [CodeUnavailable] in the end.
+// try repeats op while the store does not answer and that may pass. In the end it says so as [StoreError] does.
 func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
 	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
 		v, err := op()
 		if !errors.Is(err, engine.ErrUnavailable) {
 			return v, err
 		}
-		if errors.Is(err, engine.ErrNoRoom) { // a second try would not find any either
-			return v, NoRoom(err)
-		}
-		if n == storeTries || errors.Is(err, engine.ErrUnreadable) {
-			return v, &Error{Code: CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second, cause: err}
+		if n == storeTries || errors.Is(err, engine.ErrNoRoom) || engine.Lasting(err) {
+			return v, StoreError(err)
 		}
 		if err := f.pause(ctx, pause); err != nil {
 			return v, err
@@ -231,12 +228,12 @@ func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Writt
 		return try(ctx, f, op)
 	}
 	w, err := op()
-	if errors.Is(err, engine.ErrNoRoom) {
-		return w, NoRoom(err)
+	if !errors.Is(err, engine.ErrUnavailable) {
+		return w, err
 	}
-	if errors.Is(err, engine.ErrUnavailable) {
-		err = &Error{Code: CodeUnavailable, RetryAfter: time.Second, cause: err,
-			Detail: "the store did not answer, so it may have been done; look before sending it again, or send it with an Idempotency-Key"}
+	refused := StoreError(err)
+	if refused.Code == CodeUnavailable || refused.Code == CodeStorageFailing {
+		refused.Detail = "the store did not answer, so it may have been done; look before sending it again, or send it with an Idempotency-Key"
 	}
-	return w, err
+	return w, refused
 }

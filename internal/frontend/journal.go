@@ -18,17 +18,6 @@ const (
 // pageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
 const pageBytes = 1 << 20
 
-// turn waits until one page more may be read, and keeps others from it until leave is called. It is taken where a read begins, never
-// within another.
-func (f *Frontend) turn(ctx context.Context) (leave func(), err error) {
-	select {
-	case f.pages <- struct{}{}:
-		return func() { <-f.pages }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
 // nothing above it is visited, so that a segment no head has named is never seen.
 func (f *Frontend) journal(ctx context.Context, p place, from int64, visit func(core.Segment) bool) error {
@@ -93,7 +82,7 @@ func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segmen
 // collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
 // never without an entry, once they weigh most bytes.
 func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, cursor, error) {
-	leave, err := f.turn(ctx)
+	leave, err := f.pages.take(ctx, h.Tenant)
 	if err != nil {
 		return nil, at, err
 	}

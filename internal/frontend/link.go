@@ -27,7 +27,8 @@ type LinkOrder struct {
 }
 
 // MakeLink records an approval link for one recipient and one suspension that waits for an approval. The record is stored before the
-// link can be signed, so every link that was ever handed out is listed.
+// link can be signed, so every link that was ever handed out is listed. A link whose recipient could only deny is refused
+// with [CodeNotAnApprover] or [CodeSeparationOfDuties].
 func (f *Frontend) MakeLink(ctx context.Context, c Caller, run string, o LinkOrder) (engine.Link, error) {
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err
@@ -49,8 +50,20 @@ func (f *Frontend) MakeLink(ctx context.Context, c Caller, run string, o LinkOrd
 	now := f.now()
 	l := engine.Link{Tenant: c.Tenant, Run: run, ID: f.linkID(now), Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
 		Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
+	if err := f.couldApprove(ctx, l, p, call); err != nil {
+		return engine.Link{}, err
+	}
 	_, err = try(ctx, f, func() (struct{}, error) { return struct{}{}, f.links.PutLink(ctx, l) })
 	return l, err
+}
+
+// couldApprove refuses a link whose recipient could only deny, with the reason for which a yes would be refused.
+func (f *Frontend) couldApprove(ctx context.Context, l engine.Link, p place, call core.SuspendedCall) error {
+	err := f.mayApprove(ctx, LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
+	if e, ok := errors.AsType[*Error](err); ok {
+		return refuse(e.Code, "a link that you make for %s could only deny: %s", l.For, e.Detail)
+	}
+	return err
 }
 
 // linkID begins with the time, so that ids in order are links in order.

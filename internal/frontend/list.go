@@ -45,7 +45,7 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 	if err := q.check(); err != nil {
 		return wire.Page[wire.Run]{}, err
 	}
-	return gather(ctx, f, q.Cursor, limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
+	return gather(ctx, f, c.Tenant, q.Cursor, limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
 		read: func(cursor string, n int) ([]core.Record, string, error) {
 			return f.store.Runs(ctx, c.Tenant, thread, cursor, n)
 		},
@@ -70,9 +70,9 @@ type listed[T any] struct {
 }
 
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
-func gather[From, To any](ctx context.Context, f *Frontend, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
+func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
 	page := wire.Page[To]{Items: []To{}, Next: cursor}
-	leave, err := f.turn(ctx)
+	leave, err := f.pages.take(ctx, tenant)
 	if err != nil {
 		return page, err
 	}
@@ -135,7 +135,10 @@ func weighRun(run wire.Run) int {
 }
 
 func weighPending(p wire.Pending) int {
-	weight := len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Request) + len(p.Said)
+	weight := len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Said)
+	for _, r := range p.Requests {
+		weight += len(r.Text)
+	}
 	if p.Preview != nil {
 		weight += len(p.Preview.Text) + len(p.Preview.Failed)
 	}
@@ -158,7 +161,7 @@ func (q List) check() error {
 
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
 func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
-	return gather(ctx, f, q.Cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
+	return gather(ctx, f, c.Tenant, q.Cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
 		read: func(cursor string, n int) ([]core.Head, string, error) {
 			return f.store.Approvals(ctx, c.Tenant, cursor, n)
 		},

@@ -229,7 +229,7 @@ func pendingOf(w waitingCall) wire.Pending {
 
 // grantScope says what an approver allows with [core.GrantRun].
 func grantScope(tool string) string {
-	return "Also approves every later call of " + tool + " that the same rule asks about, with any arguments, until the run waits again, ends or gets a message."
+	return "Also approves every later call of " + tool + " that the same rule asks about, with any arguments, until the run waits again, ends or gets a message, or another call gets an answer."
 }
 
 // mostWarnings bounds what is said of one call. A reader who is warned twenty times looks at all of it.

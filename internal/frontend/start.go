@@ -273,9 +273,6 @@ func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b be
 	}
 	next := prior.Succeed(h.Version, h.Inbox[core.KeyStart], h.Born)
 	next.Agent, next.Metadata, next.Narrow, next.NoMemory, next.RetryOf = h.Agent, h.Metadata, h.Narrow, h.NoMemory, h.RetryOf
-	if next.RetryOf != "" {
-		next.Spoke = prior.Spoke // a retry answers what the run before was asked
-	}
 	return next, nil
 }
 

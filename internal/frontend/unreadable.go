@@ -10,12 +10,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// codeUnreadable marks an entry of a list that cannot be read. The others are still shown: one run must not keep an
+// unreadable marks an entry of a list that cannot be read. The others are still shown: one run must not keep an
 // approver from the rest.
-const codeUnreadable = "unreadable"
-
 func unreadable() *wire.RunError {
-	return &wire.RunError{Code: codeUnreadable, Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
+	return &wire.RunError{Code: string(CodeUnreadable), Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
 }
 
 // entries decides what becomes of a list some of whose entries cannot be read.
@@ -30,13 +28,18 @@ func (e *entries) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, engine.ErrUnreadable) || !errors.Is(err, engine.ErrUnavailable):
+	case ofOneEntry(err):
 		return nil
 	case e.silent != nil && !e.read:
 		return err
 	}
 	e.silent = err
 	return nil
+}
+
+// ofOneEntry says whether err is about what is stored of one entry: nothing is known against the others.
+func ofOneEntry(err error) bool {
+	return errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrDamaged) || !errors.Is(err, engine.ErrUnavailable)
 }
 
 // end says why the whole list cannot be shown, once all entries were tried.

@@ -11,14 +11,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
+// What an approver is shown of a conversation.
 const (
-	excerptBytes = 2 << 10 // of the request and of the model's words that an approver is shown
-	mostWalked   = 32      // segments that are searched for the request where the head doesn't name its segment
+	excerptBytes = 2 << 10 // of the newest request and of the model's words
+	earlierBytes = 512     // of each request before
+	mostRequests = 8
 )
 
 // view is what a run's readers are shown of who started it and of the calls that wait: everything
 // that an approver needs, so that the role decide alone is enough, and no more of the transcript
-// than the request and the words that came with the call.
+// than the requests and the words that came with the call.
 type view struct {
 	startedBy *wire.Actor
 	calls     []wire.Pending
@@ -113,15 +115,12 @@ func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.
 	shown := pendingOf(w)
 	shown.Fingerprint = core.Fingerprint(p.head.Tenant, p.record.Run, p.record.Version, w.SuspendedCall)
 	turn := p.turnOf(w.CallID)
-	request, ok, err := f.heard(ctx, p, found, turn)
+	requests, cut, err := f.requests(ctx, p, found, turn)
 	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
 		return shown, err
 	}
-	if ok {
-		shown.Request, shown.RequestCut = excerpt(request.Text())
-		shown.RequestFiles, shown.RequestedBy, shown.RequestedVia = filesIn(request), request.By, request.Via
-	}
-	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID))
+	shown.Requests, shown.RequestsCut = requests, cut || err != nil
+	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID), excerptBytes)
 	if w.ToolName != "" && f.tool != nil {
 		if details, err := f.tool(ctx, p.head.Tenant, p.record, w.ToolName); err == nil {
 			shown.ToolDetails = &details
@@ -130,55 +129,57 @@ func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.
 	return shown, nil
 }
 
-// heard finds the user message that a turn answers. The head names the segment of the last one, which
-// is the one meant unless it arrived with the turn or after it.
-func (f *Frontend) heard(ctx context.Context, p place, found map[int64]core.Segment, turn int64) (core.Message, bool, error) {
-	last, ok := p.head.Spoke, false
-	var m core.Message
-	switch {
-	case last >= turn:
-		m, ok = lastUser(untilTurn(found[turn].Messages))
-	case last > 0:
-		m, ok = lastUser(found[last].Messages)
-	}
-	if ok {
-		return m, true, nil
-	}
-	return f.heardBefore(ctx, p, turn)
-}
-
-// untilTurn are the messages before the model's.
-func untilTurn(messages []core.Message) []core.Message {
-	end := slices.IndexFunc(messages, func(m core.Message) bool { return m.Role == core.RoleAssistant })
-	return messages[:max(end, 0)]
-}
-
-// heardBefore searches back from a turn, for the two cases in which the head does not name the
-// message: a retry goes on from one of the run before, and a message that arrived between the turn
-// and the suspension is not what the model answered.
-func (f *Frontend) heardBefore(ctx context.Context, p place, turn int64) (m core.Message, found bool, err error) {
-	const piece = 4
-	for last, end := turn-1, max(turn-mostWalked, 1); last >= end && !found; last -= piece {
-		err := f.segments(ctx, p.head.Tenant, p.head.Thread, max(last-piece+1, end), last, func(s core.Segment) bool {
-			if heard, ok := lastUser(s.Messages); ok {
-				m, found = heard, true
+// requests are the user messages that the model had read when it asked for a call, the newest last; cut
+// says that there are earlier ones. Each is shown with its sender: if only the newest were, another
+// caller's request could hide behind it. The head names the segment of the last one, and each message
+// that of the one before it, also across the runs of the thread, which the model reads, too.
+func (f *Frontend) requests(ctx context.Context, p place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
+	for seq := p.head.Spoke; seq > 0; {
+		if _, read := found[seq]; !read {
+			one, err := f.few(ctx, p, []int64{seq})
+			if err != nil {
+				return all, true, err
 			}
-			return true
-		})
-		if err != nil {
-			return m, false, err
+			found[seq] = one[seq]
 		}
+		said, earlier := userMessages(found[seq], turn)
+		for _, m := range slices.Backward(said) {
+			if len(all) == mostRequests {
+				return all, true, nil
+			}
+			all = slices.Insert(all, 0, requestOf(m, len(all) == 0))
+		}
+		if earlier >= seq {
+			return all, true, nil // what is stored points forward: following it might never end
+		}
+		seq = earlier
 	}
-	return m, found, nil
+	return all, false, nil
 }
 
-func lastUser(messages []core.Message) (core.Message, bool) {
-	for _, m := range slices.Backward(messages) {
-		if m.Role == core.RoleUser {
-			return m, true
+// userMessages are those of a segment that came before a turn, and the segment of the ones before it.
+func userMessages(s core.Segment, turn int64) (said []core.Message, earlier int64) {
+	asked := false
+	for _, m := range s.Messages {
+		asked = asked || m.Role == core.RoleAssistant
+		if m.Role != core.RoleUser {
+			continue
+		}
+		earlier = max(earlier, m.Earlier)
+		if s.Seq < turn || s.Seq == turn && !asked {
+			said = append(said, m)
 		}
 	}
-	return core.Message{}, false
+	return said, earlier
+}
+
+func requestOf(m core.Message, newest bool) wire.Request {
+	most := earlierBytes
+	if newest {
+		most = excerptBytes
+	}
+	text, cut := excerpt(m.Text(), most)
+	return wire.Request{Text: text, Cut: cut, Files: filesIn(m), By: m.By, Via: m.Via}
 }
 
 // saidWith is the text of the turn that asks for the call.
@@ -202,11 +203,11 @@ func filesIn(m core.Message) (n int) {
 }
 
 // excerpt is the beginning of a text, and whether it goes on.
-func excerpt(text string) (beginning string, cut bool) {
-	if len(text) <= excerptBytes {
+func excerpt(text string, most int) (beginning string, cut bool) {
+	if len(text) <= most {
 		return text, false
 	}
-	end := excerptBytes
+	end := most
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken away is so at once.
@@ -63,8 +62,8 @@ type Options struct {
 	// Stopping, once closed, ends the open streams. Nil never does.
 	Stopping <-chan struct{}
 
-	// Full says whether the disk of the store is full, for /healthz. Nil: it never is.
-	Full func() bool
+	// Storage is the state of the store, for /healthz. Nil: nothing is known against it.
+	Storage func() Storage
 
 	Version string       // shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
@@ -90,7 +89,8 @@ type api struct {
 	outgoing  *outgoing
 	stopping  <-chan struct{}
 	version   string
-	full      func() bool // nil: never
+	storage   func() Storage // may be nil
+	unserved  unserved
 	log       *slog.Logger
 	mux       *http.ServeMux
 }
@@ -100,7 +100,7 @@ func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), names: opts.Names, buffered: opts.Buffered, limits: limits,
-		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, full: opts.Full, log: opts.Logger, mux: http.NewServeMux()}
+		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -232,12 +232,4 @@ func (a *api) recovered(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
-}
-
-func (a *api) health(w http.ResponseWriter, r *http.Request) error {
-	health := wire.Health{Status: "ok", Version: a.version}
-	if a.full != nil && a.full() {
-		health.Storage = wire.StorageFull
-	}
-	return a.writeJSON(w, r, http.StatusOK, health)
 }

@@ -159,17 +159,31 @@ func (l lost) Current(context.Context, string, string) (engine.Definition, error
 
 func (l lost) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, l.err }
 
+// lostAs is what a call is answered with when the store fails so.
+var lostAs = map[string]struct {
+	err    error
+	status int
+}{
+	"unavailable": {engine.ErrUnavailable, 503}, "internal": {fmt.Errorf("the disk is full"), 500}, "disk_full": {engine.ErrNoRoom, 507},
+	"storage_failing": {engine.ErrDisk, 503}, "storage_damaged": {engine.ErrDamaged, 503}, "storage_gone": {engine.ErrGone, 503},
+	"storage_denied": {engine.ErrDenied, 503}, "unreadable": {fmt.Errorf("%w: %w", engine.ErrUnavailable, engine.ErrUnreadable), 503},
+}
+
 func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
-	for code, err := range map[string]error{"unavailable": engine.ErrUnavailable, "internal": fmt.Errorf("the disk is full"), "disk_full": engine.ErrNoRoom} {
+	for code, as := range lostAs {
 		t.Run(code, func(t *testing.T) {
-			l := lost{err: err}
+			l := lost{err: as.err}
 			s := newServer(t, settings{catalog: l, options: withLinks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
 			s.recorded("run_x_0")
-			s.refusedAs(map[string]int{"unavailable": 503, "internal": 500, "disk_full": 507}[code], code, func(rt httpapi.Route) (answer, bool) {
+			s.refusedAs(as.status, code, func(rt httpapi.Route) (answer, bool) {
 				if rt.Tag == "server" || code == "disk_full" && rt.Method == "GET" {
 					return answer{}, false
 				}
-				return s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt)), true
+				got := s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt))
+				if again := got.Header.Get("Retry-After") != ""; again != (code == "unavailable" || code == "disk_full") {
+					t.Errorf("%s %s: Retry-After: %v", rt.Method, rt.Path, again)
+				}
+				return got, true
 			})
 		})
 	}

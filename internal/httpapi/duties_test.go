@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
@@ -82,19 +84,33 @@ func TestOnlyStartersStartAndSpeak(t *testing.T) {
 	}
 }
 
-// A link is no way around the lists and rules that bind who made it.
+// A link is no way around the lists and rules that bind who made it: neither when it is made nor when it is answered.
 func TestALinkIsBoundByWhatBindsItsMaker(t *testing.T) {
 	s := dutiful(t)
-	run := s.startWith("secret")
+	run := s.startWith("b")
 	s.worker.Suspend(run, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter},
 		frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval, Approvers: []string{"token:anna"}})
+	order := func(call string) answer {
+		return s.send("POST", "/v1/runs/"+run+"/links", string(core.Encode(wire.LinkRequest{Target: call, For: "kim"})), bearer("secret"))
+	}
+	link := s.makeLink(run, "c1", "anna").Link
+	thread, _ := core.ThreadOf(run)
+	if got := s.send("POST", "/v1/threads/"+thread+"/messages", `{"input":"pay B 900","on_pending":"queue"}`, bearer("secret")); got.StatusCode != 202 {
+		t.Fatal(got.text)
+	}
 	for call, code := range map[string]string{"c1": "separation_of_duties", "c2": "not_an_approver"} {
-		link := s.makeLink(run, call, "anna").Link
-		if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 403 || got.code() != code {
-			t.Errorf("%s: %d %s", call, got.StatusCode, got.text)
+		if got := order(call); got.StatusCode != 403 || got.code() != code || !strings.Contains(got.text, "could only deny") {
+			t.Errorf("a link to %s: %d %s", call, got.StatusCode, got.text)
 		}
-		if got := s.send("POST", link, `{"action":"cancel"}`); got.StatusCode != 202 {
-			t.Errorf("%s: %d %s", call, got.StatusCode, got.text)
-		}
+	}
+	if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 403 || got.code() != "separation_of_duties" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	page := s.postForm(link, url.Values{"action": {"resume"}, "shown": {shownOn(t, s.page(link))}})
+	if page.StatusCode != 403 || !strings.Contains(page.text, "Nothing was stored: ") || !strings.Contains(page.text, ">Deny</button>") {
+		t.Errorf("the page does not offer to deny: %d %s", page.StatusCode, page.text)
+	}
+	if got := s.send("POST", link, `{"action":"cancel"}`); got.StatusCode != 202 {
+		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -144,7 +143,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if err != nil {
-		return a.linkRefused(w, r, l, err)
+		return a.answerRefused(w, r, l, err)
 	}
 	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
 	if err != nil {
@@ -161,17 +160,23 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 // changedText is what the page says above a question that is not the one its form was drawn for.
 const changedText = "This has changed since you read it. Nothing was stored; please read it again."
 
+// answeredAgain are the refusals after which the recipient of a link can answer otherwise.
+var answeredAgain = []frontend.Code{frontend.CodeResultRequired, frontend.CodeSchemaMismatch, frontend.CodeInvalid, frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
+
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what counts instead; one who can
-// correct the answer sees the question again. A program gets the problem.
+// correct the answer, or may only deny, sees the question again. A program gets the problem.
 func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	e, known := refused(err)
+	if e.Winner != nil { // a link is for one question, not for what another caller answered
+		e.Winner.Result = nil
+	}
 	p := problemOf[e.Code]
 	switch {
 	case !known || !wantsPage(r):
 	case l.call != nil && e.Code == frontend.CodeChanged:
 		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), changedText))
 		return nil
-	case l.call != nil && (e.Code == frontend.CodeResultRequired || e.Code == frontend.CodeSchemaMismatch || e.Code == frontend.CodeInvalid):
+	case l.call != nil && slices.Contains(answeredAgain, e.Code):
 		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), "Nothing was stored: "+e.Detail))
 		return nil
 	case p.status == http.StatusConflict:
@@ -185,14 +190,18 @@ func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wi
 	var v wire.Verdict
 	var err error
 	var by string
+	var unseen bool
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
 		v, err = readForm(w, r, call)
-		by = rendererPage
+		by, unseen = rendererPage, v.Shown == "" // the page never sends a form without the fingerprint
 	} else {
 		err = readBody(w, r, &v)
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
 		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action is resume (yes) or cancel (no)"}
+	}
+	if err == nil && unseen {
+		err = &frontend.Error{Code: frontend.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question"}
 	}
 	if core.IsNull(v.Result) {
 		v.Result = nil
@@ -225,7 +234,7 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 			return v, malformed("%s is there twice, or is not UTF-8", name)
 		}
 	}
-	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: cmp.Or(form.Get("shown"), noFingerprint)}
+	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
 	if v.Action == core.ActionResume.String() {
 		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call) // a form's line breaks
 	}
@@ -233,9 +242,6 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 }
 
 var formFields = []string{"action", "reason", "result", "shown"}
-
-// noFingerprint replaces the missing fingerprint of a form, which the page never sends without one. It matches no question.
-const noFingerprint = "none"
 
 // typedResult is the result of a call as a person typed it into the page: text, or JSON where the schema of the result is not that of
 // a text. Text that isn't JSON is kept as text, and the schema refuses it.

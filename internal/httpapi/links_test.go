@@ -259,6 +259,21 @@ func TestTwoLinksToOneQuestionAreTwoAnswers(t *testing.T) {
 	}
 }
 
+// A link is for one question, and not for what another caller answered to it.
+func TestALinkThatCameSecondIsNotToldTheResult(t *testing.T) {
+	s := dutiful(t)
+	run := s.startWith("s")
+	sus := s.worker.Suspend(run, frontendtest.Call{ID: "c1", Tool: "opinion", Kind: core.KindApproval, Mode: core.UseDecisionAsToolResult})["c1"]
+	link := s.makeLink(run, sus, "bob").Link
+	if got := s.send("POST", "/v1/runs/"+run+"/decisions", `{"target":"`+sus+`","action":"resume","result":"to Eve"}`, bearer("secret")); got.StatusCode != 202 {
+		t.Fatal(got.text)
+	}
+	got := s.send("POST", link, `{"action":"cancel"}`)
+	if got.StatusCode != 409 || got.problem(t).Winner == nil || strings.Contains(got.text, "to Eve") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
 func TestALinkExpires(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: func(o *httpapi.Options) {
 		withLinks(o)

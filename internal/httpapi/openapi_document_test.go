@@ -275,7 +275,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 		codes = append(codes, codeUnauthorized, codeRoleRequired, codeNotAdmitted)
 	}
 	if rt.tag != "server" {
-		codes = append(codes, frontend.CodeUnavailable)
+		codes = append(codes, storageCodes...)
 	}
 	if rt.method != http.MethodGet && rt.tag != "server" {
 		codes = append(codes, frontend.CodeDiskFull)
@@ -295,10 +295,14 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 	return by
 }
 
+// storageCodes are what any call may be answered with while the store fails.
+var storageCodes = []frontend.Code{frontend.CodeStorageFailing, frontend.CodeStorageDamaged, frontend.CodeStorageGone, frontend.CodeStorageDenied,
+	frontend.CodeUnreadable, frontend.CodeUnavailable}
+
 // shared are answers that are the same wherever they occur.
 var shared = map[string][]frontend.Code{
 	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
-	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": {frontend.CodeUnavailable}, "DiskFull": {frontend.CodeDiskFull},
+	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": storageCodes, "DiskFull": {frontend.CodeDiskFull},
 }
 
 func sharedResponses() map[string]response {
@@ -336,7 +340,11 @@ func refusalOf(status int, codes []frontend.Code) response {
 	case http.StatusUnauthorized:
 		r.Headers = map[string]header{"WWW-Authenticate": headers["WWW-Authenticate"]}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
-		r.Headers = map[string]header{"Retry-After": headers["Retry-After"]}
+		again := headers["Retry-After"]
+		if status == http.StatusServiceUnavailable {
+			again.Description, again.Required = "Seconds after which to send the same request again. Left out where that is of no use.", false
+		}
+		r.Headers = map[string]header{"Retry-After": again}
 	}
 	return r
 }

@@ -30,6 +30,7 @@ tenant is not found.
 | 413, 415 | with a body: ` + "`too_large`, `unsupported_media_type`" + ` |
 | 500 | ` + "`internal`" + `: a fault of the server |
 | 503 | ` + "`unavailable`" + `, with ` + "`Retry-After`" + `: the request may or may not have been stored; send the same one again |
+| 503 | ` + "`storage_failing`, `storage_damaged`, `storage_gone`, `storage_denied`, `unreadable`" + `: the store can't do it until its operator has done something. Without ` + "`Retry-After`" + `; only after ` + "`storage_failing`" + ` may the request have been stored |
 | 507 | ` + "`disk_full`" + `, with ` + "`Retry-After`" + `, of calls that store something: nothing was stored, reads go on |
 
 **Tokens and tenants.** A server that was started with tokens wants ` + "`Authorization: Bearer TOKEN`" + `. A token is for one tenant and has roles:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // member is what the document says of one member of a type: a sentence, and a schema where the Go type does not say enough.
@@ -86,6 +87,7 @@ var abouts = map[string]string{
 	"RunError":        "Why a run ended in error.",
 	"Actor":           "Who did something, and which way it came.",
 	"Pending":         "A call that waits for an answer.",
+	"Request":         "What a user wrote before the call.",
 	"Warning":         "Something that a reader of the arguments may miss.",
 	"Suspension":      "What a decision names as its target, and what to show to the person or program that is asked.",
 	"Part":            "A piece of a message.",
@@ -111,7 +113,7 @@ var abouts = map[string]string{
 	"AgentPage":       "All agents.",
 	"Tool":            "A tool of an agent.",
 	"Problem":         "An error answer, RFC 9457. Programs go by `code`, which does not change.",
-	"Health":          "The server is there.",
+	"Health":          "The server and its store.",
 	"CallState":       "Where a call stands.",
 	"SuspendedCall":   "A call that begins to wait.",
 	"PendingCall":     "The call as it would run.",
@@ -210,19 +212,22 @@ var members = map[string]member{
 	"Pending.deadline":    {"When it is decided without an answer. No such member: never.", nil},
 	"Pending.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
 	"Pending.grant_scope": {"What that allows beyond this call, in a sentence to show before it is given.", nil},
-	"Pending.not_by":      {"`starter`: the callers who asked for the run's work may deny the call, but not approve it.", enumOf(core.NotByStarter, "")},
+	"Pending.not_by":      {"`starter`: the callers who asked for the thread's work may deny the call, but not approve it.", enumOf(core.NotByStarter, "")},
 	"Pending.approvers":   {"The only callers who may approve it.", nil},
 	"Pending.warnings":    {"What a reader of the arguments may miss, such as characters that do not show; at most 20. No such member: nothing.", nil},
 
-	"Pending.request":       {"The text of the user message that the model answered with this call: at most 2 KiB of it. A retry shows the message that it goes on from.", nil},
-	"Pending.request_cut":   {"Whether the text goes on.", nil},
-	"Pending.request_files": {"How many images and documents came with that message. They are not shown.", nil},
-	"Pending.requested_by":  {"Who sent that message; left out where callers have no names.", nil},
-	"Pending.requested_via": {"The way it came: `api` or `queue`.", nil},
-	"Pending.said":          {"The model's own words in the turn that asks for the call: at most 2 KiB of them. They are the model's account, not a fact.", nil},
-	"Pending.said_cut":      {"Whether they go on.", nil},
-	"Pending.tool_details":  {"What the tool does and where its calls go, in the version that the run is pinned to. Left out where that version cannot be read.", nil},
-	"Pending.fingerprint":   {"Names exactly this question: tenant, run, suspension, version of the agent, tool, the arguments that would run, and the preview. Send it back as `shown` with the decision.", fingerprint},
+	"Pending.requests":     {"The thread's user messages that the model had read when it asked for this call, the newest last: at most 8. Those of earlier runs are among them.", nil},
+	"Pending.requests_cut": {"Whether there are earlier messages, which are not shown.", nil},
+	"Pending.said":         {"The model's own words in the turn that asks for the call: at most 2 KiB of them. They are the model's account, not a fact.", nil},
+	"Pending.said_cut":     {"Whether they go on.", nil},
+	"Pending.tool_details": {"What the tool does and where its calls go, in the version that the run is pinned to. Left out where that version cannot be read.", nil},
+	"Pending.fingerprint":  {"Names exactly this question: tenant, run, suspension, version of the agent, tool, the arguments that would run, and the preview. Send it back as `shown` with the decision.", fingerprint},
+
+	"Request.text":  {"What a user wrote: at most 2 KiB of the newest message and 512 bytes of each one before.", nil},
+	"Request.cut":   {"Whether the text goes on.", nil},
+	"Request.files": {"How many images and documents came with it. They are not shown.", nil},
+	"Request.by":    {"Who sent it; left out where callers have no names.", nil},
+	"Request.via":   {"The way it came: `api` or `queue`.", nil},
 
 	"Pending.preview": {"What the call would do, where the agent says how to show that. It was made before anyone was asked, and every reader sees the same.", nil},
 	"Preview.text":    {"A text with the arguments in it, or what a tool that only reads found: at most 4 KiB.", nil},
@@ -304,6 +309,9 @@ var members = map[string]member{
 	"Winner.result":      {"Its result.", anyValue},
 	"Winner.error":       {"Its error.", nil},
 	"Winner.reason":      {"Its reason.", nil},
+	"Winner.by":          {"Who decided; left out where callers have no names.", nil},
+	"Winner.via":         {"The way it came.", nil},
+	"Winner.at":          {"When.", nil},
 
 	"Message.run_id":     {"The run it belongs to.", runID},
 	"Message.role":       {"Who says it.", enumOf(string(core.RoleUser), string(core.RoleAssistant), string(core.RoleTool))},
@@ -395,7 +403,7 @@ var members = map[string]member{
 	"SuspendTicket.pending":     {"What is shown.", nil},
 	"SuspendTicket.resume_mode": {"How the answer becomes a result.", nil},
 	"SuspendTicket.preview":     {"What the call would do, for the approver.", nil},
-	"SuspendTicket.not_by":      {"`starter`: the callers who asked for the run's work may not approve it.", nil},
+	"SuspendTicket.not_by":      {"`starter`: the callers who asked for the thread's work may not approve it.", nil},
 	"SuspendTicket.approvers":   {"The only callers who may approve it.", nil},
 	"SuspendedCall.kind":        {"Who is expected to answer.", nil},
 	"SuspendedCall.deadline":    {"When it is decided without an answer, in milliseconds since 1970.", nil},
@@ -439,7 +447,9 @@ var members = map[string]member{
 	"State.run":      {"The run's.", nil},
 	"State.thread":   {"The conversation's, over all its runs.", nil},
 
-	"Health.status":  {"Always `ok`.", &schema{Const: jsonschema.Ptr[any]("ok")}},
-	"Health.storage": {"`full` while the server's disk is full: it can be read, and stores nothing. Not there otherwise.", nil},
-	"Health.version": {"Of the program.", nil},
+	"Health.status": {"`failing`, with 503, while the store can't be relied on.", enumOf(wire.HealthOK, wire.HealthFailing)},
+	"Health.storage": {"What is wrong with the store. `full`: reads are served and nothing is stored. `failing`: the disk answers with errors. `damaged`: a part of what is stored is damaged. " +
+		"`gone`: the data directory was moved, removed or replaced. Left out if nothing is wrong.", enumOf(wire.StorageFull, wire.StorageFailing, wire.StorageDamaged, wire.StorageGone)},
+	"Health.version":   {"Of the program.", nil},
+	"Health.log_bytes": {"Bytes of the write-ahead log that are not in the database's main file yet. A log that keeps growing says that it can't be copied.", nil},
 }

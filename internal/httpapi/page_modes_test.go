@@ -134,6 +134,10 @@ func TestAFormOfAnotherQuestionShowsTheQuestionAgain(t *testing.T) {
 	if got := s.postForm(link, url.Values{"action": {"resume"}, "shown": {shown}}); got.StatusCode != 202 {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
+	again := s.send("POST", link, "action=resume", header("Content-Type", "application/x-www-form-urlencoded"))
+	if got := again.problem(t); got.Status != 409 || got.Code != "changed" {
+		t.Errorf("the same answer once more, without the fingerprint that a form has to have: %+v", got)
+	}
 }
 
 // Each text of others is spelled, escaped and framed by itself, wherever the page shows it.
@@ -144,16 +148,21 @@ func TestHostileTextsAreFramedWhereverThePageShowsThem(t *testing.T) {
 	t.Cleanup(func() { payDetails = payDetailsWere })
 	payDetails = wire.ToolDetails{Description: hostile, Kind: "http", Target: hostile}
 	run := s.startedWith("starts", string(core.Encode(map[string]any{"agent": "desk", "input": hostile, "metadata": map[string]any{hostile: hostile}})))
+	s.worker.Drain(run.ID)
+	if got := s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", string(core.Encode(map[string]any{"input": hostile})), bearer("secret")); got.StatusCode >= 300 {
+		t.Fatal(got.text)
+	}
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: hostile, Message: hostile,
 		Preview: &core.Preview{Text: hostile, Tool: "get"}})
 	page := s.page(s.makeLink(run.ID, "c1", "cleo").Link)
-	for _, label := range []string{"Rule", "The request", "The assistant says", "About the tool", "HTTP request to", "What was there when this was asked", "Metadata of the run", "Requested by", "Run started by"} {
-		if strings.Count(page.text, `<div class="zone"><dl><div class="row wide"><dt>`+label+`</dt>`) != 1 {
+	for label, times := range map[string]int{"Rule": 1, "An earlier message": 1, "The request": 1, "The assistant says": 1, "About the tool": 1, "HTTP request to": 1,
+		"What was there when this was asked": 1, "Metadata of the run": 1, "Requested by": 2, "Run started by": 1} {
+		if strings.Count(page.text, `<div class="zone"><dl><div class="row wide"><dt>`+label+`</dt>`) != times {
 			t.Errorf("%s is not framed", label)
 		}
 	}
 	if strings.ContainsAny(page.text, "\u202e\u200b") || strings.Contains(page.text, "<script") || strings.Count(page.text, "<h1") != 1 ||
-		strings.Count(page.text, "<input") != 1 || strings.Count(page.text, html.EscapeString("<script>alert(1)</script>")) != 8 {
+		strings.Count(page.text, "<input") != 1 || strings.Count(page.text, html.EscapeString("<script>alert(1)</script>")) != 9 {
 		t.Error(page.text[strings.Index(page.text, "<main"):])
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -78,15 +79,7 @@ func (v questionView) why(m *markup) {
 	if v.Suspension.Message != "" {
 		m.framed(`Rule`, v.Suspension.Message)
 	}
-	if v.Request != "" {
-		m.framed(`The request`, v.Request)
-		m.cut(v.RequestCut)
-	}
-	if v.RequestFiles > 0 {
-		m.add(`<p class="hint">Files that came with the request and are not shown: `)
-		m.count(v.RequestFiles)
-		m.add(`</p>`)
-	}
+	v.requests(m)
 	if v.Said != "" {
 		m.framed(`The assistant says`, v.Said)
 		m.cut(v.SaidCut)
@@ -101,14 +94,36 @@ func (v questionView) why(m *markup) {
 	}
 }
 
-// who names callers as the server knows them.
+// requests shows what users wrote, the newest last, each with its sender as the server knows it.
+func (v questionView) requests(m *markup) {
+	if v.RequestsCut {
+		m.add(`<p class="hint">Earlier messages are not shown.</p>`)
+	}
+	for i, r := range v.Requests {
+		label := tag(`The request`)
+		if i < len(v.Requests)-1 {
+			label = `An earlier message`
+		}
+		m.framed(label, r.Text)
+		m.cut(r.Cut)
+		if r.Files > 0 {
+			m.add(`<p class="hint">Files that came with it and are not shown: `)
+			m.count(r.Files)
+			m.add(`</p>`)
+		}
+		if r.By != "" || r.Via != "" {
+			m.framed(`Requested by`, callerInWords(r.By, r.Via))
+		}
+	}
+}
+
+// who names who started the run, as the server knows the name, unless all requests are that caller's.
 func (v questionView) who(m *markup) {
-	if v.RequestedBy != "" || v.RequestedVia != "" {
-		m.framed(`Requested by`, callerInWords(v.RequestedBy, v.RequestedVia))
+	by := v.StartedBy
+	if by == nil || len(v.Requests) > 0 && !slices.ContainsFunc(v.Requests, func(r wire.Request) bool { return r.By != by.By || r.Via != by.Via }) {
+		return
 	}
-	if by := v.StartedBy; by != nil {
-		m.framed(`Run started by`, callerInWords(by.By, by.Via))
-	}
+	m.framed(`Run started by`, callerInWords(by.By, by.Via))
 }
 
 func callerInWords(by, via string) string {

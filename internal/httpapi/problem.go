@@ -57,7 +57,7 @@ var problems = []problem{
 	{frontend.CodeInvalidPermissions, 400, "Invalid permissions", "The permissions of the run cannot be read, or are too large. Nothing was stored."},
 	{frontend.CodeNotAStarter, 403, "Not a starter", "The agent lists the callers who may start its runs and send them messages, and this one is not among them. Nothing was stored."},
 	{frontend.CodeNotAnApprover, 403, "Not an approver", "The agent lists the callers who may approve its calls, and this one is not among them. Every caller who may decide may deny. Nothing was stored."},
-	{frontend.CodeSeparationOfDuties, 403, "Separation of duties", "The rule that asks wants an approver who did not ask for the work: not the one who started or retried the run, nor one who sent it a message. Nothing was stored."},
+	{frontend.CodeSeparationOfDuties, 403, "Separation of duties", "The rule that asks wants an approver who did not ask for the work: not one who started or retried a run of the thread, sent it a message or answered what it asked. Nothing was stored."},
 	{codeUnauthorized, 401, "Unauthorized", "No bearer token, or not one of ours."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site, or names a host that is not served."},
 	{codeRoleRequired, 403, "Role required", "The token has none of the roles that this call needs; the detail names them."},
@@ -95,6 +95,11 @@ var problems = []problem{
 	{codeTooManyStreams, 429, "Too many streams", "Too many streams of events are open; `Retry-After` says when to try again."},
 	{codeInternal, 500, "Internal error", "A fault of ours. The details are in the server's log."},
 	{frontend.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is there and cannot be started now, because a secret is not set or a file cannot be read; the detail says what is missing. Its open runs wait. Nothing was stored: send the request again once it is back, or after `Retry-After`."},
+	{frontend.CodeStorageFailing, 503, "Storage failing", "The disk of the server answers with errors. The request may or may not have been stored. There is no `Retry-After`: an operator has to look at the disk."},
+	{frontend.CodeStorageDamaged, 503, "Storage damaged", "What is stored is damaged where the request reads or writes; other runs may be whole. There is no `Retry-After`: an operator has to repair it (`dormouse doctor`). Nothing was stored."},
+	{frontend.CodeStorageGone, 503, "Storage gone", "The server's store is not there any more, or another one is in its place. There is no `Retry-After`: an operator has to bring it back. A request at the moment when it was moved may have been stored in it."},
+	{frontend.CodeStorageDenied, 503, "Storage denied", "The store refuses the server's credentials or rights. There is no `Retry-After`: an operator has to grant them. Nothing was stored."},
+	{frontend.CodeUnreadable, 503, "Unreadable", "What is stored of this cannot be read by this version of the server. There is no `Retry-After`: an operator has to look at it. Nothing was stored."},
 	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may or may not have been stored: send the same one again after `Retry-After`."},
 	{frontend.CodeTenantFull, 507, "Tenant storage full", "The tenant has stored as many bytes as it may; the detail says how many. Decisions, cancels, interrupts and resumes are still taken, and everything can be read. Ask the operator of the server for more. Nothing was stored."},
 	{frontend.CodeDiskFull, 507, "Disk full", "The disk of the server's data directory is full. Reads and the inbox are served; nothing can be stored until there is room again. The server needs no restart. Nothing was stored: send the same request again after `Retry-After`."},
@@ -118,11 +123,8 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}
-	if errors.Is(err, engine.ErrNoRoom) {
-		return frontend.NoRoom(err), true
-	}
 	if errors.Is(err, engine.ErrUnavailable) {
-		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second}, true
+		return frontend.StoreError(err), true
 	}
 	if errors.Is(err, engine.ErrNewerSchema) { // both versions are deployed for a while; the next request may meet the newer one
 		return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
@@ -140,8 +142,13 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code == codeUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if !ok && r.Context().Err() == nil {
-		a.logFault(r, err)
+	if r.Context().Err() == nil {
+		switch {
+		case !ok:
+			a.logFault(r, err)
+		case problemOf[e.Code].status == http.StatusServiceUnavailable:
+			a.logUnserved(r, e, err)
+		}
 	}
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))

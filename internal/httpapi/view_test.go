@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -57,7 +59,7 @@ func TestTheRoleDecideAloneReadsAllThatAnApproverNeeds(t *testing.T) {
 	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130","metadata":{"ticket":"T-9"}}`)
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: "Ann is owed 130.", Message: "Above 100."})
 	got := s.inbox("decides")[0]
-	if got.Request != "Pay Ann 130" || got.RequestCut || got.RequestedBy != "token:anna" || got.RequestedVia != "api" || got.Said != "Ann is owed 130." ||
+	if len(got.Requests) != 1 || got.Requests[0] != (wire.Request{Text: "Pay Ann 130", By: "token:anna", Via: "api"}) || got.RequestsCut || got.Said != "Ann is owed 130." ||
 		got.StartedBy == nil || got.StartedBy.By != "token:anna" || got.AgentVersion != run.AgentVersion || got.AgentVersion == "" ||
 		string(got.Metadata) != `{"ticket":"T-9"}` || got.ToolDetails == nil || *got.ToolDetails != payDetails ||
 		!strings.HasPrefix(got.Fingerprint, "v1:") || got.GrantScope == "" {
@@ -69,7 +71,7 @@ func TestTheRoleDecideAloneReadsAllThatAnApproverNeeds(t *testing.T) {
 		}
 	}
 	whole, err := s.client.Run(t.Context(), run.ID, 0)
-	if err != nil || whole.Pending[0].Fingerprint != got.Fingerprint || whole.Pending[0].Request != got.Request {
+	if err != nil || whole.Pending[0].Fingerprint != got.Fingerprint || !slices.Equal(whole.Pending[0].Requests, got.Requests) {
 		t.Errorf("%+v, %v", whole.Pending, err)
 	}
 	link := s.makeLink(run.ID, "c1", "cleo").Link
@@ -89,15 +91,83 @@ func TestTheRequestIsTheOneThatTheCallAnswers(t *testing.T) {
 	}
 	s.worker.Drain(run.ID)
 	s.worker.Resuspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
-	if got := s.inbox("decides")[0]; got.Request != "Pay Ann 130" || got.RequestedBy != "token:anna" {
+	if got := s.inbox("decides")[0]; len(got.Requests) != 1 || got.Requests[0].Text != "Pay Ann 130" || got.Requests[0].By != "token:anna" {
 		t.Errorf("%+v", got)
 	}
 	failed := s.startedWith("starts", `{"agent":"desk","input":"Pay Bob 140"}`)
 	s.worker.End(failed.ID, core.Reason{Kind: core.Failed, Code: "model_error"}, "")
 	again := decoded[wire.Run](t, s.send("POST", "/v1/runs/"+failed.ID+"/retry", "", bearer("secret")).text)
 	s.worker.Suspend(again.ID, frontendtest.Call{ID: "c2", Tool: "pay", Kind: core.KindApproval})
-	if got := s.inbox("decides")[1]; got.Request != "Pay Bob 140" || got.RequestedBy != "token:anna" || got.StartedBy.By != "token:test" {
+	if got := s.inbox("decides")[1]; len(got.Requests) != 1 || got.Requests[0].Text != "Pay Bob 140" || got.Requests[0].By != "token:anna" || got.StartedBy.By != "token:test" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Every message that the model had read is shown with its sender: a request could hide behind a colleague's later message.
+func TestAnEarlierMessageHidesBehindNoLaterOne(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Eve 9000"}`)
+	say := func(text string) {
+		t.Helper()
+		if got := s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", string(core.Encode(map[string]any{"input": text})), bearer("secret")); got.StatusCode >= 300 {
+			t.Fatal(got.text)
+		}
+	}
+	s.worker.Drain(run.ID)
+	say("And Ann 5, please.")
+	s.worker.Drain(run.ID)
+	s.worker.Ask(run.ID, frontendtest.Call{ID: "c0", Tool: "look"})
+	say("Yes.")
+	s.worker.Drain(run.ID)
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+	got := s.inbox("decides")[0]
+	want := []wire.Request{{Text: "Pay Eve 9000", By: "token:anna", Via: "api"}, {Text: "And Ann 5, please.", By: "token:test", Via: "api"}, {Text: "Yes.", By: "token:test", Via: "api"}}
+	if !slices.Equal(got.Requests, want) || got.RequestsCut {
+		t.Errorf("%+v", got.Requests)
+	}
+	page := s.send("GET", s.makeLink(run.ID, "c1", "cleo").Link, "", header("Accept", "text/html"))
+	for _, words := range []string{"Pay Eve 9000", "token:anna, by api", "And Ann 5, please.", "Yes.", "token:test, by api"} {
+		if !strings.Contains(page.text, words) {
+			t.Errorf("the page does not show %q", words)
+		}
+	}
+}
+
+// The model reads what was said in earlier runs of the thread, so an approver is shown it, too.
+func TestMessagesOfEarlierRunsAreShown(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Eve 9000 with the next order"}`)
+	s.worker.End(run.ID, core.Reason{Kind: core.NaturalEnd}, "I will.")
+	next := decoded[wire.Run](t, s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", `{"input":"Order two pens."}`, bearer("secret")).text)
+	if next.ID == run.ID || next.ID == "" {
+		t.Fatalf("%+v", next)
+	}
+	s.worker.Suspend(next.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+	want := []wire.Request{{Text: "Pay Eve 9000 with the next order", By: "token:anna", Via: "api"}, {Text: "Order two pens.", By: "token:test", Via: "api"}}
+	if got := s.inbox("decides")[0]; !slices.Equal(got.Requests, want) {
+		t.Errorf("%+v", got.Requests)
+	}
+}
+
+func TestOfManyMessagesTheNewestAreShown(t *testing.T) {
+	s := deskOf(t)
+	run := s.startedWith("starts", `{"agent":"desk","input":"0"}`)
+	s.worker.Drain(run.ID)
+	for n := 1; n < 10; n++ {
+		if got := s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", fmt.Sprintf(`{"input":"%d %s"}`, n, strings.Repeat("x", 1000)), bearer("secret")); got.StatusCode >= 300 {
+			t.Fatal(got.text)
+		}
+		s.worker.Drain(run.ID)
+	}
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval})
+	got := s.inbox("decides")[0]
+	if len(got.Requests) != 8 || !got.RequestsCut || !strings.HasPrefix(got.Requests[0].Text, "2 ") || len(got.Requests[0].Text) != 512 || !got.Requests[0].Cut ||
+		!strings.HasPrefix(got.Requests[7].Text, "9 ") || len(got.Requests[7].Text) != 1002 || got.Requests[7].Cut {
+		t.Errorf("%d, %v: %+v", len(got.Requests), got.RequestsCut, got.Requests)
+	}
+	page := s.send("GET", s.makeLink(run.ID, "c1", "cleo").Link, "", header("Accept", "text/html"))
+	if !strings.Contains(page.text, "Earlier messages are not shown.") {
+		t.Error("the page does not say that there are more")
 	}
 }
 
@@ -107,12 +177,12 @@ func TestLongTextsOfAViewAreCutBetweenLetters(t *testing.T) {
 	run := s.startedWith("starts", string(core.Encode(map[string]any{"agent": "desk", "input": long})))
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "pay", Kind: core.KindApproval, Said: long})
 	got := s.inbox("decides")[0]
-	for _, text := range []string{got.Request, got.Said} {
+	for _, text := range []string{got.Requests[0].Text, got.Said} {
 		if len(text) > 2<<10 || len(text) < 2040 || !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	}
-	if !got.RequestCut || !got.SaidCut {
+	if !got.Requests[0].Cut || !got.SaidCut {
 		t.Errorf("%+v", got)
 	}
 	page := s.send("GET", s.makeLink(run.ID, "c1", "cleo").Link, "", header("Accept", "text/html"))
@@ -125,7 +195,7 @@ func TestAnUnreadableDefinitionHidesOnlyTheTool(t *testing.T) {
 	s := deskOf(t)
 	run := s.startedWith("starts", `{"agent":"desk","input":"Refund A-2"}`)
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
-	if got := s.inbox("decides")[0]; got.ToolDetails != nil || got.Request != "Refund A-2" || got.Error != nil {
+	if got := s.inbox("decides")[0]; got.ToolDetails != nil || got.Requests[0].Text != "Refund A-2" || got.Error != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -96,12 +96,12 @@ func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.
 	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
 }
 
-// fate says what an error means. A refusal with a time to come back, and a thread whose run is not done, pass; every other refusal
-// would be the same for ever.
+// fate says what an error means. A refusal with a time to come back, a store that fails, and a thread whose run is not done, pass; every
+// other refusal would be the same for ever.
 func (d *Desk) fate(m Delivery, err error) Fate {
 	var refused *frontend.Error
 	switch known := errors.As(err, &refused); {
-	case known && (refused.RetryAfter > 0 || refused.Code == frontend.CodeRunOpen):
+	case known && (refused.RetryAfter > 0 || refused.Code == frontend.CodeRunOpen || errors.Is(err, engine.ErrUnavailable)):
 		return Fate{Outcome: Busy, Code: refused.Code, Detail: refused.Detail, After: max(refused.RetryAfter, comeBack(m.Returned))}
 	case known:
 		return Fate{Outcome: Dead, Code: refused.Code, Detail: refused.Detail}

@@ -72,6 +72,7 @@ func TestFates(t *testing.T) {
 		{"any limit that says when to come back", refusal("too_many_runs", 30*time.Second), 1, 0, intake.Busy, "too_many_runs", 30 * time.Second},
 		{"the thread has a run that is not done", refusal(frontend.CodeRunOpen, 0), 3, 50, intake.Busy, frontend.CodeRunOpen, time.Minute},
 		{"a store that is not wrapped", fmt.Errorf("deep: %w", engine.ErrUnavailable), 1, 1, intake.Busy, frontend.CodeUnavailable, 2 * time.Second},
+		{"a store that fails for as long as it is not repaired", frontend.StoreError(engine.ErrGone), 3, 50, intake.Busy, frontend.CodeStorageGone, time.Minute},
 		{"the server stops", context.Canceled, 1, 0, intake.Busy, frontend.CodeUnavailable, time.Second},
 		{"an unknown agent", refusal(frontend.CodeAgentNotFound, 0), 1, 0, intake.Dead, frontend.CodeAgentNotFound, 0},
 		{"a key that stood for something else", refusal(frontend.CodeIdempotencyMismatch, 0), 1, 0, intake.Dead, frontend.CodeIdempotencyMismatch, 0},

@@ -19,6 +19,11 @@ func (Clock) AfterFunc(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
+var began = time.Now()
+
+// Elapsed is how long the program has run, by a clock that cannot be set. It may stand still while the machine sleeps.
+func Elapsed() time.Duration { return time.Since(began) }
+
 // Random is the machine's source of unguessable text.
 type Random struct{}
 

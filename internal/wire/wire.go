@@ -122,12 +122,10 @@ type Pending struct {
 	// Warnings are what a reader of the arguments may miss: characters that do not show, letters that look like others, and the like.
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// Request is the text of the user message that the model answered with this call. RequestCut says that it goes on.
-	Request      string `json:"request,omitempty"`
-	RequestCut   bool   `json:"request_cut,omitempty"`
-	RequestFiles int    `json:"request_files,omitempty"` // images and documents that came with it
-	RequestedBy  string `json:"requested_by,omitempty"`  // the sender of that message
-	RequestedVia string `json:"requested_via,omitempty"`
+	// Requests are the thread's user messages that the model had read when it asked for the call, the newest last. RequestsCut says that
+	// there are earlier ones.
+	Requests    []Request `json:"requests,omitempty"`
+	RequestsCut bool      `json:"requests_cut,omitempty"`
 	// Said is the model's own text in the turn that asks for the call. It is the model's account, not a fact.
 	Said    string `json:"said,omitempty"`
 	SaidCut bool   `json:"said_cut,omitempty"`
@@ -144,6 +142,15 @@ type Preview struct {
 	Text   string `json:"text,omitempty"`
 	Failed string `json:"failed,omitempty"`
 	Tool   string `json:"tool,omitempty"` // that found it; empty for a text of the agent's author
+}
+
+// Request is a user message as an approver is shown it.
+type Request struct {
+	Text  string `json:"text"`
+	Cut   bool   `json:"cut,omitempty"`   // the text goes on
+	Files int    `json:"files,omitempty"` // images and documents that came with it
+	By    string `json:"by,omitempty"`    // its sender
+	Via   string `json:"via,omitempty"`
 }
 
 // ToolDetails say what a tool does and where its calls go, as its author wrote it. No secret is in them.
@@ -246,6 +253,9 @@ type Winner struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
+	By         string          `json:"by,omitempty"` // absent where callers have no names
+	Via        string          `json:"via,omitempty"`
+	At         *Time           `json:"at,omitempty"`
 }
 
 // DecisionAnswers is the answer to [Decisions], in the same order.
@@ -367,10 +377,22 @@ type DecisionExtra struct {
 
 // Health is the answer of GET /healthz.
 type Health struct {
-	Status  string `json:"status"`
-	Version string `json:"version"`
-	Storage string `json:"storage,omitempty"` // [StorageFull], or empty
+	Status   string `json:"status"` // [HealthOK] or [HealthFailing]
+	Version  string `json:"version"`
+	Storage  string `json:"storage,omitempty"`   // what is wrong with the store; empty: nothing
+	LogBytes int64  `json:"log_bytes,omitempty"` // that were committed and are not in the database's main file yet
 }
 
-// StorageFull is the state of a server that can be read and stores nothing, since its disk is full.
-const StorageFull = "full"
+// The states of a server. One whose disk is full is ok: it can be read, and its inbox can be answered once there is room.
+const (
+	HealthOK      = "ok"
+	HealthFailing = "failing" // nothing can be stored until an operator has done something; /healthz answers 503
+)
+
+// What may be wrong with the store.
+const (
+	StorageFull    = "full"    // reads are served, nothing is stored
+	StorageFailing = "failing" // the disk answers with errors
+	StorageDamaged = "damaged" // a part of what is stored is damaged; the rest is served
+	StorageGone    = "gone"    // the directory was moved, removed or replaced under the server
+)

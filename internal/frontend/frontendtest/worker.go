@@ -136,6 +136,9 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		if len(parts) > 0 && s.On != core.PendingQueue && w.Who {
 			c.event(core.EventMessageReceived, who(s))
 			c.seg.Events[len(c.seg.Events)-1].Message = len(c.seg.Messages)
+			if c.head.Spoke != c.seg.Seq {
+				c.seg.Messages[len(c.seg.Messages)-1].Earlier = c.head.Spoke
+			}
 			c.head.Spoke = c.seg.Seq
 		}
 	case core.SignalPause:

@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// unservedEvery is how often the log says why requests get a 503, for each code: a store that fails refuses every request.
+const unservedEvery = 10 * time.Second
+
+// unserved counts the refusals with 503 that the log has not told of yet.
+type unserved struct {
+	mu     sync.Mutex
+	last   map[frontend.Code]time.Time
+	silent map[frontend.Code]int
+}
+
+// told says whether a refusal with this code is to be logged now, and how many since the last one were not.
+func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if last, ok := u.last[code]; ok && now.Sub(last) < unservedEvery && !now.Before(last) {
+		u.silent[code]++
+		return false, 0
+	}
+	if u.last == nil {
+		u.last, u.silent = map[frontend.Code]time.Time{}, map[frontend.Code]int{}
+	}
+	others = u.silent[code]
+	u.last[code], u.silent[code] = now, 0
+	return true, others
+}
+
+// logUnserved writes down why a request was answered with 503. Where waiting does not help, an operator is needed: that is an error.
+func (a *api) logUnserved(r *http.Request, e *frontend.Error, err error) {
+	yes, others := a.unserved.told(e.Code, a.clock.Now())
+	if !yes {
+		return
+	}
+	if cause := e.Unwrap(); cause != nil {
+		err = cause
+	}
+	level := slog.LevelWarn
+	if e.RetryAfter == 0 {
+		level = slog.LevelError
+	}
+	a.log.Log(r.Context(), level, "a request was refused with 503", "code", e.Code, "call", r.Pattern, "others_since_last", others, "error", err)
+}
