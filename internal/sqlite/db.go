@@ -46,6 +46,17 @@ type Options struct {
 	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20 if zero.
 	MaxAttempts int
 
+	// Examine is how long the file is examined before it is used, see [Examine]; zero: not at all. One in which something is wrong is
+	// refused with a [*DamageError], or, if Damaged says so, served as far as it can be.
+	Examine time.Duration
+	Damaged bool
+
+	// CopyPages is how many pages are written to the log before it is copied to the main file; 1000 if zero.
+	CopyPages int
+
+	// LogMost bounds the write-ahead log, in bytes; 1 GiB if zero.
+	LogMost int64
+
 	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file can be made.
 	NoRoom func() bool
 }
@@ -68,7 +79,15 @@ type DB struct {
 	path       string
 	sync       Sync
 	noRoomTest func() bool
-	full       atomic.Bool // see [DB.Full]
+	logMost    int64
+	copyPages  int
+	full       atomic.Bool // a write found no room, and no [DB.Probe] has succeeded since
+	troubles   troubles
+	marks      marks
+	made       bool // the file was not there before
+
+	examine     time.Duration
+	evenDamaged bool
 
 	mu     sync.RWMutex // guards what is replaced when a file that was open for reading alone is opened for writing
 	writer *writer      // nil while there is no room for it
@@ -98,14 +117,22 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	}
 	db := &DB{clock: opts.Clock, random: opts.Random, arrived: make(chan struct{}, 1),
 		visibility: opts.Visibility, maxAttempts: opts.MaxAttempts,
-		path: abs, sync: opts.Sync, noRoomTest: opts.NoRoom}
+		path: abs, sync: opts.Sync, logMost: opts.LogMost, copyPages: opts.CopyPages, examine: opts.Examine, evenDamaged: opts.Damaged, noRoomTest: opts.NoRoom}
+	db.troubles.ended = make(chan struct{})
+	db.marks.off = opts.Sync == SyncOff || opts.Damaged // what is damaged does not vouch for itself
+	if db.copyPages == 0 {
+		db.copyPages = copyPages
+	}
+	if db.logMost == 0 {
+		db.logMost = logMost
+	}
 	if db.visibility == 0 {
 		db.visibility = defaultVisibility
 	}
 	if db.maxAttempts == 0 {
 		db.maxAttempts = defaultMaxAttempts
 	}
-	if err := makeFile(abs); err != nil {
+	if db.made, err = makeFile(abs); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	err = db.open(ctx)
@@ -118,6 +145,9 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		}
 	}
 	if err != nil {
+		if r := reason(err); r != engine.ErrUnavailable {
+			err = fmt.Errorf("%w: %w", r, err)
+		}
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
@@ -125,16 +155,23 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 
 // makeFile makes a file that nobody but its owner can read, whatever may be read in its directory: arguments and results are in it in plain
 // text. What stands beside it later takes its mode.
-func makeFile(path string) error {
+// A database that was there and is missing is not made anew.
+func makeFile(path string) (made bool, err error) {
+	if err := wholeBefore(path); err != nil {
+		return false, err
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return f.Close()
+	return true, f.Close()
 }
+
+// Made says whether the file was not there when it was opened.
+func (db *DB) Made() bool { return db.made }
 
 func (db *DB) open(ctx context.Context) error {
 	if db.noRoomTest != nil && db.noRoomTest() {
@@ -145,8 +182,14 @@ func (db *DB) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, err := prepareFile(ctx, pool, db.clock.Now().UnixMilli())
+	conn, err := db.prepareFile(ctx, pool)
 	if err != nil {
+		pool.Close()
+		return err
+	}
+	are, err := openFiles(path)
+	if err != nil {
+		conn.Close()
 		pool.Close()
 		return err
 	}
@@ -160,15 +203,15 @@ func (db *DB) open(ctx context.Context) error {
 	reader.SetMaxIdleConns(readers)
 	db.reader = reader
 	db.reads.prepare = reader.PrepareContext
-	db.writer = db.startWriter(pool, conn)
+	db.writer = db.startWriter(pool, conn, are)
 	return nil
 }
 
 // prepareFile connects and migrates. Several processes may do so at once on a file that is not there yet, and while one turns the
 // write-ahead log on SQLite tells the others that it is busy without waiting, whatever its timeout is; they try again.
-func prepareFile(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error) {
+func (db *DB) prepareFile(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	for end := time.Now().Add(busyTimeout); ; {
-		conn, err := connect(ctx, pool, now)
+		conn, err := db.connect(ctx, pool)
 		if err == nil || !busy(err) || time.Now().After(end) {
 			return conn, err
 		}
@@ -180,12 +223,21 @@ func prepareFile(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error
 	}
 }
 
-func connect(ctx context.Context, pool *sql.DB, now int64) (*sql.Conn, error) {
+func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, conn, now); err != nil {
+	if err = db.checkStart(ctx, conn); err == nil {
+		err = adopt(ctx, conn)
+	}
+	if err == nil {
+		err = migrate(ctx, conn, db.now())
+	}
+	if err == nil && !db.marks.off {
+		err = db.marks.open(ctx, db.path, conn, db.random)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -197,7 +249,7 @@ func writePragmas(sync Sync) []string {
 	if sync == SyncOff {
 		mode = "synchronous(off)"
 	}
-	return append(readPragmas(), "journal_mode(wal)", mode)
+	return append(readPragmas(), "journal_mode(wal)", "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", logKept), mode)
 }
 
 func readPragmas() []string {

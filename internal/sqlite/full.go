@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -23,9 +22,6 @@ const LeastRoom = 16 << 20
 
 // reopenEvery is how often a file that is open for reading alone is tried for writing.
 const reopenEvery = time.Second
-
-// Full says whether a write has failed for lack of room and no [DB.Probe] has succeeded since.
-func (db *DB) Full() bool { return db.full.Load() }
 
 // Probe tries a write, which leaves nothing behind, and so finds out whether there is room again.
 func (db *DB) Probe(ctx context.Context) error {
@@ -48,15 +44,7 @@ func (db *DB) Probe(ctx context.Context) error {
 // noRoom is the error of a write that found no room: it says where, and how much it takes.
 func (db *DB) noRoom(cause error) error {
 	db.full.Store(true)
-	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, filepath.Dir(db.path), cause)
-}
-
-// failed names a failed transaction or opening.
-func (db *DB) failed(err error) error {
-	if db.isFull(err) {
-		return db.noRoom(err)
-	}
-	return unavailable(err)
+	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, db.inDir(), cause)
 }
 
 // isFull says whether err is that of a full disk. SQLite has one code for it, but also answers with several others if the files cannot grow while
@@ -72,7 +60,7 @@ func (db *DB) isFull(err error) bool {
 	case e.Code() == codes.SQLITE_FULL:
 		return true
 	case e.Code()&0xff == codes.SQLITE_IOERR, e.Code()&0xff == codes.SQLITE_CANTOPEN:
-		return filled(filepath.Dir(db.path))
+		return filled(db.inDir())
 	}
 	return false
 }
@@ -138,6 +126,7 @@ func (db *DB) writing(ctx context.Context) (*writer, error) {
 		_ = db.reader.Close() // it was only read
 		db.reader = nil
 	}
+	db.examine = min(db.examine, time.Second) // readers wait meanwhile
 	err := db.open(ctx)
 	if err == nil {
 		return db.writer, nil

@@ -32,7 +32,7 @@ func scanSegment(s scanner) (core.Segment, error) {
 	var seq, w, prev int64
 	var raw []byte
 	if err := s.Scan(&seq, &w, &prev, &raw); err != nil {
-		return core.Segment{}, unavailable(err)
+		return core.Segment{}, unreadable("segment", err)
 	}
 	var segment core.Segment
 	if err := json.Unmarshal(raw, &segment); err != nil {

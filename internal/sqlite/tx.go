@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"syscall"
 
@@ -107,18 +106,21 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
 	db.mu.RLock() // held until the rows are read, so that their connection is not replaced meanwhile
 	defer db.mu.RUnlock()
+	if err := db.troubles.over(); errors.Is(err, engine.ErrGone) {
+		return err
+	}
 	if db.reader == nil {
 		return unavailable(db.noRoom(syscall.ENOSPC))
 	}
 	stmt, err := db.reads.get(ctx, query)
 	if err != nil {
-		return unavailable(err)
+		return db.note(unavailable(err))
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return unavailable(err)
+		return db.note(unavailable(err))
 	}
-	return eachRow(rows, scan)
+	return db.note(eachRow(rows, scan))
 }
 
 // readOne reads the first row, or returns [engine.ErrNotFound].
@@ -165,14 +167,6 @@ func (s *statements) close() {
 		stmt.Close()
 	}
 	s.known = nil
-}
-
-// unavailable translates what SQLite or the context says.
-func unavailable(err error) error {
-	if errors.Is(err, engine.ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
 }
 
 // fatal says whether err may have ended the whole transaction, so that nothing of the batch can be trusted.

@@ -27,17 +27,16 @@ type operation struct {
 
 // writer owns the only connection that writes.
 type writer struct {
-	pool     *sql.DB
-	conn     *sql.Conn
-	stmts    statements
-	queue    chan *operation // unbuffered: an operation is either with its caller or with the writer
-	stop     chan struct{}
-	done     chan struct{}
-	announce func(news)
-	counts   counts
-
-	failed func(error) error // names what went wrong with a transaction
-	noRoom func() bool       // nil but in tests
+	db     *DB
+	pool   *sql.DB
+	conn   *sql.Conn
+	files  files
+	log    ledger
+	stmts  statements
+	queue  chan *operation // unbuffered: an operation is either with its caller or with the writer
+	stop   chan struct{}
+	done   chan struct{}
+	counts counts
 }
 
 type counts struct {
@@ -64,9 +63,8 @@ func (db *DB) Stats() Stats {
 		BytesWritten: c.bytes.Load()}
 }
 
-func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn) *writer {
-	w := &writer{pool: pool, conn: conn, announce: db.announce, failed: db.failed, noRoom: db.noRoomTest, queue: make(chan *operation),
-		stop: make(chan struct{}), done: make(chan struct{})}
+func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f files) *writer {
+	w := &writer{db: db, pool: pool, conn: conn, files: f, queue: make(chan *operation), stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
 	go w.loop()
 	return w
@@ -156,40 +154,62 @@ func (w *writer) gather(first *operation) []*operation {
 // operation of the batch wrote.
 func (w *writer) commit(batch []*operation) {
 	brought, err := w.transact(batch)
+	if len(batch) > 1 && errors.Is(err, engine.ErrDamaged) { // only those that touch what is damaged fail
+		for _, op := range batch {
+			op.err = nil
+			w.commit([]*operation{op})
+		}
+		return
+	}
 	w.counts.operations.Add(int64(len(batch)))
 	if err == nil {
 		w.counts.commits.Add(1)
 	}
-	w.announce(brought)
+	w.db.announce(brought)
 	for _, op := range batch {
 		if err != nil {
 			op.err = err
 		}
 		op.answer(op.err)
 	}
+	w.keepUp()
 }
 
 func (w *writer) transact(batch []*operation) (brought news, err error) {
 	ctx := context.Background() // one caller's end must not stop the others' work
-	if w.noRoom != nil && w.noRoom() {
-		return news{}, w.failed(syscall.ENOSPC)
+	if err := w.db.troubles.over(); err != nil {
+		return news{}, err
+	}
+	if err := w.longest(ctx); err != nil {
+		return news{}, err
+	}
+	if full := w.db.noRoomTest; full != nil && full() {
+		return news{}, w.db.failed(syscall.ENOSPC)
 	}
 	if err := w.do(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return news{}, w.failed(err)
+		return news{}, w.db.failed(err)
 	}
 	for _, op := range batch {
 		more, err := w.run(ctx, op)
 		if err != nil {
 			w.do(ctx, "ROLLBACK") // fails if SQLite did so itself
-			return news{}, w.failed(err)
+			return news{}, w.db.failed(err)
 		}
 		brought = brought.with(more)
 	}
-	if err := w.do(ctx, "COMMIT"); err != nil {
-		w.do(ctx, "ROLLBACK")
-		return news{}, w.failed(err)
+	due, copies, err := w.count(ctx)
+	if err == nil {
+		err = w.do(ctx, "COMMIT")
 	}
-	return brought, nil
+	if err != nil {
+		w.do(ctx, "ROLLBACK")
+		return news{}, w.db.failed(err)
+	}
+	w.wrote()
+	if w.log.due = due; due {
+		w.log.copies = copies
+	}
+	return brought, w.db.look(w.files) // before it is acknowledged
 }
 
 // run runs one operation in its savepoint. Its error is a failure of the whole transaction; a refusal of the operation is left
@@ -228,6 +248,26 @@ func (w *writer) do(ctx context.Context, query string) error {
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.done
+	w.finish(context.Background())
+	if w.db.troubles.over() != nil {
+		// The last connection of a file copies the log when it is closed, and removes the file at the log's path. After a failed
+		// flush the first, after a move the second would do harm. The files are closed with the process.
+		return nil
+	}
 	w.stmts.close()
 	return errors.Join(w.conn.Close(), w.pool.Close())
+}
+
+// finish copies the log and marks the database. What fails here is left to the next start.
+func (w *writer) finish(ctx context.Context) {
+	if w.db.marks.off || w.db.look(w.files) != nil {
+		return
+	}
+	w.log.pages = w.db.copyPages
+	_, copies, err := w.count(ctx)
+	if err != nil {
+		return
+	}
+	w.log.copies = copies
+	_ = w.copyLog(ctx, "TRUNCATE")
 }

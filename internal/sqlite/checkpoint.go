@@ -1,0 +1,199 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// SQLite copies its log to the main file by itself, now and then, and keeps the result of that for itself. Two things make it ours:
+//
+//	copy: flush of the main file fails ── next copy: flush succeeds ── the log is reused ── loss of power
+//
+// The second flush does not write the pages again whose writing failed in the first: the system counts them as written. They are lost
+// with the power, and the log has them no more. So after a failed flush nothing is copied, and the process ends: the next one
+// finds a whole log and copies all of it again. And a copy that fails for ever (a full disk) lets the log grow without an end.
+
+// What the log may grow to.
+const (
+	pageSize  = 4096     // and 24 bytes before each page in the log
+	copyPages = 1000     // that were written since the last copy: then the next is made
+	waitFor   = 4        // times as many that are not copied: then readers are waited for
+	logKept   = 16 << 20 // bytes: what is left of the file of a longer log once it is copied
+	logMost   = 1 << 30  // bytes of a log that cannot be copied: then writes are refused
+)
+
+// waitReaders bounds how long a copy keeps the writer waiting for readers, in ms.
+const waitReaders = 250
+
+// ledger is what is known of the log. Only the writer changes it.
+type ledger struct {
+	pages  int          // written since the last try to copy
+	due    bool         // the last transaction has counted the copy that is to follow
+	copies int64        // as it counted
+	behind atomic.Int64 // pages that are in the log and not in the main file
+	tried  int64        // behind when readers were waited for last
+}
+
+// LogBytes is how much was committed and is not in the main file yet.
+func (db *DB) LogBytes() int64 {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	if db.writer == nil {
+		return 0
+	}
+	return db.writer.log.bytes()
+}
+
+func (l *ledger) bytes() int64 { return l.behind.Load() * (pageSize + 24) }
+
+// wrote counts what the last transaction put into the log.
+func (w *writer) wrote() {
+	n, err := pagesWritten(w.conn)
+	if err != nil {
+		n = 1 // it is counted to know when to copy, and a copy tells the truth
+	}
+	w.log.pages += n
+	w.log.behind.Add(int64(n))
+}
+
+func pagesWritten(conn *sql.Conn) (n int, err error) {
+	err = conn.Raw(func(c any) error {
+		status, ok := c.(driver.DBStatus)
+		if !ok {
+			return errors.New("sqlite: the driver does not count pages")
+		}
+		n, _, err = status.Status(driver.DBStatusCacheWrite, true)
+		return err
+	})
+	return n, err
+}
+
+// keepUp copies the log if that is due. It is called after the answers were given, so that no caller waits for it but those of the next
+// batch.
+func (w *writer) keepUp() {
+	if !w.log.due {
+		return
+	}
+	w.log.due, w.log.pages = false, 0
+	mode := "PASSIVE"
+	if behind, long := w.log.behind.Load(), int64(waitFor*w.db.copyPages); behind >= long && behind >= w.log.tried+long {
+		w.log.tried = behind
+		mode = "RESTART"
+	}
+	_ = w.copyLog(context.Background(), mode) // it is remembered, and the log has everything
+}
+
+// copyLog copies the log to the main file, and ends the work if a flush fails.
+func (w *writer) copyLog(ctx context.Context, mode string) error {
+	if mode != "PASSIVE" {
+		w.patience(ctx, waitReaders)
+		defer w.patience(ctx, busyTimeout.Milliseconds())
+	}
+	var blocked, inLog, copied int64
+	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &inLog, &copied)
+	_, _ = pagesWritten(w.conn) // none of them is the log's
+	switch {
+	case flushFailed(err):
+		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost in silence: %w", engine.ErrDisk, err)
+		w.db.end(err)
+		return err
+	case err != nil && busy(err):
+		return nil
+	case err != nil:
+		err = w.db.failed(fmt.Errorf("copying the write-ahead log: %w", err))
+		w.db.stuck(err)
+		return err
+	}
+	w.db.stuck(nil)
+	w.log.behind.Store(max(0, inLog-copied))
+	if inLog == copied {
+		w.log.tried = 0
+		return w.db.marks.advance(w.db.path, w.log.copies)
+	}
+	return nil
+}
+
+func (w *writer) patience(ctx context.Context, ms int64) {
+	_, _ = w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", ms))
+}
+
+// flushFailed says whether a flush failed while the log was copied, of whichever file.
+func flushFailed(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (e.Code() == codes.SQLITE_IOERR_FSYNC || e.Code() == codes.SQLITE_IOERR_DIR_FSYNC)
+}
+
+// stuck remembers that the log cannot be copied; nil: it can.
+func (db *DB) stuck(err error) {
+	if err != nil && errors.Is(err, engine.ErrNoRoom) {
+		err = fmt.Errorf("the write-ahead log grows: %w", err)
+	}
+	db.troubles.mu.Lock()
+	defer db.troubles.mu.Unlock()
+	db.troubles.stuck = err
+}
+
+// longest refuses to write to a log that has grown too long, after one more try to copy it.
+func (w *writer) longest(ctx context.Context) error {
+	if w.log.bytes() < w.db.logMost {
+		return nil
+	}
+	if err := w.copyLog(ctx, "RESTART"); err != nil {
+		return err
+	}
+	if w.log.bytes() < w.db.logMost {
+		return nil
+	}
+	return fmt.Errorf("%w: the write-ahead log has grown to %d MB, since something reads it all the time", engine.ErrUnavailable, w.log.bytes()>>20)
+}
+
+// adopt copies what a process that was killed left in its log, before anything is added to it:
+//
+//	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
+//	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
+//
+// Once copied, with a flush of the main file, nothing depends on those pages. Other processes are waited for a little, since they may be
+// starting as well; where they are at work the log is theirs, and nothing was recovered.
+func adopt(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err != nil {
+		return err
+	}
+	err := truncateLog(ctx, conn)
+	if _, restore := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds())); err == nil {
+		err = restore
+	}
+	return err
+}
+
+// adoptTime is how long other processes are waited for.
+const adoptTime = time.Second
+
+func truncateLog(ctx context.Context, conn *sql.Conn) error {
+	for end := time.Now().Add(adoptTime); ; {
+		var blocked, inLog, copied int64
+		err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &inLog, &copied)
+		if err == nil && blocked == 0 {
+			return nil
+		}
+		if err != nil && !busy(err) {
+			return fmt.Errorf("copying the write-ahead log that was left behind: %w", err)
+		}
+		if time.Now().After(end) {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Times are stored as the wall clock shows them. A clock that is set back leaves what was stored before ahead of it, and what is ahead is
+// not done. But for deadlines, which people and agents give, nothing is stored further ahead than a pause or a lease is long, so that what is
+// there shows that the clock was wrong.
+
+// slackAhead is what clocks of one machine may differ by when times are held against the longest pause.
+const slackAhead = time.Minute
+
+// farWakeups are wake-ups further ahead than any is sent, or hidden for longer than a delivery is; farHeads are runs that are due, owned or
+// paused for longer than is possible.
+const (
+	farWakeups = `WITH RECURSIVE line(tenant) AS (SELECT min(tenant) FROM queue
+			UNION ALL SELECT (SELECT min(tenant) FROM queue WHERE tenant > line.tenant) FROM line WHERE tenant IS NOT NULL)
+		SELECT EXISTS (SELECT 1 FROM line WHERE (SELECT max(visible_at) FROM queue WHERE queue.tenant = line.tenant) > ?1
+			OR (SELECT max(visible_at) FROM queue WHERE queue.tenant = line.tenant AND receipt <> '') > ?2)`
+	farIntake = "SELECT EXISTS (SELECT 1 FROM intake WHERE visible_at > min(?1, ?2))"
+	farHeads  = `SELECT EXISTS (SELECT 1 FROM heads WHERE due > 0 AND due > ?2 AND st <> 3
+		AND (lease > ?2 OR lease = 0 AND not_before > ?1 OR lease = 0 AND due > ?1 AND (st <> 2 OR due <> dl)))`
+)
+
+// FarAhead says whether something is stored further ahead than is possible: the clock was ahead when it was stored. whole looks at
+// the runs, too, which takes longer.
+func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
+	now := db.now()
+	longest, owned := now+core.LongestPause+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
+	queries := []string{farWakeups, farIntake}
+	if whole {
+		queries = append(queries, farHeads)
+	}
+	for _, query := range queries {
+		if err := db.readOne(ctx, func(s scanner) error { return s.Scan(&far) }, query, longest, owned); err != nil || far {
+			return far, err
+		}
+	}
+	return false, nil
+}
+
+// What is brought back: ?1 is now, ?2 the furthest that is possible. Where more was put ahead of a clock that was set back, ?3 is by how
+// much. A wake-up that comes too early is dropped; a living owner keeps its whole lease, counted from now.
+const (
+	recallWakeups    = "UPDATE queue SET " + sooner + " WHERE receipt = '' AND " + ahead
+	recallIntake     = "UPDATE intake SET " + sooner + " WHERE receipt = '' AND " + ahead
+	recallDeliveries = "UPDATE queue SET visible_at = ?1 WHERE receipt <> '' AND visible_at > ?1"
+	recallHandovers  = "UPDATE intake SET visible_at = ?1 WHERE receipt <> '' AND visible_at > ?1"
+	recallLeases     = "UPDATE heads SET lease = ?1, due = min(due, ?1) WHERE due > 0 AND lease > ?1 AND st <> 3"
+	recallPauses     = "UPDATE heads SET not_before = " + soonerPause + ", due = " + soonerDue + " WHERE " + dueAhead + " AND st IN (0, 1) AND not_before > ?1"
+	recallDue        = "UPDATE heads SET due = " + soonerDue + " WHERE " + dueAhead + " AND (st IN (0, 1) AND not_before <= ?1 OR st = 2 AND due <> dl)"
+
+	sooner      = "visible_at = CASE WHEN visible_at > ?2 THEN ?1 ELSE max(?1, visible_at - ?3) END"
+	ahead       = "visible_at > CASE WHEN ?3 > 0 THEN ?1 ELSE ?2 END"
+	soonerDue   = "CASE WHEN due > ?2 THEN ?1 ELSE max(?1, due - ?3) END"
+	soonerPause = "CASE WHEN not_before > ?2 THEN ?1 ELSE max(?1, not_before - ?3) END"
+	dueAhead    = "lease = 0 AND due > 0 AND due > CASE WHEN ?3 > 0 THEN ?1 ELSE ?2 END"
+)
+
+// Recall brings back what is stored too far ahead, and everything that waits by as much as the clock was set back; zero if that is
+// not known. Deadlines stay: they are times of the wall clock. It returns how many entries it changed.
+func (db *DB) Recall(ctx context.Context, setBack time.Duration) (changed int, err error) {
+	return write(ctx, db, func(t *tx) (int, error) {
+		now := db.now()
+		longest, sum := now+core.LongestPause, 0
+		back, hidden := setBack.Milliseconds(), now+db.visibility.Milliseconds()
+		paused, line, owned := []any{now, longest, back}, []any{now, hidden, back}, []any{hidden} // the intake queue has no long pauses
+		for _, c := range []struct {
+			query string
+			args  []any
+		}{{recallWakeups, paused}, {recallIntake, line}, {recallDeliveries, owned}, {recallHandovers, owned}, {recallLeases, owned}, {recallPauses, paused}, {recallDue, paused}} {
+			n, err := t.exec(c.query, c.args...)
+			if err != nil {
+				return 0, err
+			}
+			sum += int(n)
+		}
+		t.arrived = true
+		return sum, nil
+	})
+}

@@ -1,0 +1,330 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Finding is something wrong with a file.
+type Finding struct {
+	Code   FindingCode `json:"code"`
+	Tenant string      `json:"tenant,omitempty"`
+	Thread string      `json:"thread,omitempty"`
+	Run    string      `json:"run,omitempty"`
+	Detail string      `json:"detail"`
+}
+
+// FindingCode says what is wrong, for programs.
+type FindingCode string
+
+const (
+	FindMissing    FindingCode = "database_missing"   // there was a database, and it is not there
+	FindOlder      FindingCode = "database_replaced"  // it is not the one that was there, or an older copy
+	FindMalformed  FindingCode = "database_malformed" // SQLite finds its structure broken
+	FindNewer      FindingCode = "database_newer"     // a newer program wrote it
+	FindHead       FindingCode = "head_unreadable"    // the state of a run
+	FindJournal    FindingCode = "journal_broken"     // a segment is missing, does not fit the one before, or cannot be read
+	FindRecord     FindingCode = "record_unreadable"  // of a run that is over
+	FindUnfinished FindingCode = "not_examined"       // the time was over before everything was looked at
+)
+
+// Report is what an examination found.
+type Report struct {
+	Findings []Finding
+	Threads  int   // whose heads and journals were looked at
+	Records  int   // of runs that are over
+	LogBytes int64 // of the write-ahead log's file
+}
+
+// mostFindings bounds a report.
+const mostFindings = 100
+
+// Damaged says whether something is wrong; that there was no time for everything is not.
+func (r Report) Damaged() bool {
+	for _, f := range r.Findings {
+		if f.Code != FindUnfinished {
+			return true
+		}
+	}
+	return false
+}
+
+// Examine looks at the file at path without changing it: its structure, that every head can be read and is the end of its journal's
+// chain, every segment and every record. It takes what time ctx gives it, and tells progress of it every now and then; nil does not.
+// What is examined is what is committed, also beside a process that works on it.
+func Examine(ctx context.Context, path string, progress func(threads int)) (r Report, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return r, err
+	}
+	if err := wholeBefore(path); err != nil {
+		return Report{Findings: []Finding{{Code: FindMissing, Detail: err.Error()}}}, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return r, err
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil {
+		r.LogBytes = info.Size()
+	}
+	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": append(readPragmas(), "query_only(1)")}))
+	if err != nil {
+		return r, err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err == nil {
+		defer conn.Close()
+		err = (&examination{conn: conn, report: &r, progress: progress}).all(ctx, path)
+	}
+	return r, examined(ctx, &r, err)
+}
+
+// examined puts what ended an examination into its report.
+func examined(ctx context.Context, r *Report, err error) error {
+	switch {
+	case err == nil, errors.Is(err, errEnough):
+		return nil
+	case ctx.Err() != nil:
+		r.Findings = append(r.Findings, Finding{Code: FindUnfinished, Detail: fmt.Sprintf("the time was over after %d threads and %d records", r.Threads, r.Records)})
+		return nil
+	case errors.Is(err, ErrNewerFile):
+		r.Findings = append(r.Findings, Finding{Code: FindNewer, Detail: err.Error()})
+		return nil
+	case reason(err) == engine.ErrDamaged, errors.Is(err, engine.ErrDamaged):
+		r.Findings = append(r.Findings, Finding{Code: FindMalformed, Detail: err.Error()})
+		return nil
+	}
+	return err
+}
+
+var errEnough = errors.New("sqlite: enough was found")
+
+type examination struct {
+	conn     *sql.Conn
+	report   *Report
+	progress func(int)
+}
+
+func (e *examination) found(f Finding) error {
+	e.report.Findings = append(e.report.Findings, f)
+	if len(e.report.Findings) >= mostFindings {
+		return errEnough
+	}
+	return nil
+}
+
+func (e *examination) all(ctx context.Context, path string) error {
+	var ours int
+	if err := e.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'migrations'").Scan(&ours); err != nil || ours == 0 {
+		return err // nothing is stored yet
+	}
+	if err := e.structure(ctx); err != nil {
+		return err
+	}
+	var version int
+	if err := e.conn.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&version); err != nil {
+		return err
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewerFile, version, len(migrations))
+	}
+	if version == len(migrations) {
+		if err := e.mark(ctx, path); err != nil {
+			return err
+		}
+	}
+	if err := e.heads(ctx); err != nil {
+		return err
+	}
+	return e.records(ctx)
+}
+
+// structure is SQLite's own check. What it says first is what counts: the rest often follows from it.
+func (e *examination) structure(ctx context.Context) error {
+	rows, err := e.conn.QueryContext(ctx, "PRAGMA quick_check(10)")
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, func(s scanner) error {
+		var line string
+		if err := s.Scan(&line); err != nil || line == "ok" {
+			return err
+		}
+		return e.found(Finding{Code: FindMalformed, Detail: line})
+	})
+}
+
+func (e *examination) mark(ctx context.Context, path string) error {
+	var store string
+	var copies int64
+	err := e.conn.QueryRowContext(ctx, "SELECT store, copies FROM mark").Scan(&store, &copies)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := (&marks{}).compare(path, store, copies); err != nil {
+		return e.found(Finding{Code: FindOlder, Detail: err.Error()})
+	}
+	return nil
+}
+
+// heads looks at every head and the journal that it ends. They are read page by page, so that no read transaction keeps the log from being
+// copied for long.
+func (e *examination) heads(ctx context.Context) error {
+	const page = "SELECT " + headColumns + " FROM heads WHERE (tenant, thread) > (?, ?) ORDER BY tenant, thread LIMIT 100"
+	tenant, thread := "", ""
+	for {
+		var heads []core.Head
+		n := 0
+		rows, err := e.conn.QueryContext(ctx, page, tenant, thread)
+		if err != nil {
+			return err
+		}
+		err = eachRow(rows, func(s scanner) error {
+			n++
+			var h core.Head
+			err := scanHead(s, &h)
+			tenant, thread = h.Tenant, h.Thread
+			switch {
+			case errors.Is(err, engine.ErrUnreadable):
+				return e.found(Finding{Code: FindHead, Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Detail: err.Error()})
+			case errors.Is(err, engine.ErrNewerSchema):
+				return nil
+			case err == nil:
+				heads = append(heads, h)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if err := e.journal(ctx, h); err != nil {
+				return err
+			}
+		}
+		if e.report.Threads += len(heads); e.progress != nil {
+			e.progress(e.report.Threads)
+		}
+		if n == 0 {
+			return nil
+		}
+	}
+}
+
+// journal holds the segments against the head. What the run has added since the head was read is left out: a segment that a head has
+// named does not change any more.
+func (e *examination) journal(ctx context.Context, h core.Head) error {
+	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN 1 AND ? ORDER BY seq"
+	broken := func(detail string) error {
+		return e.found(Finding{Code: FindJournal, Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Detail: detail})
+	}
+	rows, err := e.conn.QueryContext(ctx, query, h.Tenant, h.Thread, h.Seq)
+	if err != nil {
+		return err
+	}
+	chain := []core.Segment{}
+	var unreadable []string
+	err = eachRow(rows, func(s scanner) error {
+		segment, err := scanSegment(s)
+		if errors.Is(err, engine.ErrUnreadable) {
+			unreadable = append(unreadable, err.Error())
+			return nil
+		}
+		chain = append(chain, core.Segment{Seq: segment.Seq, W: segment.W, Prev: segment.Prev})
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(unreadable) > 0:
+		return broken(strings.Join(unreadable, "; "))
+	}
+	if err := core.CheckChain(h, 1, chain); err != nil {
+		return broken(err.Error())
+	}
+	return nil
+}
+
+func (e *examination) records(ctx context.Context) error {
+	const page = "SELECT rowid, tenant, run, thread, body FROM archive WHERE rowid > ? ORDER BY rowid LIMIT 500"
+	for last := int64(0); ; {
+		n := 0
+		rows, err := e.conn.QueryContext(ctx, page, last)
+		if err != nil {
+			return err
+		}
+		err = eachRow(rows, func(s scanner) error {
+			var f Finding
+			var raw []byte
+			n++
+			err := s.Scan(&last, &f.Tenant, &f.Run, &f.Thread, &raw)
+			if err == nil {
+				err = json.Unmarshal(raw, new(core.Record))
+			}
+			if err != nil {
+				f.Code, f.Detail = FindRecord, "the record of a run that is over cannot be read: "+err.Error()
+				return e.found(f)
+			}
+			return nil
+		})
+		if e.report.Records += n; err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// checkStart examines the file before it is used, for as long as [Options.Examine] says, and refuses it if something is wrong, unless it is to be
+// served as it is.
+func (db *DB) checkStart(ctx context.Context, conn *sql.Conn) error {
+	if db.examine == 0 {
+		return nil
+	}
+	short, stop := context.WithTimeout(ctx, db.examine)
+	defer stop()
+	var r Report
+	err := examined(short, &r, (&examination{conn: conn, report: &r}).all(short, db.path))
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if !r.Damaged() {
+		return nil
+	}
+	damage := &DamageError{Path: db.path, Findings: r.Findings}
+	if db.evenDamaged {
+		_ = db.note(damage)
+		return nil
+	}
+	return damage
+}
+
+// DamageError refuses a file in which something is wrong.
+type DamageError struct {
+	Path     string
+	Findings []Finding
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s: %s (%d found)", e.Path, e.Findings[0].Detail, len(e.Findings))
+}
+
+// Unwrap makes it an [engine.ErrDamaged], and [ErrLost] if that is what was found.
+func (e *DamageError) Unwrap() []error {
+	for _, f := range e.Findings {
+		if f.Code == FindOlder || f.Code == FindMissing {
+			return []error{engine.ErrDamaged, ErrLost}
+		}
+	}
+	return []error{engine.ErrDamaged}
+}

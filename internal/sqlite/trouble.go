@@ -1,0 +1,204 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Trouble is what is wrong with a file. Of several things it is the worst.
+type Trouble int
+
+const (
+	NoTrouble Trouble = iota
+	Full              // a write found no room, and no [DB.Probe] has succeeded since
+	Failing           // the disk has answered with an error within [calm], or the log cannot be copied
+	Damaged           // something that is stored is damaged; until the file is opened again
+	Gone              // the file was moved, removed or replaced: see [DB.Ended]
+)
+
+// calm is how long a disk has to answer without an error before it counts as working again.
+const calm = 30 * time.Second
+
+// troubles is what has gone wrong with one file.
+type troubles struct {
+	mu      sync.Mutex
+	failed  time.Time // when the disk failed last; zero: never
+	failure error
+	damage  error // the first
+	stuck   error // why the log cannot be copied; nil: it can
+	end     error // why nothing may be written any more
+	ended   chan struct{}
+}
+
+// Trouble says what is wrong with the file now, and the error that showed it.
+func (db *DB) Trouble() (Trouble, error) {
+	now := db.clock.Now()
+	t := &db.troubles
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case errors.Is(t.end, engine.ErrGone):
+		return Gone, t.end
+	case t.damage != nil:
+		return Damaged, t.damage
+	case t.end != nil:
+		return Failing, t.end
+	case db.full.Load():
+		return Full, nil
+	case t.stuck != nil:
+		return Failing, t.stuck
+	case !t.failed.IsZero() && now.Sub(t.failed) < calm:
+		return Failing, t.failure
+	}
+	return NoTrouble, nil
+}
+
+// Ended is closed once the process has to end, because going on could lose what was acknowledged; [DB.WhyEnded] says why. From then on
+// every write is refused. The file is left as after a kill: the next start reads what was committed from the log.
+func (db *DB) Ended() <-chan struct{} { return db.troubles.ended }
+
+// WhyEnded is why the process has to end; nil if it need not. It wraps [engine.ErrGone] or [engine.ErrDisk].
+func (db *DB) WhyEnded() error { return db.troubles.over() }
+
+// end makes every later write fail with err.
+func (db *DB) end(err error) {
+	t := &db.troubles
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end == nil {
+		t.end = err
+		close(t.ended)
+	}
+}
+
+// over is why the process has to end; nil if it need not.
+func (t *troubles) over() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.end
+}
+
+// note remembers what an error says of the file, and returns it.
+func (db *DB) note(err error) error {
+	t := &db.troubles
+	switch {
+	case errors.Is(err, engine.ErrDamaged):
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.damage == nil {
+			t.damage = err
+		}
+	case errors.Is(err, engine.ErrDisk):
+		now := db.clock.Now()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.failed, t.failure = now, err
+	}
+	return err
+}
+
+// failed names a failed transaction or opening, and remembers it.
+func (db *DB) failed(err error) error {
+	if db.isFull(err) {
+		return db.noRoom(err)
+	}
+	return db.note(unavailable(err))
+}
+
+// unavailable translates what SQLite or the context says.
+func unavailable(err error) error {
+	if errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", reason(err), err)
+}
+
+// reason is what an error of SQLite means.
+func reason(err error) error {
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return engine.ErrUnavailable
+	}
+	switch {
+	case e.Code() == codes.SQLITE_READONLY_DBMOVED:
+		return engine.ErrGone
+	case e.Code() == codes.SQLITE_IOERR_CORRUPTFS:
+		return engine.ErrDamaged
+	}
+	switch e.Code() & 0xff {
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		return engine.ErrDamaged
+	case codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY:
+		return engine.ErrDisk
+	}
+	return engine.ErrUnavailable
+}
+
+// Look compares the paths with the files that are open, and ends the work on files that are not there any more.
+func (db *DB) Look() error {
+	db.mu.RLock()
+	w := db.writer
+	db.mu.RUnlock()
+	if w == nil { // open for reading alone, or closed: nothing is acknowledged
+		return nil
+	}
+	return db.look(w.files)
+}
+
+func (db *DB) look(f files) error {
+	if err := db.troubles.over(); err != nil {
+		return err
+	}
+	if err := f.look(); err != nil {
+		db.end(err)
+		return err
+	}
+	return nil
+}
+
+// files are the database, its log and the log's index, as they were when they were opened. SQLite does not look at their paths again:
+// what it writes to a file that was removed or moved is nowhere once the process ends.
+type files struct {
+	db  string
+	are []os.FileInfo
+}
+
+var endings = []string{"", "-wal", "-shm"}
+
+func openFiles(db string) (files, error) {
+	f := files{db: db}
+	for _, ending := range endings {
+		info, err := os.Stat(db + ending)
+		if err != nil {
+			return f, err
+		}
+		f.are = append(f.are, info)
+	}
+	return f, nil
+}
+
+// look says that a path does not lead to the open file any more. A path that cannot be looked at is no evidence.
+func (f files) look() error {
+	for i, ending := range endings[:len(f.are)] {
+		now, err := os.Stat(f.db + ending)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return fmt.Errorf("%w: %s was moved or removed while it was open", engine.ErrGone, f.db+ending)
+		case err == nil && !os.SameFile(now, f.are[i]):
+			return fmt.Errorf("%w: another file is at %s, which was moved or removed while it was open", engine.ErrGone, f.db+ending)
+		}
+	}
+	return nil
+}
+
+// inDir is the file's directory, for what is said to operators.
+func (db *DB) inDir() string { return filepath.Dir(db.path) }
