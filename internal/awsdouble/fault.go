@@ -36,6 +36,7 @@ const (
 	doubleMessage
 	delayMessage
 	handOutTwice
+	deny
 )
 
 // Fault is what goes wrong with a request. The zero Fault is nothing.
@@ -50,6 +51,9 @@ func Throttle() Fault { return Fault{kind: throttle} }
 
 // RateLimit refuses it with ThrottlingException, which the services use for everything else that comes too fast.
 func RateLimit() Fault { return Fault{kind: rateLimit} }
+
+// Deny refuses it because the caller's policy does not allow it.
+func Deny() Fault { return Fault{kind: deny} }
 
 // InternalError answers 500 and does nothing.
 func InternalError() Fault { return Fault{kind: internalBefore} }
@@ -210,6 +214,8 @@ func (f Fault) before(c *call) *apiError {
 			"Consider increasing your provisioning level with the UpdateTable API.")
 	case rateLimit:
 		return refuse("ThrottlingException", "Rate exceeded")
+	case deny:
+		return refuse("AccessDeniedException", "User: arn:aws:sts::123456789012:assumed-role/function is not authorized to perform: %s:%s", c.Service, c.Operation)
 	case internalBefore:
 		return internalError()
 	case conflict:

@@ -78,6 +78,16 @@ func (d *deployed) withRedrive() {
 	d.must(err)
 }
 
+// breakTable gives every request of the function to its table this fault.
+func (d *deployed) breakTable(f awsdouble.Fault) {
+	d.fault = func(c awsdouble.Call) awsdouble.Fault {
+		if c.Service == "dynamodb" {
+			return f
+		}
+		return awsdouble.Fault{}
+	}
+}
+
 // exhaust hands the wake-up over until the queue has given it up, and says how often that was. Time passes in between as the function asked.
 func (d *deployed) exhaust() (hands int) {
 	d.Helper()
@@ -108,12 +118,7 @@ func TestATableThatIsThrottledForLongCostsAWakeUpAndNoRun(t *testing.T) {
 	d := newDeployed(t)
 	d.withRedrive()
 	d.start()
-	d.fault = func(c awsdouble.Call) awsdouble.Fault {
-		if c.Service == "dynamodb" {
-			return awsdouble.Throttle()
-		}
-		return awsdouble.Fault{}
-	}
+	d.breakTable(awsdouble.Throttle())
 	d.time = 25 * time.Second
 	if hands := d.exhaust(); hands != 5 {
 		t.Errorf("it was handed over %d times", hands)
@@ -210,4 +215,78 @@ func TestAClockAnHourAheadAsksAPersonAndPaysOnce(t *testing.T) {
 	d.pump()
 	d.one("done")
 	d.paidOnce()
+}
+
+// While the function's right to the table is revoked, or the table is not there, nothing is lost: wake-ups come again, the log has an error, and once it is
+// as it was the run goes on.
+func TestARevokedRightKeepsRunsWaiting(t *testing.T) {
+	d := newDeployed(t)
+	d.withRedrive()
+	d.start()
+	d.breakTable(awsdouble.Deny())
+	if hands := d.exhaust(); hands != 5 {
+		t.Errorf("it was handed over %d times", hands)
+	}
+	if log := d.out.String(); !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, "look at the policy") {
+		t.Errorf("the log does not say it: %s", log)
+	}
+	d.fault = nil
+	d.one("created")
+	d.sweep(time.Minute)
+	d.finish()
+}
+
+// One partition that is throttled keeps its own run waiting, and no other.
+func TestAThrottledPartitionKeepsItsRunAlone(t *testing.T) {
+	d := newDeployed(t)
+	slow := d.start()
+	started, err := d.parts.Frontend.Start(d.Context(), d.caller, "other", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-18")})
+	d.must(err)
+	d.fault = func(c awsdouble.Call) awsdouble.Fault {
+		if c.Service == "dynamodb" && strings.Contains(c.Key, slow) {
+			return awsdouble.Throttle()
+		}
+		return awsdouble.Fault{}
+	}
+	d.time = 25 * time.Second
+	d.pump()
+	other, err := d.parts.Frontend.Run(d.Context(), d.caller, started.Run.ID)
+	d.must(err)
+	if other.Status != "done" { // it finds no order A-18
+		t.Errorf("the other run: %+v", other)
+	}
+	d.fault, d.time = nil, 2*time.Minute
+	d.sweep(time.Hour)
+	d.pump()
+	run, err := d.parts.Frontend.Run(d.Context(), d.caller, core.RunID(slow, 0))
+	d.must(err)
+	if run.Status != "waiting" {
+		t.Errorf("the run of the partition, once it is not throttled: %+v", run)
+	}
+}
+
+// Functions whose clocks differ by minutes take turns at one run. It is paid once, and nothing is asked that did not happen.
+func TestFunctionsWhoseClocksDifferByMinutesPayOnce(t *testing.T) {
+	for _, clocks := range [][]time.Duration{{5 * time.Minute, -5 * time.Minute}, {-5 * time.Minute, 5 * time.Minute}, {-3 * time.Minute, 0}, {0, 10 * time.Minute}} {
+		d := newDeployed(t)
+		thread := d.start()
+		step := func() {
+			for i := range 6 {
+				by := clocks[i%len(clocks)]
+				e := engine.New(engine.Options{Store: d.parts.Store, Waker: d.parts.Wake, Agents: d.parts.Agents, Clock: later{by: by}, Random: d.parts.Random})
+				if _, err := e.Step(d.Context(), engine.Wakeup{Tenant: "acme", Thread: thread}); err != nil {
+					t.Errorf("clocks %v: %v", clocks, err)
+				}
+			}
+		}
+		step()
+		waiting := d.one("waiting")
+		if waiting.Pending[0].Kind != "approval" {
+			t.Fatalf("clocks %v: it waits for %+v", clocks, waiting.Pending)
+		}
+		d.decide(waiting, wire.Decision{DecisionID: "d1", Action: "resume"})
+		step()
+		d.one("done")
+		d.paidOnce()
+	}
 }

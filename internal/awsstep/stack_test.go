@@ -27,6 +27,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 	"github.com/dormouse-dev/dormouse/internal/xray"
 )
@@ -77,15 +78,23 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	return d
 }
 
-// stand gives the function a clock that stands still, so that what it does for the passing of time (look for a cancel now and then, move a due
-// time on) does not depend on how long the machine takes for it.
+// stand gives the function and its callers a clock that stands still, always at the same time, and always the same ids: what is done for the
+// passing of time (look for a cancel now and then, move a due time on) does not depend on how long the machine takes for it, and what is stored has the
+// same size each time, since it is compressed.
 func (d *deployed) stand() {
 	d.Helper()
-	d.clock = enginetest.NewClock(time.Now())
-	d.parts.Clock = d.clock
+	d.clock = enginetest.AtMilli(2_900_000_000_000) // in 2061: an invocation that begins then is in time
+	d.parts.Clock, d.parts.Random = d.clock, known{Random: enginetest.NewRandom(d.T, 1)}
+	d.parts.Frontend = frontend.New(frontend.Options{Store: d.parts.Store, Links: d.parts.Store, Catalog: d.parts.Store, Waker: d.parts.Wake, Clock: d.clock,
+		Random: d.parts.Random, Describe: d.parts.Agents.Describe, Check: d.parts.Agents.Check, Starters: d.parts.Agents.Starters, Narrow: d.parts.Agents.Narrow})
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.time = time.Hour
 }
+
+// known gives the same ids each time.
+type known struct{ *enginetest.Random }
+
+func (known) Bytes(b []byte) { machine.Random{}.Bytes(b) }
 
 // deadline is that of an invocation that begins now.
 func (d *deployed) deadline() time.Time {

@@ -30,6 +30,8 @@ func (i *invocation) step(ctx context.Context, body string) error {
 // level is that of what happens in the best of stacks, and of what does not.
 func level(err error) slog.Level {
 	switch {
+	case engine.Lasting(err):
+		return slog.LevelError
 	case errors.Is(err, engine.ErrNoTime), errors.Is(err, engine.ErrUnavailable):
 		return slog.LevelWarn
 	}

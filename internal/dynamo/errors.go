@@ -3,6 +3,8 @@ package dynamo
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -43,15 +45,38 @@ func (s *Store) unavailable(doing string, err error) error {
 		return err
 	}
 	var api smithy.APIError
+	if errors.As(err, &api) && otherKeys(api) {
+		return fmt.Errorf("%w: %s, table %s: it has other keys than ours; look at the table's name: %w", engine.ErrGone, doing, s.o.Table, err)
+	}
 	if errors.As(err, &api) && api.ErrorCode() == codeValidation { // it would be the same the next time
 		return fmt.Errorf("dynamo: %s, table %s: %s: %w", doing, s.o.Table, hints[codeValidation], err)
 	}
 	if errors.As(err, &api) {
 		if hint, ok := hints[api.ErrorCode()]; ok {
-			return fmt.Errorf("%w: %s, table %s: %s: %w", engine.ErrUnavailable, doing, s.o.Table, hint, err)
+			return fmt.Errorf("%w: %s, table %s: %s: %w", reason(api.ErrorCode()), doing, s.o.Table, hint, err)
 		}
 	}
 	return fmt.Errorf("%w: %s, table %s: %w", engine.ErrUnavailable, doing, s.o.Table, err)
+}
+
+// reason is what a code of DynamoDB means for the store's users.
+func reason(code string) error {
+	switch code {
+	case "ResourceNotFoundException":
+		return engine.ErrGone
+	case "AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException", "InvalidSignatureException":
+		return engine.ErrDenied
+	}
+	return engine.ErrUnavailable
+}
+
+// ofOtherKeys are how DynamoDB's words begin about a table that has other keys or indexes than the requests say.
+var ofOtherKeys = []string{"The provided key element does not match the schema", "Query condition missed key schema element", "The table does not have the specified index",
+	"One or more parameter values were invalid: Missing the key"}
+
+// otherKeys says whether the table is not one of ours: DynamoDB says so with the code that it has for every request it cannot understand.
+func otherKeys(e smithy.APIError) bool {
+	return e.ErrorCode() == codeValidation && slices.ContainsFunc(ofOtherKeys, func(words string) bool { return strings.HasPrefix(e.ErrorMessage(), words) })
 }
 
 // unreadable is the error for something in the table that this program cannot have written.

@@ -17,16 +17,22 @@ type Parts struct {
 	Store   *dynamo.Store
 	Wake    *sqsqueue.Wake
 	Clock   engine.Clock // of the engine and the frontend: the machine's, unless a test brings its own
-	Random  machine.Random
+	Random  Random
 	Metrics *emf.Metrics
 	Units   *dynamo.Meter // of the table's requests
 	Logger  *slog.Logger
 }
 
+// Random is the source of ids and of keys.
+type Random interface {
+	engine.Random
+	Bytes(b []byte) // fills b
+}
+
 // Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard output. It asks no server anything.
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
-	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
+	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
 		Wake:    sqsqueue.NewWake(s.SQS(), s.WakeQueue),
 		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
 }
