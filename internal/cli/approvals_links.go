@@ -96,15 +96,22 @@ func (a *app) printLinks(page wire.Page[wire.Link]) error {
 	if len(page.Items) == 0 {
 		return a.printf("no links\n")
 	}
-	rows := [][]string{{"LINK", "FOR", "TOOL", "SUSPENSION", "MADE BY", "UNTIL", "REVOKED"}}
+	rows := [][]string{{"LINK", "FOR", "TOOL", "SUSPENSION", "MADE BY", "UNTIL", "STATE"}}
 	for _, l := range page.Items {
-		revoked := "-"
-		if l.RevokedAt != nil {
-			revoked = clock(*l.RevokedAt)
-		}
-		rows = append(rows, []string{l.ID, oneLine(l.For), oneLine(l.Tool), l.Suspension, oneLine(l.CreatedBy), clock(l.ExpiresAt), revoked})
+		rows = append(rows, []string{l.ID, oneLine(l.For), oneLine(l.Tool), l.Suspension, oneLine(l.CreatedBy), clock(l.ExpiresAt), a.linkState(l)})
 	}
 	return a.table(rows)
+}
+
+// linkState says whether a link still has its time. It may have been used.
+func (a *app) linkState(l wire.Link) string {
+	switch {
+	case l.RevokedAt != nil:
+		return "revoked " + clock(*l.RevokedAt)
+	case !a.now().Before(l.ExpiresAt.Time):
+		return "expired"
+	}
+	return "open"
 }
 
 func (a *app) revokeLinkCommand() *cobra.Command {

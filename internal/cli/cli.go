@@ -100,7 +100,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	root.AddCommand(
 		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
-		a.newCommand(), a.agentsCommand(), a.toolsCommand(), a.replayCommand(), a.tortureCommand(), a.enqueueCommand(), a.tokensCommand(), a.versionCommand(), exitCodesTopic(),
+		a.newCommand(), a.agentsCommand(), a.toolsCommand(), a.replayCommand(), a.tortureCommand(), a.enqueueCommand(), a.tokensCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	root.AddCommand(completionCommand(root))
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -243,7 +243,18 @@ func refusedExit(p *client.Error) int {
 func refusal(code, detail string, winner *wire.Winner) string {
 	words := oneLine(cmp.Or(detail, code, "the server refused and gave no reason"))
 	if winner != nil {
-		words += fmt.Sprintf("; this call was %s%s, by decision %s", winnerWords(winner), inQuotes(cmp.Or(winner.Reason, winner.Error)), oneLine(winner.DecisionID))
+		words += fmt.Sprintf("; this call was %s%s%s, decision %s", winnerWords(winner), whoAndWhen(winner), inQuotes(cmp.Or(winner.Reason, winner.Error)), oneLine(winner.DecisionID))
+	}
+	return words
+}
+
+// whoAndWhen is " by token:anna at 2026-11-22 11:19:03Z", as far as the server says it.
+func whoAndWhen(winner *wire.Winner) (words string) {
+	if winner.By != "" {
+		words = " by " + oneLine(winner.By)
+	}
+	if winner.At != nil {
+		words += " at " + clock(*winner.At)
 	}
 	return words
 }

@@ -33,7 +33,7 @@ func exitCodesTopic() *cobra.Command {
   0  done as asked; a run that still works or waits counts as that,
      and one that ended blocked or stopped
   1  it failed: the run ended in error, the decision was refused, agents check or agents test found
-     something wrong, agents diff a waiting run that is affected, the replay a mismatch,
+     something wrong, doctor damage, agents diff a waiting run that is affected, the replay a mismatch,
      enqueue --keep-going left lines out, new found a file in its way, the server answered
      with an error or could not start, or the command was interrupted
   2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,

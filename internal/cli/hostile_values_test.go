@@ -45,7 +45,7 @@ func drawnEverywhere(raw string) map[string]string {
 		name = raw
 	}
 	p := wire.Pending{CallID: "c1", Tool: cmp.Or(words, "pay"), Kind: "approval", Arguments: json.RawMessage(`{"x":` + raw + `,"y":{` + name + `:1}}`),
-		Suspension: wire.Suspension{ID: "sus_1", Message: words}, Request: words, Said: words, RequestedBy: words, GrantScope: words,
+		Suspension: wire.Suspension{ID: "sus_1", Message: words}, Requests: []wire.Request{{Text: words, By: words, Via: words}, {Text: words}}, Said: words, GrantScope: words,
 		ToolDetails: &wire.ToolDetails{Description: words, Kind: "http", Target: words}, Preview: &wire.Preview{Text: words}}
 	var out bytes.Buffer
 	a := &app{stdout: &out, opts: Options{Getenv: func(string) string { return "" }}}

@@ -331,8 +331,8 @@ agent       a<U+001B>]0;x<U+0007>
 run         run_2
 call        c1
 this        sus_2
-since       2026-11-21 02:28:44, 3 s
-deadline    2026-11-21 04:28:44, deadline in 1h 59m
+since       2026-11-21 02:28:44Z, 3 s
+deadline    2026-11-21 04:28:44Z, deadline in 1h 59m
 message     fine<U+001B>[2J
             <U+001B>[31mreally
 

@@ -14,7 +14,7 @@ import (
 )
 
 // timeFormat is how plain output shows a time: to the second, in UTC.
-const timeFormat = "2006-01-02 15:04:05"
+const timeFormat = "2006-01-02 15:04:05Z"
 
 // printf prints text for people: lines that are clean, whoever wrote what stands in them.
 func (a *app) printf(format string, args ...any) error {

@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // resultMode is the resume mode in which an approved call does not run: the decision is its result.
-const resultMode = "use_decision_as_tool_result"
+var resultMode = core.UseDecisionAsToolResult.String()
 
 // takesResult says whether a yes needs a result, because the tool does not run after it.
 func takesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeMode == resultMode }
@@ -37,7 +39,7 @@ func argumentsMean(p wire.Pending) string {
 	switch {
 	case takesResult(p):
 		return tool + " does not run: your answer is its result. It was called with"
-	case p.Kind == "approval" && p.ResumeMode == "pass_decision_to_tool":
+	case p.Kind == "approval" && p.ResumeMode == core.PassDecisionToTool.String():
 		return tool + " would run with your answer and"
 	case p.Kind == "approval":
 		return tool + " would run with"
@@ -72,15 +74,25 @@ func preview(p wire.Pending) []entry {
 // background is who wants a call and in whose words, what its tool does and where it goes. All texts but the names are of
 // others, and spelled.
 func background(p wire.Pending) (facts []entry) {
+	facts = mayApprove(p)
 	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
-	if p.Request != "" {
-		add("request", goesOn(spelledLines(p.Request), p.RequestCut)...)
+	if p.RequestsCut {
+		add("requests", "earlier messages are not shown")
 	}
-	if p.RequestFiles > 0 {
-		add("files", fmt.Sprintf("%d came with the request and are not shown", p.RequestFiles))
-	}
-	if p.RequestedBy != "" {
-		add("from", callerWords(p.RequestedBy, p.RequestedVia))
+	for i, r := range p.Requests {
+		label := "request"
+		if i < len(p.Requests)-1 {
+			label = "earlier"
+		}
+		if r.Text != "" {
+			add(label, goesOn(spelledLines(r.Text), r.Cut)...)
+		}
+		if r.Files > 0 {
+			add("files", fmt.Sprintf("%d came with it and are not shown", r.Files))
+		}
+		if r.By != "" {
+			add("from", callerWords(r.By, r.Via))
+		}
 	}
 	if p.Said != "" {
 		add("model said", goesOn(spelledLines(p.Said), p.SaidCut)...)
@@ -104,8 +116,19 @@ func ofRun(started *wire.Actor, version string, metadata []byte) (facts []entry)
 	if version != "" {
 		facts = append(facts, entry{"version", []string{spelled(version)}})
 	}
-	if len(metadata) > 0 && string(metadata) != "null" {
+	if !core.IsNull(metadata) {
 		facts = append(facts, entry{"metadata", []string{spelled(cleanJSON(metadata))}})
+	}
+	return facts
+}
+
+// mayApprove says which callers may approve the call, if not all who may decide.
+func mayApprove(p wire.Pending) (facts []entry) {
+	if len(p.Approvers) > 0 {
+		facts = append(facts, entry{"approvers", []string{spelled(strings.Join(p.Approvers, ", "))}})
+	}
+	if p.NotBy == core.NotByStarter {
+		facts = append(facts, entry{"not by", []string{"the callers who asked for this work; they may only deny"}})
 	}
 	return facts
 }
@@ -119,7 +142,7 @@ func goesOn(lines []string, cut bool) []string {
 }
 
 func callerWords(by, via string) string {
-	return cmp.Or(spelled(by), "unnamed caller") + after(" via ", via)
+	return cmp.Or(spelled(by), "unnamed caller") + after(" via ", spelled(via))
 }
 
 // factRows are facts as rows of a table, their lines folded to the terminal: a line that the terminal

@@ -16,13 +16,14 @@ func asked(kind, mode string) wire.Approval {
 	return wire.Approval{RunID: "run_1", Agent: "desk", AgentVersion: "sha256:12", Metadata: json.RawMessage(`{"ticket":"T-7"}`),
 		StartedBy: &wire.Actor{By: "shop", Via: "api"}, Pending: wire.Pending{CallID: "c1", Tool: "set_dns", Kind: kind, ResumeMode: mode,
 			Arguments: json.RawMessage(`{"to":"192.0.2.99"}`), Suspension: wire.Suspension{ID: "sus_1", Message: "DNS needs approval."},
-			Request: "Move the site", RequestCut: true, RequestFiles: 2, RequestedBy: "bob", RequestedVia: "api", Said: "I'll point it at the new host.",
+			Requests:    []wire.Request{{Text: "It is for Ann", By: "eve", Via: "queue"}, {Text: "Move the site", Cut: true, Files: 2, By: "bob", Via: "api"}},
+			RequestsCut: true, Said: "I'll point it at the new host.",
 			ToolDetails: &wire.ToolDetails{Description: "Changes a record.", Kind: "http", Target: "POST dns.example.com"}, Fingerprint: "v1:ab",
-			Preview: &wire.Preview{Text: "192.0.2.20 → 192.0.2.99"}, GrantScope: "Also approves more."}}
+			Preview: &wire.Preview{Text: "192.0.2.20 → 192.0.2.99"}, GrantScope: "Also approves more.", NotBy: "starter", Approvers: []string{"token:anna", "role:admin"}}}
 }
 
 func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
-	want := []string{"192.0.2.20 → 192.0.2.99", "Move the site", "it goes on", "2 came with the request", "bob via api", "shop via api", "I'll point it",
+	want := []string{"192.0.2.20 → 192.0.2.99", "Move the site", "it goes on", "token:anna, role:admin", "they may only deny", "2 came with it", "bob via api", "It is for Ann", "eve via queue", "earlier messages are not shown", "shop via api", "I'll point it",
 		"Changes a record.", "HTTP request to POST dns.example.com", "sha256:12", "T-7", "Also approves more.", "DNS needs approval."}
 	item := asked("approval", "replay_tool_call")
 	var out bytes.Buffer

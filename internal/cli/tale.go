@@ -208,7 +208,7 @@ func untilDeadline(at, now time.Time) string {
 
 func (t *tale) decision(f fact) []line {
 	if f.TimedOut {
-		return []line{{{yellow, "nobody answered before the deadline"}}}
+		return []line{{{yellow, "no answer came before the deadline"}}}
 	}
 	how, words := green, "approved"
 	switch {
@@ -221,7 +221,7 @@ func (t *tale) decision(f fact) []line {
 	}
 	words += by(f.By)
 	if f.Grant != "" {
-		words += ", and the like calls of this run"
+		words += ", and the like calls of this turn"
 	}
 	if f.Late {
 		how, words = yellow, words+", too late to count"

@@ -271,10 +271,15 @@ func TestApprovalLinks(t *testing.T) {
 	made := wire.Link{ID: "lnk_1", RunID: runID, Suspension: "sus_1_a", Tool: "issue_refund", For: "anna@example.com", CreatedBy: "token:mailer", Link: "/v1/approvals/s3cret"}
 	revoked := made
 	revoked.Link, revoked.RevokedAt = "", &wire.Time{}
+	ends := func(year int) wire.Link {
+		l := made
+		l.Link, l.ExpiresAt = "", wire.Time{Time: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)}
+		return l
+	}
 	s := newServer(t, map[string]http.HandlerFunc{
 		"GET /v1/runs/" + runID:                     answer(200, run("waiting", pending("sus_1_a"))),
 		"POST /v1/runs/" + runID + "/links":         answer(201, made),
-		"GET /v1/runs/" + runID + "/links":          answer(200, wire.Page[wire.Link]{Items: []wire.Link{revoked}}),
+		"GET /v1/runs/" + runID + "/links":          answer(200, wire.Page[wire.Link]{Items: []wire.Link{revoked, ends(2020), ends(2999)}}),
 		"DELETE /v1/runs/" + runID + "/links/lnk_1": answer(200, revoked),
 	})
 	for name, args := range map[string][]string{"the only one": {runID}, "a named one": {runID, "sus_1_a"}} {
@@ -287,7 +292,7 @@ func TestApprovalLinks(t *testing.T) {
 	}
 	out := dormouse(t, s, "approvals", "links", runID)
 	out.wantExit(t, cli.ExitOK)
-	contains(t, out.stdout, "lnk_1", "anna@example.com", "token:mailer", "issue_refund")
+	contains(t, out.stdout, "lnk_1", "anna@example.com", "token:mailer", "issue_refund", "revoked -", "2020-01-01 00:00:00Z  expired", "2999-01-01 00:00:00Z  open")
 	out = dormouse(t, s, "approvals", "revoke", runID, "lnk_1")
 	out.wantExit(t, cli.ExitOK)
 	contains(t, out.stdout, "revoked: lnk_1 for anna@example.com")

@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -72,6 +73,12 @@ func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all.String()
+}
+
+func (l *lines) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.Reset()
 }
 
 // await returns once something was logged.
@@ -211,6 +218,16 @@ func (r *rig) store() *sqlite.DB {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// rawStore opens the file without what keeps it right.
+func (r *rig) rawStore() *sql.DB {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(r.data, "dormouse.db"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	return db
 }
 

@@ -28,8 +28,12 @@ type pool struct {
 	queue   queue
 	engine  *engine.Engine
 	clock   engine.Clock
+	offset  func() time.Duration // of the wall clock, see [steps]
 	arrived <-chan struct{}
 	log     *slog.Logger
+
+	mu   sync.Mutex
+	busy map[engine.Wakeup]working
 }
 
 // queue is what the pool takes its messages from.
@@ -77,11 +81,74 @@ func (p *pool) once(taking, work context.Context, steps *sync.WaitGroup) bool {
 }
 
 func (p *pool) handle(ctx context.Context, d engine.Delivery) {
+	if !p.begin(d.Wakeup) {
+		p.settle(ctx, d, func() error { return p.queue.Nack(ctx, d, awayWhileBusy, "its owner is at work") })
+		return
+	}
 	err := p.step(ctx, d.Wakeup)
+	p.end(d.Wakeup)
 	if err != nil {
-		err = p.queue.Nack(ctx, d, giveBack, err.Error())
-	} else {
-		err = p.queue.Ack(ctx, d)
+		p.settle(ctx, d, func() error { return p.queue.Nack(ctx, d, giveBack, err.Error()) })
+		return
+	}
+	p.settle(ctx, d, func() error { return p.queue.Ack(ctx, d) })
+}
+
+// awayWhileBusy is how long a message stays away whose thread is at work: less often than it would be buried during a lease.
+const awayWhileBusy = 15 * time.Second
+
+// begin notes that a step of the thread is in progress. It is refused if one is in progress and the clock was set since: the lease of that
+// step looks as if it were over, and it is not.
+//
+//	step: claims for 2 minutes ── the clock goes an hour ahead ─────────── works
+//	another worker:                                            must not claim
+func (p *pool) begin(w engine.Wakeup) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.offset()
+	at := p.busy[w]
+	if at.steps > 0 && (now-at.offset).Abs() >= leastStep {
+		return false
+	}
+	if at.steps == 0 {
+		at.offset = now
+	}
+	at.steps++ // several: the claim of all but one is refused
+	if p.busy == nil {
+		p.busy = map[engine.Wakeup]working{}
+	}
+	p.busy[w] = at
+	return true
+}
+
+// working is a thread with steps in progress.
+type working struct {
+	steps  int
+	offset time.Duration // of the clock when the first began
+}
+
+func (p *pool) end(w engine.Wakeup) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.busy[w]
+	if at.steps--; at.steps == 0 {
+		delete(p.busy, w)
+		return
+	}
+	p.busy[w] = at
+}
+
+// settlePauses are the pauses before a message is settled once more. What is not settled comes again when its visibility ends, minutes later.
+var settlePauses = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
+
+// settle acknowledges a message or gives it back.
+func (p *pool) settle(ctx context.Context, d engine.Delivery, do func() error) {
+	err := do()
+	for _, pause := range settlePauses {
+		if !errors.Is(err, engine.ErrUnavailable) || engine.Lasting(err) || engine.Sleep(ctx, p.clock, pause) != nil {
+			break
+		}
+		err = do()
 	}
 	if err != nil {
 		p.log.Debug("a message will come again", "thread", d.Thread, "error", err)

@@ -44,7 +44,7 @@ func TestAnApproverSeesWhatIsThereAndWhereTheCallGoes(t *testing.T) {
 	if d := p.ToolDetails; d == nil || d.Kind != "http" || !strings.HasPrefix(d.Target, "PUT 127.0.0.1:") || strings.Contains(d.Target, "s3cret") || d.Description != "Sets an address." {
 		t.Errorf("%+v", p.ToolDetails)
 	}
-	if p.Said != "I will move www." || p.Request == "" {
+	if p.Said != "I will move www." || len(p.Requests) != 1 {
 		t.Errorf("%+v", p)
 	}
 	d := wire.Decision{Target: p.Suspension.ID, Action: "resume", Shown: p.Fingerprint}

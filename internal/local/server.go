@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -25,7 +23,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -57,12 +54,23 @@ type Options struct {
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
 
-	raw    *slog.Logger // the logger that Start was given; Logger leaves out lines about a full disk, see [aboutRoom]
-	noRoom func() bool  // for tests: says whether the disk is full
+	CopyPages int // how many pages of the log are written before it is copied to the database; 1000 if zero
+
+	// Damaged serves a data directory in which something is damaged, as far as it can be; without it the start is refused.
+	Damaged bool
+
+	raw     *slog.Logger // the logger that Start was given; Logger leaves out lines about a store that fails, see [sparing]
+	noRoom  func() bool  // for tests: says whether the disk is full
+	clock   engine.Clock // nil but in tests
+	elapsed func() time.Duration
 }
 
-// drainTime is how long steps at hand may take when the process is asked to stop.
-const drainTime = 15 * time.Second
+// drainTime is how long steps at hand may take when the process is asked to stop; farewell, when it stops because of its store, how
+// long requests are still refused with the reason.
+const (
+	drainTime = 15 * time.Second
+	farewell  = 2 * time.Second
+)
 
 // Timing of the embedded runtime. An activation may take as long as its lease; a process that dies is found by another one a
 // lease and a sweep later, and by itself, started again alone, at once.
@@ -116,11 +124,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return nil, err
 	}
-	o.raw, o.Logger = o.Logger, slog.New(aboutRoom{o.Logger.Handler()})
+	o.raw, o.Logger = o.Logger, slog.New(newSparing(o.Logger.Handler()))
+	if o.clock == nil {
+		o.clock, o.elapsed = machine.Clock{}, machine.Elapsed
+	}
 	var known *tokens
 	if o.TokensFile != "" {
 		var err error
-		if known, err = openTokens(o.TokensFile, machine.Clock{}, o.Logger); err != nil {
+		if known, err = openTokens(o.TokensFile, o.clock, o.Logger); err != nil {
 			return nil, err
 		}
 	}
@@ -144,61 +155,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(err, d.close())
 	}
 	return s, nil
-}
-
-// data is an open data directory and this process's share of it.
-type data struct {
-	db    *sqlite.DB
-	share *lock
-}
-
-// openData opens the file, and puts right what a dead process left behind if nobody else lives.
-func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
-	}
-	db, err := sqlite.Open(ctx, filepath.Join(o.Data, "dormouse.db"),
-		sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Visibility: times.lease + time.Minute, NoRoom: o.noRoom})
-	if err != nil {
-		return nil, err
-	}
-	share, err := lockData(o.Data, policy, func() error {
-		freed, err := db.FreeLeases(ctx)
-		if freed > 0 {
-			o.Logger.Info("took over what a stopped process left behind", "runs", freed)
-		}
-		if noRoom(err) { // what was at hand goes on once its lease is over
-			return nil
-		}
-		return err
-	})
-	if errors.Is(err, errMarked) {
-		err = fmt.Errorf("another server works on %s with another policy; give both the same --policy, or stop it", o.Data)
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if !share.alone {
-		o.Logger.Warn("another server works on this data directory; give both the same agents and tokens: the agents of the one started last count for both, "+
-			"the tokens for each server alone", "data", o.Data)
-	}
-	return &data{db, share}, nil
-}
-
-// errMarked: whoever works on the directory does so under another policy, so that it would depend on who takes a run up what is allowed.
-var errMarked = errors.New("local: the data directory is held with another mark")
-
-// policyMark tells policies apart.
-func policyMark(policy *agent.Permissions) string {
-	if policy == nil {
-		return "no policy"
-	}
-	return core.Digest(core.Encode(policy))
-}
-
-func (d *data) close() error {
-	defer d.share.release()
-	return d.db.Close()
 }
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
@@ -226,31 +182,32 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		return nil, err
 	}
 	ended := recordTo(o.Record, d.db, o.Logger)
-	board := live.NewBoard(machine.Clock{})
+	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
-	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep})
-	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: machine.Clock{}, Random: machine.Random{},
+	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
+		Notifier: notices{o.Logger}, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = front
-	work := &pool{workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
-		clock: machine.Clock{}, arrived: d.db.Arrived(), log: o.Logger}
-	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: machine.Clock{}, period: times.sweep, log: o.Logger}
-	space := &room{db: d.db, clock: machine.Clock{}, period: times.sweep, log: o.raw, owed: agents.Unstored(), again: func(ctx context.Context) error {
+	step := newSteps(o.clock, o.elapsed)
+	work := &pool{offset: step.now, workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
+		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger}
+	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: o.clock, period: times.sweep, log: o.Logger}
+	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, owed: agents.Unstored(), again: func(ctx context.Context) error {
 		_, err := d.deploy(ctx, agents, known, o.Strict)
 		if err == nil && agents.Unstored() {
 			err = engine.ErrNoRoom
 		}
 		return err
 	}}
-	api, err := o.api(ctx, front, known, d.db.Full)
+	api, err := o.api(ctx, front, known, d.storage)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing}
 	go func() {
 		defer close(s.done)
-		s.err = serve(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, space.run)
+		s.err = d.run(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, care.run)
 		ended.finish()
 		s.err = errors.Join(s.err, d.close())
 	}()
@@ -293,7 +250,7 @@ func unserved(deployed []agent.Definition, home string, known *tokens) (tenants 
 }
 
 // api is the HTTP API, for those who are known.
-func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, full func() bool) (http.Handler, error) {
+func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
 	if noRoom(err) {
 		o.raw.Warn("the key of approval links cannot be stored: links that are made now end when the server stops", "error", err)
@@ -302,8 +259,8 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: machine.Clock{}, Links: links, Names: o.Names, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
-		Version: o.Version, Logger: o.Logger, Full: full}
+	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Names: o.Names, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+		Version: o.Version, Logger: o.raw, Storage: storage}
 	if known != nil {
 		opts.Keys = known
 	}
@@ -317,8 +274,8 @@ func (o Options) workers() int {
 	return o.Workers
 }
 
-// serve runs until ctx ends, or the web server fails, and everything has stopped.
-func serve(ctx context.Context, web *http.Server, listener net.Listener, work *pool, beside ...func(context.Context)) error {
+// run serves until ctx ends, the web server fails, or the store must not be used any more, and everything has stopped.
+func (d *data) run(ctx context.Context, web *http.Server, listener net.Listener, work *pool, beside ...func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	atHand, abandon := context.WithCancel(context.WithoutCancel(ctx))
@@ -331,14 +288,19 @@ func serve(ctx context.Context, web *http.Server, listener net.Listener, work *p
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
 	var err error
+	patience := drainTime
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 		stop()
+	case <-d.db.Ended():
+		err, patience = d.ended(), farewell
+		stop()
+		_ = engine.Sleep(context.WithoutCancel(ctx), machine.Clock{}, farewell) // callers and probes are still told why
 	}
-	late := time.AfterFunc(drainTime, abandon)
+	late := time.AfterFunc(patience, abandon)
 	defer late.Stop()
-	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if web.Shutdown(down) != nil {
 		web.Close()

@@ -53,7 +53,7 @@ func (t *tokens) tenants() []string {
 	return append(t.keys.Tenants(), access.Tenant)
 }
 
-// Find implements the port of the API. While the file cannot be read nobody is let in, and nobody is told that his token is wrong.
+// Find implements the port of the API. While the file cannot be read no caller is let in, and none is told that its token is wrong.
 func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool, error) {
 	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Find(token) })
 }
@@ -71,7 +71,7 @@ func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Princip
 		before := t.text
 		if err := t.refresh(ctx); err != nil {
 			t.away = true
-			t.log.ErrorContext(ctx, "the file of tokens cannot be read; nobody is let in", "error", err)
+			t.log.ErrorContext(ctx, "the file of tokens cannot be read; no caller is let in", "error", err)
 			return access.Principal{}, false, errors.Join(engine.ErrUnavailable, err)
 		}
 		t.looked = now
@@ -94,7 +94,7 @@ func (t *tokens) refresh(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let nobody in", "error", err)
+		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let no caller in", "error", err)
 	}
 	if len(keys.Grants()) == 0 { // a copy that broke off, perhaps
 		return fmt.Errorf("%s holds no token any more; make one with: dormouse tokens add NAME --file %s", t.file, t.file)

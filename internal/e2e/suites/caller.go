@@ -173,6 +173,7 @@ var (
 	idPattern   = regexp.MustCompile(`\b(run|thr|thread|sus|call|dec|evt|msg|req)_[A-Za-z0-9_-]{8,}`)
 	linkPattern = regexp.MustCompile(`/v1/approvals/[A-Za-z0-9_.-]+`)
 	urlPattern  = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	logBytes    = regexp.MustCompile(`(?m)^ *"log_bytes": \d+,?\n`) // a table has no log
 	memberTimes = regexp.MustCompile(`"(version|request_id|cursor|next|updated_at|digest|fingerprint)": ("[^"]+"|\d+)`)
 )
 
@@ -180,6 +181,7 @@ func (n *names) replaced(text string) string {
 	text = timePattern.ReplaceAllString(text, "TIME")
 	text = urlPattern.ReplaceAllString(text, "URL")
 	text = linkPattern.ReplaceAllString(text, "LINK")
+	text = logBytes.ReplaceAllString(text, "")
 	text = memberTimes.ReplaceAllString(text, `"$1": OWN`)
 	return idPattern.ReplaceAllStringFunc(text, func(id string) string {
 		if n.seen[id] == "" {

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	data, most := "", time.Duration(0)
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine a data directory for damage",
+		Long: `Examine the store in a data directory and change nothing: the structure of the database, every run's state against its journal, and every
+journal's chain. Says what is wrong, and what to do. Exits with 1 if something is wrong or could not be examined in time. A server may be at
+work on the directory.`,
+		Example: `  dormouse doctor
+  dormouse doctor --data /var/lib/dormouse --for 1h --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if most <= 0 {
+				return usagef("--for is %s; it must be more than nothing, as 10m", most)
+			}
+			return a.doctor(cmd.Context(), data, most)
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", ".dormouse", "the server's data directory")
+	cmd.Flags().DurationVar(&most, "for", 10*time.Minute, "how long it may take")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, data string, most time.Duration) error {
+	short, stop := context.WithTimeout(ctx, most)
+	defer stop()
+	progress := a.progress()
+	if progress != nil {
+		progress.unit = "threads"
+	}
+	d, err := local.Examine(short, data, func(threads int) { progress.at(threads, 0, "") })
+	progress.end()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("there is no store in %s; name the server's data directory with --data", data)
+	case err != nil:
+		return err
+	}
+	if a.json {
+		err = a.printJSON(d)
+	} else {
+		err = a.printed(func(w io.Writer) error { return writeDiagnosis(w, data, d) })
+	}
+	if err == nil && d.State != local.Whole {
+		err = &failure{ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Unfinished: "there was no time to examine all of " + data}[d.State]}
+	}
+	return err
+}
+
+func writeDiagnosis(w io.Writer, data string, d local.Diagnosis) error {
+	for _, f := range d.Findings {
+		if _, err := fmt.Fprintf(w, "%s  %s\n", f.Code, whose(f)+f.Detail); err != nil {
+			return err
+		}
+	}
+	for i, advice := range d.Advice {
+		if i == 0 {
+			fmt.Fprintln(w, "\nWhat to do:")
+		}
+		fmt.Fprintln(w, "- "+advice)
+	}
+	if len(d.Findings) == 0 {
+		fmt.Fprintf(w, "%s is whole. Examined: %s with the journals, %s of runs that are over\n", data, counted(d.Threads, "thread"), counted(d.Records, "record"))
+	}
+	return nil
+}
+
+// whose says which run a finding is about.
+func whose(f sqlite.Finding) string {
+	var parts []string
+	for _, p := range []struct{ name, is string }{{"tenant", f.Tenant}, {"run", f.Run}, {"thread", f.Thread}} {
+		if p.is != "" {
+			parts = append(parts, p.name+" "+p.is)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": "
+}

@@ -1,0 +1,81 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+// Diagnosis is what an examination of a data directory found, and what to do about it.
+type Diagnosis struct {
+	State    string           `json:"state"` // [Whole], [Damaged] or [Unfinished]
+	Findings []sqlite.Finding `json:"findings"`
+	Advice   []string         `json:"advice"`
+	Threads  int              `json:"threads"` // that were examined
+	Records  int              `json:"records"` // of runs that are over
+	LogBytes int64            `json:"log_bytes"`
+}
+
+// The states of a data directory.
+const (
+	Whole      = "whole"
+	Damaged    = "damaged"
+	Unfinished = "unfinished" // nothing was found in the time that was given
+)
+
+// Examine looks at the store in a data directory and changes nothing; a server may be at work on it. It takes as long as ctx gives it.
+func Examine(ctx context.Context, data string, progress func(threads int)) (Diagnosis, error) {
+	if _, err := os.Stat(data); err != nil {
+		return Diagnosis{}, err
+	}
+	r, err := sqlite.Examine(ctx, filepath.Join(data, databaseFile), progress)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Diagnosis{}, fmt.Errorf("there is no store in %s: %w", data, fs.ErrNotExist)
+	}
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	d := Diagnosis{State: Whole, Findings: r.Findings, Advice: []string{}, Threads: r.Threads, Records: r.Records, LogBytes: r.LogBytes}
+	if d.Findings == nil {
+		d.Findings = []sqlite.Finding{}
+	}
+	switch {
+	case r.Damaged():
+		d.State = Damaged
+	case len(r.Findings) > 0:
+		d.State = Unfinished
+	}
+	for _, a := range advices {
+		if slices.ContainsFunc(r.Findings, func(f sqlite.Finding) bool { return slices.Contains(a.about, f.Code) }) {
+			d.Advice = append(d.Advice, a.text)
+		}
+	}
+	return d, nil
+}
+
+// advices are what to do about findings, in the order in which it is done.
+var advices = []struct {
+	about []sqlite.FindingCode
+	text  string
+}{
+	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
+		"Stop the server, and copy the whole directory elsewhere before you try anything: what is damaged can get worse."},
+	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
+		"Look at the disk and at the system's log; a damaged store is most often a failing disk, or a copy that was made while the server ran."},
+	{[]sqlite.FindingCode{sqlite.FindMalformed},
+		"If you have a backup, restore it as docs/operating.md says. Without one, `sqlite3 dormouse.db .recover` saves what can be read into a new file; examine that again."},
+	{[]sqlite.FindingCode{sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
+		"Only the runs that are named are affected. dormouse dev --serve-damaged serves the others; /healthz stays at 503. A backup brings the named ones back as they were."},
+	{[]sqlite.FindingCode{sqlite.FindMissing, sqlite.FindOlder},
+		"Bring the database back from where it was moved. If a backup was put here on purpose, remove dormouse.db.mark and start: what was stored after the backup is lost."},
+	{[]sqlite.FindingCode{sqlite.FindNewer},
+		"Use the newer version of the program: this one does not change what it does not know."},
+	{[]sqlite.FindingCode{sqlite.FindUnfinished},
+		"Give it more time with --for."},
+}

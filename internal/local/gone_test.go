@@ -1,0 +1,113 @@
+package local
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// A server whose directory is moved or removed acknowledges nothing more, says so, and ends with an error.
+func TestAServerWhoseDirectoryIsGoneEnds(t *testing.T) {
+	for name, harm := range map[string]func(data string) error{
+		"removed": os.RemoveAll,
+		"moved":   func(data string) error { return os.Rename(data, data+".old") },
+	} {
+		for _, by := range []string{"a start", "/healthz", "the sweep"} {
+			t.Run(name+", found by "+by, func(t *testing.T) {
+				t.Parallel()
+				r, _ := countingRig(t)
+				r.deploy(asked)
+				s, err := Start(t.Context(), r.options())
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := client.New("http://"+s.Addr(), "", nil)
+				if err := harm(r.data); err != nil {
+					t.Fatal(err)
+				}
+				switch by {
+				case "a start":
+					_, err := c.StartRun(t.Context(), wire.StartRequest{Agent: "desk", Input: []byte(`"pay"`)}, "")
+					if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != "storage_gone" || refused.Status != 503 {
+						t.Errorf("a start: %v", err)
+					}
+				case "/healthz":
+					answer, err := http.Get("http://" + s.Addr() + "/healthz")
+					if err != nil || answer.StatusCode != 503 {
+						t.Errorf("/healthz: %+v, %v", answer, err)
+					}
+				}
+				if err := s.Wait(); !errors.Is(err, ErrStoreEnded) || !errors.Is(err, engine.ErrGone) {
+					t.Errorf("the server ended with %v", err)
+				}
+				if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the data directory is not the one that was opened") {
+					t.Errorf("the log: %s", text)
+				}
+			})
+		}
+	}
+}
+
+func TestAStartSaysWhetherAStoreWasHere(t *testing.T) {
+	r, _ := countingRig(t)
+	r.deploy(asked)
+	s := r.start()
+	s.end(t)
+	if text := r.log.text(); !strings.Contains(text, "no store was here") {
+		t.Errorf("the first start: %s", text)
+	}
+	r.log.reset()
+	s = r.start()
+	s.end(t)
+	if text := r.log.text(); strings.Contains(text, "no store was here") {
+		t.Errorf("the second start: %s", text)
+	}
+	if err := os.Remove(filepath.Join(r.data, databaseFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), r.options()); !errors.Is(err, sqlite.ErrLost) {
+		t.Errorf("a start without the database: %v", err)
+	}
+}
+
+// A damaged store is refused with what to do, and served as far as it can be if that is asked for.
+func TestADamagedStoreIsRefusedOrServedOnRequest(t *testing.T) {
+	r, _ := countingRig(t)
+	run := r.asleep()
+	raw := r.rawStore()
+	if _, err := raw.Exec("DELETE FROM segments WHERE thread = ? AND seq = 1", run.ThreadID); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), r.options())
+	if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "dormouse doctor --data "+r.data) || !strings.Contains(err.Error(), run.ThreadID) {
+		t.Errorf("%v", err)
+	}
+	d, err := Examine(t.Context(), r.data, nil)
+	if err != nil || d.State != Damaged || len(d.Findings) != 1 || d.Findings[0].Run != run.ID || d.Findings[0].Code != sqlite.FindJournal || len(d.Advice) == 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	o := r.options()
+	o.Damaged = true
+	s := r.startWith(o)
+	other := s.begin(t)
+	s.await(t, other.ID, "waiting")
+	answer, err := http.Get("http://" + s.Addr() + "/healthz")
+	if err != nil || answer.StatusCode != 503 {
+		t.Errorf("/healthz: %+v, %v", answer, err)
+	}
+	s.end(t)
+	if text := r.log.text(); !strings.Contains(text, "what is stored is damaged") {
+		t.Errorf("%s", text)
+	}
+}

@@ -1,0 +1,162 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/sqlite"
+)
+
+// upkeep looks after what the server stands on, every period: the files, their disk, and the clock. What it finds it says for the whole
+// server, since everything that writes would say the same: see [sparing].
+type upkeep struct {
+	db     file
+	clock  engine.Clock
+	step   *steps
+	period time.Duration
+	log    *slog.Logger
+	again  func(context.Context) error // stores what the start could not store
+	owed   bool                        // again has to be called
+
+	trouble sqlite.Trouble // that the log was told of last
+	said    time.Time      // when
+	rounds  int
+}
+
+// file is what is known of the store's file: [sqlite.DB].
+type file interface {
+	Look() error
+	Trouble() (sqlite.Trouble, error)
+	Probe(ctx context.Context) error
+	FarAhead(ctx context.Context, whole bool) (bool, error)
+	Recall(ctx context.Context, setBack time.Duration) (int, error)
+}
+
+const (
+	saidAgain  = 10 * time.Minute // how often the log says that a trouble lasts
+	wholeRound = 12               // one round in so many looks at all runs for times that are too far ahead
+)
+
+func (u *upkeep) run(ctx context.Context) {
+	for {
+		u.look(ctx)
+		if engine.Sleep(ctx, u.clock, u.period) != nil {
+			u.say(u.db.Trouble()) // it may be why the server ends
+			return
+		}
+	}
+}
+
+// look does one round.
+func (u *upkeep) look(ctx context.Context) {
+	u.lookAtClock(ctx)
+	_ = u.db.Look() // what it finds is a trouble
+	trouble, why := u.db.Trouble()
+	if trouble == sqlite.Full || trouble == sqlite.Failing {
+		if err := u.db.Probe(ctx); err != nil && why == nil {
+			why = err
+		}
+		trouble, _ = u.db.Trouble()
+	}
+	u.say(trouble, why)
+	if trouble == sqlite.NoTrouble && u.owed {
+		u.store(ctx)
+	}
+}
+
+// store does what the start could not do on a full disk.
+func (u *upkeep) store(ctx context.Context) {
+	err := u.again(ctx)
+	if err == nil {
+		u.owed = false
+		u.log.Info("stored what the start could not store; changed agents are served")
+	} else if !noRoom(err) && ctx.Err() == nil {
+		u.log.Warn("cannot store what the start could not store on the full disk; it is tried again", "error", err)
+	}
+}
+
+// say logs that a trouble began, lasts or is over.
+func (u *upkeep) say(now sqlite.Trouble, why error) {
+	at := u.clock.Now()
+	if now == u.trouble && (now == sqlite.NoTrouble || at.Sub(u.said) < saidAgain) {
+		return
+	}
+	before := u.trouble
+	u.trouble, u.said = now, at
+	switch now {
+	case sqlite.Full:
+		u.log.Error("the disk is full: reads and the inbox are served, nothing can be stored until there is room", "error", why)
+	case sqlite.Failing:
+		u.log.Error("the disk answers with errors: look at it, and at the system's log; what cannot be stored is refused", "error", why)
+	case sqlite.Damaged:
+		u.log.Error("what is stored is damaged: stop the server and run dormouse doctor on its data directory; runs that are not damaged are served", "error", why)
+	case sqlite.Gone:
+		u.log.Error("the data directory is not the one that was opened: the server ends, so that nothing is stored where it would be lost", "error", why)
+	case sqlite.NoTrouble:
+		if before == sqlite.Full {
+			u.log.Info("there is room on the disk again; everything is served")
+		} else {
+			u.log.Info("the disk answers again; everything is served")
+		}
+	}
+}
+
+// lookAtClock brings back what a clock that was set back leaves ahead, or what was stored while it was ahead.
+func (u *upkeep) lookAtClock(ctx context.Context) {
+	by := u.step.since()
+	if by != 0 {
+		u.log.Warn("the clock was set, or the machine slept: times that are stored are held against the new time", "by", by.String())
+	}
+	u.rounds++
+	if by >= 0 {
+		far, err := u.db.FarAhead(ctx, by != 0 || u.rounds%wholeRound == 1)
+		if err != nil || !far {
+			return
+		}
+	}
+	changed, err := u.db.Recall(ctx, max(0, -by))
+	switch {
+	case err != nil:
+		u.step.forget(by) // it is tried again
+		u.log.Warn("cannot bring back what is stored too far ahead of the clock; it is tried again", "error", err)
+	case changed > 0:
+		u.log.Warn("what was stored too far ahead of the clock was brought back", "entries", changed)
+	}
+}
+
+// leastStep is the smallest step of the clock that is noticed. Corrections that pull a clock are slower than that.
+const leastStep = time.Second
+
+// steps notices that the wall clock was set: it moved otherwise than a clock that cannot be set.
+type steps struct {
+	clock   engine.Clock
+	elapsed func() time.Duration
+	offset  time.Duration // of the wall clock at the last look
+}
+
+func newSteps(clock engine.Clock, elapsed func() time.Duration) *steps {
+	s := &steps{clock: clock, elapsed: elapsed}
+	s.offset = s.now()
+	return s
+}
+
+// now is the offset of the wall clock from the one that cannot be set. It is the same at two times between which the clock was not set.
+func (s *steps) now() time.Duration {
+	return time.Duration(s.clock.Now().UnixNano()) - s.elapsed()
+}
+
+// since is by how much the clock was set since the last call; zero if it was not.
+func (s *steps) since() time.Duration {
+	now := s.now()
+	by := now - s.offset
+	s.offset = now
+	if by.Abs() < leastStep {
+		return 0
+	}
+	return by.Round(time.Millisecond)
+}
+
+// forget makes the next since find the step again.
+func (s *steps) forget(by time.Duration) { s.offset -= by }
