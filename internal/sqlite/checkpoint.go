@@ -117,7 +117,7 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	w.log.behind.Store(max(0, inLog-copied))
 	if inLog == copied {
 		w.log.tried = 0
-		return w.db.marks.advance(w.db.path, w.log.copies)
+		return w.db.marks.advance(w.db.path, w.log.copies, mode == "TRUNCATE")
 	}
 	return nil
 }

@@ -21,28 +21,29 @@ const markEnding = ".mark"
 var ErrLost = errors.New("the database is not the one that was here")
 
 // marks writes the file beside the database. It is written after a copy of the log, so that the database has at least what the mark says
-// of it. It may say less: a crash comes between, or a disk refuses it. Only the writer calls it.
+// of it. It may say less: a crash comes between, or a disk refuses it. It is flushed when it is made and when the database is closed; a
+// flush after each copy cost 4 % of the throughput, and without it a loss of power makes the mark say less, too. Only the writer calls it.
 type marks struct {
 	off   bool // there is none, where files need not survive
 	store string
 }
 
 // advance says in the mark that the log was copied so often.
-func (m *marks) advance(path string, copies int64) error {
+func (m *marks) advance(path string, copies int64, flush bool) error {
 	if m.off {
 		return nil
 	}
-	return writeMark(path, m.store, copies)
+	return writeMark(path, m.store, copies, flush)
 }
 
 // writeMark writes over what is there: on a full disk the old mark is replaced, or stays.
-func writeMark(path, store string, copies int64) (err error) {
+func writeMark(path, store string, copies int64, flush bool) (err error) {
 	f, err := os.OpenFile(path+markEnding, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt(markText(store, copies), 0); err != nil {
+	if _, err := f.WriteAt(markText(store, copies), 0); err != nil || !flush {
 		return err
 	}
 	return f.Sync()
@@ -108,7 +109,7 @@ func (m *marks) open(ctx context.Context, path string, conn *sql.Conn, random en
 	if _, _, there := readMark(path); there {
 		return nil
 	}
-	return writeMark(path, m.store, copies)
+	return writeMark(path, m.store, copies, true)
 }
 
 // count adds to the transaction that the log will be copied after it, if that is due.

@@ -169,7 +169,7 @@ func (db *DB) look(f files) error {
 // what it writes to a file that was removed or moved is nowhere once the process ends.
 type files struct {
 	db  string
-	are []os.FileInfo
+	are []inode
 }
 
 var endings = []string{"", "-wal", "-shm"}
@@ -177,11 +177,11 @@ var endings = []string{"", "-wal", "-shm"}
 func openFiles(db string) (files, error) {
 	f := files{db: db}
 	for _, ending := range endings {
-		info, err := os.Stat(db + ending)
+		is, err := inodeAt(db + ending)
 		if err != nil {
 			return f, err
 		}
-		f.are = append(f.are, info)
+		f.are = append(f.are, is)
 	}
 	return f, nil
 }
@@ -189,11 +189,11 @@ func openFiles(db string) (files, error) {
 // look says that a path does not lead to the open file any more. A path that cannot be looked at is no evidence.
 func (f files) look() error {
 	for i, ending := range endings[:len(f.are)] {
-		now, err := os.Stat(f.db + ending)
+		now, err := inodeAt(f.db + ending)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			return fmt.Errorf("%w: %s was moved or removed while it was open", engine.ErrGone, f.db+ending)
-		case err == nil && !os.SameFile(now, f.are[i]):
+		case err == nil && !now.same(f.are[i]):
 			return fmt.Errorf("%w: another file is at %s, which was moved or removed while it was open", engine.ErrGone, f.db+ending)
 		}
 	}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package sqlite
+
+import "os"
+
+// inode is which file is at a path.
+type inode struct{ info os.FileInfo }
+
+func inodeAt(path string) (inode, error) {
+	info, err := os.Stat(path)
+	return inode{info}, err
+}
+
+func (n inode) same(as inode) bool { return os.SameFile(n.info, as.info) }
