@@ -85,6 +85,7 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
 	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents; agents whose files name no tenants are its own")
 	flags.BoolVar(&o.Strict, "strict", false, "refuse to start if any agent cannot be served")
+	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if there is no store in --data, in place of making an empty one")
 	flags.BoolVar(&o.Damaged, "serve-damaged", false, "serve what is whole of a store in which dormouse doctor finds damage; without it the start is refused")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	flags.StringVar(&o.Names.Product, "product-name", "", "what the pages of approval links call this service (default Dormouse)")

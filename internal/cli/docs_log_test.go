@@ -84,8 +84,10 @@ var logged = map[string]string{
 	"AWS cannot be called": "Credentials or the region are missing or wrong.",
 
 	// What tells how it goes.
-	"no store was here: an empty one was made":     "The first start on this directory. If there was a store before, `--data` is wrong or the directory was emptied: stop, and look.",
-	"took over what a stopped process left behind": "The server before was killed. `runs` were at work and go on.",
+	"there is no store where one must exist; the server does not start": "The directory was moved or emptied, or `--data` is wrong. Bring it back; `--must-exist` keeps an empty store from being made.",
+	"the store is not served; the server does not start":                "It is damaged, another one, older than it was, or of a newer version, or the disk answers with errors: `error` says which, and what to do.",
+	"no store was here: an empty one was made":                          "The first start on this directory. If there was a store before, `--data` is wrong or the directory was emptied: stop, and look.",
+	"took over what a stopped process left behind":                      "The server before was killed. `runs` were at work and go on.",
 	"agent": "An agent is served, in this version.",
 	"there is room on the disk again; everything is served":                     "The end of a full disk.",
 	"the disk answers again; everything is served":                              "The end of a failing disk.",

@@ -21,8 +21,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine a data directory for damage",
 		Long: `Examine the store in a data directory and change nothing: the structure of the database, every run's state against its journal, and every
-journal's chain. Says what is wrong, and what to do. Exits with 1 if something is wrong or could not be examined in time. A server may be at
-work on the directory.`,
+journal's chain. Says what is wrong, and what to do. Exits with 1 if something is wrong or could not be examined in time, and with 2 if there is
+no store. A server may be at work on the directory.`,
 		Example: `  dormouse doctor
   dormouse doctor --data /var/lib/dormouse --for 1h --json`,
 		Args: takes(0, 0),
@@ -51,7 +51,7 @@ func (a *app) doctor(ctx context.Context, data string, most time.Duration) error
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("there is no store in %s; name the server's data directory with --data", data)
+		return usagef("there is no store in %s, or an empty one; name the server's data directory with --data", data)
 	case err != nil:
 		return err
 	}
@@ -61,7 +61,8 @@ func (a *app) doctor(ctx context.Context, data string, most time.Duration) error
 		err = a.printed(func(w io.Writer) error { return writeDiagnosis(w, data, d) })
 	}
 	if err == nil && d.State != local.Whole {
-		err = &failure{ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Unfinished: "there was no time to examine all of " + data}[d.State]}
+		err = &failure{ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Newer: "a newer version of the program wrote " + data,
+			local.Unfinished: "there was no time to examine all of " + data}[d.State]}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,7 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		"cut":         {func(_, file string) error { return os.Truncate(file, 20<<10) }, nil, cli.ExitFailed, []string{"database_malformed", "What to do:", "backup"}, local.Damaged},
 		"missing":     {func(_, file string) error { return os.Remove(file) }, nil, cli.ExitFailed, []string{"database_missing", ".mark"}, local.Damaged},
 		"no store":    {func(data, _ string) error { return os.RemoveAll(data) }, nil, cli.ExitUsage, nil, "usage"},
+		"empty":       {func(_, file string) error { return errors.Join(os.Truncate(file, 0), os.Remove(file+".mark")) }, nil, cli.ExitUsage, nil, "usage"},
 		"no time":     {func(string, string) error { return nil }, []string{"--for", "1ns"}, cli.ExitFailed, []string{"not_examined", "--for"}, local.Unfinished},
 		"less than 0": {func(string, string) error { return nil }, []string{"--for", "-1s"}, cli.ExitUsage, nil, "usage"},
 	} {

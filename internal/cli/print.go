@@ -118,6 +118,8 @@ func (a *app) waitingWords(run wire.Run) (words string) {
 // statusText is the status, with the reason of a run that is done, or that its model does not answer.
 func statusText(run wire.Run) string {
 	switch {
+	case run.Reason == nil && run.Error != nil:
+		return run.Error.Code
 	case run.Reason == nil && run.WaitingOn != "":
 		return run.Status + " (" + cmp.Or(run.Code, "waiting on "+run.WaitingOn) + ")"
 	case run.Reason == nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,14 +26,20 @@ type data struct {
 
 // openData opens the file, and puts right what a dead process left behind if nobody else lives.
 func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
+	path := filepath.Join(o.Data, databaseFile)
+	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
+		err = fmt.Errorf("%w: none is in %s, and --must-exist says that one is. Bring it back, or start once without --must-exist to make one", ErrNoStore, o.Data)
+		o.Logger.Error("there is no store where one must exist; the server does not start", "data", o.Data)
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
-	path := filepath.Join(o.Data, databaseFile)
 	db, err := sqlite.Open(ctx, path, sqlite.Options{Clock: o.clock, Random: machine.Random{}, Visibility: times.lease + time.Minute,
 		Examine: examineFor(path), Damaged: o.Damaged, CopyPages: o.CopyPages, NoRoom: o.noRoom})
 	if err != nil {
-		return nil, unopened(o.Data, err)
+		o.Logger.Error("the store is not served; the server does not start", "data", o.Data, "error", err)
+		return nil, unopened(o, err)
 	}
 	if db.Made() {
 		o.Logger.Info("no store was here: an empty one was made", "data", o.Data)
@@ -71,15 +78,22 @@ func examineFor(path string) time.Duration {
 	return examineTime
 }
 
+// ErrNoStore: there is no store in a data directory in which one must exist.
+var ErrNoStore = errors.New("there is no store")
+
 // unopened says what to do about a store that cannot be opened.
-func unopened(data string, err error) error {
+func unopened(o Options, err error) error {
 	switch {
 	case errors.Is(err, sqlite.ErrLost):
 		return err // says it itself
+	case errors.Is(err, sqlite.ErrNewerFile):
+		return fmt.Errorf("%w\nUse the newer version: this one changes nothing that it does not know", err)
+	case errors.Is(err, engine.ErrDamaged) && o.Damaged:
+		return fmt.Errorf("%w\nThe start cannot read what it needs itself, so --serve-damaged cannot help. dormouse doctor --data %s says what is wrong, and what to do", err, o.Data)
 	case errors.Is(err, engine.ErrDamaged):
-		return fmt.Errorf("%w\nThe store is damaged, so nothing is served. dormouse doctor --data %s says what, and what to do. --serve-damaged serves what is whole", err, data)
+		return fmt.Errorf("%w\nThe store is damaged, so nothing is served. dormouse doctor --data %s says what, and what to do. --serve-damaged serves what is whole", err, o.Data)
 	case errors.Is(err, engine.ErrDisk):
-		return fmt.Errorf("%w\nThe disk answers with errors: look at it, at the rights of %s, and at the system's log", err, data)
+		return fmt.Errorf("%w\nThe disk answers with errors: look at it, at the rights of %s, and at the system's log. If another server is ending there, wait for that", err, o.Data)
 	}
 	return err
 }

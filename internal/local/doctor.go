@@ -14,7 +14,7 @@ import (
 
 // Diagnosis is what an examination of a data directory found, and what to do about it.
 type Diagnosis struct {
-	State    string           `json:"state"` // [Whole], [Damaged] or [Unfinished]
+	State    string           `json:"state"` // [Whole], [Damaged], [Newer] or [Unfinished]
 	Findings []sqlite.Finding `json:"findings"`
 	Advice   []string         `json:"advice"`
 	Threads  int              `json:"threads"` // that were examined
@@ -26,6 +26,7 @@ type Diagnosis struct {
 const (
 	Whole      = "whole"
 	Damaged    = "damaged"
+	Newer      = "newer"      // only a newer version of the program knows what is in it
 	Unfinished = "unfinished" // nothing was found in the time that was given
 )
 
@@ -39,13 +40,18 @@ func Examine(ctx context.Context, data string, progress func(threads int)) (Diag
 		return Diagnosis{}, fmt.Errorf("there is no store in %s: %w", data, fs.ErrNotExist)
 	}
 	if err != nil {
-		return Diagnosis{}, err
+		return Diagnosis{}, fmt.Errorf("%w. If the disk is full, or the directory cannot be written to, copy all of it elsewhere and examine the copy", err)
+	}
+	if r.Empty && !r.Damaged() {
+		return Diagnosis{}, fmt.Errorf("%s in %s is empty: %w", databaseFile, data, fs.ErrNotExist)
 	}
 	d := Diagnosis{State: Whole, Findings: r.Findings, Advice: []string{}, Threads: r.Threads, Records: r.Records, LogBytes: r.LogBytes}
 	if d.Findings == nil {
 		d.Findings = []sqlite.Finding{}
 	}
 	switch {
+	case r.Newer():
+		d.State = Newer
 	case r.Damaged():
 		d.State = Damaged
 	case len(r.Findings) > 0:
@@ -69,9 +75,9 @@ var advices = []struct {
 	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
 		"Look at the disk and at the system's log; a damaged store is most often a failing disk, or a copy that was made while the server ran."},
 	{[]sqlite.FindingCode{sqlite.FindMalformed},
-		"If you have a backup, restore it as docs/operating.md says. Without one, `sqlite3 dormouse.db .recover` saves what can be read into a new file; examine that again."},
+		"If you have a backup, put its dormouse.db and link.keys into an empty directory, and start on that. Without one, `sqlite3 dormouse.db .recover | sqlite3 new/dormouse.db` saves what can be read, in a new directory; examine that, and copy link.keys beside it."},
 	{[]sqlite.FindingCode{sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
-		"Only the runs that are named are affected. dormouse dev --serve-damaged serves the others; /healthz stays at 503. A backup brings the named ones back as they were."},
+		"Only the runs that are named are affected. dormouse dev --serve-damaged serves the others, if the start can read what it needs itself; /healthz stays at 503. A backup brings the named ones back as they were."},
 	{[]sqlite.FindingCode{sqlite.FindMissing, sqlite.FindOlder},
 		"Bring the database back from where it was moved. If a backup was put here on purpose, remove dormouse.db.mark and start: what was stored after the backup is lost."},
 	{[]sqlite.FindingCode{sqlite.FindNewer},

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -109,5 +110,33 @@ func TestADamagedStoreIsRefusedOrServedOnRequest(t *testing.T) {
 	s.end(t)
 	if text := r.log.text(); !strings.Contains(text, "what is stored is damaged") {
 		t.Errorf("%s", text)
+	}
+}
+
+// Where a store must exist none is made: a restart after the directory was moved would serve an empty one.
+func TestAStoreThatMustExistIsNotMade(t *testing.T) {
+	r, _ := countingRig(t)
+	r.deploy(asked)
+	s := r.start()
+	s.end(t)
+	o := r.options()
+	o.MustExist = true
+	ctx, stop := context.WithCancel(t.Context())
+	again, err := Start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := again.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(r.data, r.data+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNoStore) || !strings.Contains(err.Error(), "--must-exist") {
+		t.Errorf("a start without the store: %v", err)
+	}
+	if _, err := os.Stat(r.data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
 	}
 }

@@ -56,6 +56,9 @@ type Options struct {
 
 	CopyPages int // how many pages of the log are written before it is copied to the database; 1000 if zero
 
+	// MustExist refuses to start where there is no store, in place of making an empty one.
+	MustExist bool
+
 	// Damaged serves a data directory in which something is damaged, as far as it can be; without it the start is refused.
 	Damaged bool
 

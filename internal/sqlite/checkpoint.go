@@ -36,11 +36,10 @@ const waitReaders = 250
 
 // ledger is what is known of the log. Only the writer changes it.
 type ledger struct {
-	pages  int          // written since the last try to copy
-	due    bool         // the last transaction has counted the copy that is to follow
-	copies int64        // as it counted
-	behind atomic.Int64 // pages that are in the log and not in the main file
-	tried  int64        // behind when readers were waited for last
+	pages   int          // written since the last try to copy
+	counted bool         // a transaction that is in the log counts it, see [schemaMark]
+	behind  atomic.Int64 // pages that are in the log and not in the main file
+	tried   int64        // behind when readers were waited for last
 }
 
 // LogBytes is how much was committed and is not in the main file yet.
@@ -80,10 +79,10 @@ func pagesWritten(conn *sql.Conn) (n int, err error) {
 // keepUp copies the log if that is due. It is called after the answers were given, so that no caller waits for it but those of the next
 // batch.
 func (w *writer) keepUp() {
-	if !w.log.due {
+	if w.log.pages < w.db.copyPages {
 		return
 	}
-	w.log.due, w.log.pages = false, 0
+	w.log.pages = 0
 	mode := "PASSIVE"
 	if behind, long := w.log.behind.Load(), int64(waitFor*w.db.copyPages); behind >= long && behind >= w.log.tried+long {
 		w.log.tried = behind
@@ -116,8 +115,7 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	w.db.stuck(nil)
 	w.log.behind.Store(max(0, inLog-copied))
 	if inLog == copied {
-		w.log.tried = 0
-		return w.db.marks.advance(w.db.path, w.log.copies, mode == "TRUNCATE")
+		w.log.tried, w.log.counted = 0, false
 	}
 	return nil
 }

@@ -162,7 +162,8 @@ func makeFile(path string) (made bool, err error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+		info, err := os.Stat(path)
+		return err == nil && info.Size() == 0, nil
 	}
 	if err != nil {
 		return false, err
@@ -170,7 +171,7 @@ func makeFile(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// Made says whether the file was not there when it was opened.
+// Made says whether the file was not there, or empty, when it was opened.
 func (db *DB) Made() bool { return db.made }
 
 func (db *DB) open(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -41,6 +42,7 @@ const (
 // Report is what an examination found.
 type Report struct {
 	Findings []Finding
+	Empty    bool  // nothing was ever stored in it
 	Threads  int   // whose heads and journals were looked at
 	Records  int   // of runs that are over
 	LogBytes int64 // of the write-ahead log's file
@@ -49,14 +51,14 @@ type Report struct {
 // mostFindings bounds a report.
 const mostFindings = 100
 
-// Damaged says whether something is wrong; that there was no time for everything is not.
+// Damaged says whether something is wrong. That there was no time for everything is not, and neither is a newer program's work.
 func (r Report) Damaged() bool {
-	for _, f := range r.Findings {
-		if f.Code != FindUnfinished {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code != FindUnfinished && f.Code != FindNewer })
+}
+
+// Newer says whether a newer program wrote it.
+func (r Report) Newer() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindNewer })
 }
 
 // Examine looks at the file at path without changing it: its structure, that every head can be read and is the end of its journal's
@@ -75,7 +77,13 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if info, err := os.Stat(path + "-wal"); err == nil {
 		r.LogBytes = info.Size()
 	}
-	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": append(readPragmas(), "query_only(1)")}))
+	// The last connection that can write copies the log and removes it. This one cannot. Without a log no process is at work, and then it
+	// needs no index of the log, which it would have to make.
+	query := url.Values{"mode": {"ro"}, "_pragma": readPragmas()}
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
+		query.Set("immutable", "1")
+	}
+	pool, err := sql.Open("sqlite", dataSource(path, query))
 	if err != nil {
 		return r, err
 	}
@@ -97,7 +105,7 @@ func examined(ctx context.Context, r *Report, err error) error {
 		r.Findings = append(r.Findings, Finding{Code: FindUnfinished, Detail: fmt.Sprintf("the time was over after %d threads and %d records", r.Threads, r.Records)})
 		return nil
 	case errors.Is(err, ErrNewerFile):
-		r.Findings = append(r.Findings, Finding{Code: FindNewer, Detail: err.Error()})
+		r.Findings = []Finding{{Code: FindNewer, Detail: err.Error()}}
 		return nil
 	case reason(err) == engine.ErrDamaged, errors.Is(err, engine.ErrDamaged):
 		r.Findings = append(r.Findings, Finding{Code: FindMalformed, Detail: err.Error()})
@@ -124,8 +132,12 @@ func (e *examination) found(f Finding) error {
 
 func (e *examination) all(ctx context.Context, path string) error {
 	var ours int
-	if err := e.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'migrations'").Scan(&ours); err != nil || ours == 0 {
-		return err // nothing is stored yet
+	if err := e.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'migrations'").Scan(&ours); err != nil {
+		return err
+	}
+	if ours == 0 {
+		e.report.Empty = true
+		return e.compare(path, "", 0)
 	}
 	if err := e.structure(ctx); err != nil {
 		return err
@@ -135,7 +147,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		return err
 	}
 	if version > len(migrations) {
-		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewerFile, version, len(migrations))
+		return fmt.Errorf("%w (its schema is %d, this program knows %d)", ErrNewerFile, version, len(migrations))
 	}
 	if version == len(migrations) {
 		if err := e.mark(ctx, path); err != nil {
@@ -165,15 +177,19 @@ func (e *examination) structure(ctx context.Context) error {
 
 func (e *examination) mark(ctx context.Context, path string) error {
 	var store string
-	var copies int64
-	err := e.conn.QueryRowContext(ctx, "SELECT store, copies FROM mark").Scan(&store, &copies)
+	var logs int64
+	err := e.conn.QueryRowContext(ctx, "SELECT store, logs FROM mark").Scan(&store, &logs)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := (&marks{}).compare(path, store, copies); err != nil {
+	return e.compare(path, store, logs)
+}
+
+func (e *examination) compare(path, store string, logs int64) error {
+	if err := (&marks{}).compare(path, store, logs); err != nil {
 		return e.found(Finding{Code: FindOlder, Detail: err.Error()})
 	}
 	return nil
@@ -297,6 +313,9 @@ func (db *DB) checkStart(ctx context.Context, conn *sql.Conn) error {
 	err := examined(short, &r, (&examination{conn: conn, report: &r}).all(short, db.path))
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
+	}
+	if r.Newer() {
+		return fmt.Errorf("%w: %s", ErrNewerFile, r.Findings[0].Detail)
 	}
 	if !r.Damaged() {
 		return nil

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,5 +135,22 @@ func TestAFileThatIsOnlyReadCanBeClosedAndOpenedAgain(t *testing.T) {
 	o.NoRoom = nil
 	if err := open(t, path, o).Probe(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a full disk has refused does not count as log that is to be copied.
+func TestRefusedWritesAreNoLog(t *testing.T) {
+	dir := enginetest.SmallDisk(t, 3<<20)
+	path := filepath.Join(dir, "x.db")
+	db := open(t, path, options(t, enginetest.AtMilli(1000)))
+	enginetest.Fill(t, dir)
+	for n := range 300 {
+		err := db.PutPayload(t.Context(), tenant, thread, fmt.Sprint(n), []byte(strings.Repeat("x", 8<<10)))
+		if err == nil && n > 200 {
+			t.Fatal("the disk is not full")
+		}
+	}
+	if size := logSize(t, path); db.LogBytes() > size+64<<10 {
+		t.Errorf("%d bytes are said to be in the log, which has %d", db.LogBytes(), size)
 	}
 }

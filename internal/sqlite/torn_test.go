@@ -65,6 +65,8 @@ func killedStore(t *testing.T) map[string][]byte {
 
 func threadNumber(i int) string { return fmt.Sprintf("thr_%02d", i) }
 
+const noLog = "the log is gone"
+
 // harms are the ways to damage a copy. Changed letters within a text are not among them: SQLite keeps no sums of what it stores.
 var harms = []struct {
 	name string
@@ -114,7 +116,7 @@ var harms = []struct {
 		f["-wal"][at] ^= 1 << r.IntN(8)
 		return fmt.Sprint("at ", at)
 	}},
-	{"the log is gone", func(_ *rand.Rand, f map[string][]byte) string { delete(f, "-wal"); return "" }},
+	{noLog, func(_ *rand.Rand, f map[string][]byte) string { delete(f, "-wal"); return "" }},
 	{"the index is noise", func(r *rand.Rand, f map[string][]byte) string {
 		for i := range f["-shm"] {
 			f["-shm"][i] = byte(r.Uint32())
@@ -154,7 +156,9 @@ func TestATornCopyIsServedWholeOrRefused(t *testing.T) {
 			}
 			continue
 		}
-		served++
+		if served++; harm.name == noLog {
+			t.Errorf("copy %d: %s, and what was in it is forgotten", n, harm.name)
+		}
 		if err := wholeStore(t, db); err != nil {
 			t.Errorf("copy %d, %s %s: served, and %v", n, harm.name, what, err)
 		}

@@ -192,24 +192,28 @@ func (w *writer) transact(batch []*operation) (brought news, err error) {
 	for _, op := range batch {
 		more, err := w.run(ctx, op)
 		if err != nil {
-			w.do(ctx, "ROLLBACK") // fails if SQLite did so itself
+			w.rollback(ctx)
 			return news{}, w.db.failed(err)
 		}
 		brought = brought.with(more)
 	}
-	due, copies, err := w.count(ctx)
+	logs, err := w.count(ctx)
 	if err == nil {
 		err = w.do(ctx, "COMMIT")
 	}
 	if err != nil {
-		w.do(ctx, "ROLLBACK")
+		w.rollback(ctx)
 		return news{}, w.db.failed(err)
 	}
 	w.wrote()
-	if w.log.due = due; due {
-		w.log.copies = copies
-	}
+	w.counted(logs)
 	return brought, w.db.look(w.files) // before it is acknowledged
+}
+
+// rollback undoes the transaction, if SQLite has not done so itself. What it had written is not counted.
+func (w *writer) rollback(ctx context.Context) {
+	_ = w.do(ctx, "ROLLBACK")
+	_, _ = pagesWritten(w.conn)
 }
 
 // run runs one operation in its savepoint. Its error is a failure of the whole transaction; a refusal of the operation is left
@@ -258,16 +262,11 @@ func (w *writer) close() error {
 	return errors.Join(w.conn.Close(), w.pool.Close())
 }
 
-// finish copies the log and marks the database. What fails here is left to the next start.
+// finish copies the log and flushes the mark. What fails here is left to the next start.
 func (w *writer) finish(ctx context.Context) {
 	if w.db.marks.off || w.db.look(w.files) != nil {
 		return
 	}
-	w.log.pages = w.db.copyPages
-	_, copies, err := w.count(ctx)
-	if err != nil {
-		return
-	}
-	w.log.copies = copies
 	_ = w.copyLog(ctx, "TRUNCATE")
+	_ = w.db.marks.flush(w.db.path)
 }
