@@ -138,7 +138,7 @@ var ErrStoreEnded = errors.New("the server ended because of its store")
 func (d *data) ended() error {
 	why := d.db.WhyEnded()
 	if errors.Is(why, engine.ErrGone) {
-		return fmt.Errorf("%w: %w. Bring the directory back, or start with another one", ErrStoreEnded, why)
+		return fmt.Errorf("%w: %w. Bring what was moved back, or start with another directory", ErrStoreEnded, why)
 	}
-	return fmt.Errorf("%w: %w. Everything that was acknowledged is in the write-ahead log, and the next start reads it; look at the disk first", ErrStoreEnded, why)
+	return fmt.Errorf("%w: %w. Everything that was acknowledged is in the write-ahead log, and the next start reads it. Look at the disk first, and end other programs that have the database open", ErrStoreEnded, why)
 }

@@ -70,12 +70,16 @@ var advices = []struct {
 	about []sqlite.FindingCode
 	text  string
 }{
-	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
+	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindLog, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
 		"Stop the server, and copy the whole directory elsewhere before you try anything: what is damaged can get worse."},
-	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
+	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindLog, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
 		"Look at the disk and at the system's log; a damaged store is most often a failing disk, or a copy that was made while the server ran."},
 	{[]sqlite.FindingCode{sqlite.FindMalformed},
 		"If you have a backup, put its dormouse.db and link.keys into an empty directory, and start on that. Without one, `sqlite3 dormouse.db .recover | sqlite3 new/dormouse.db` saves what can be read, in a new directory; examine that, and copy link.keys beside it."},
+	{[]sqlite.FindingCode{sqlite.FindLog},
+		"If a copy of dormouse.db-wal is to be had, put it back. If not, dormouse dev --serve-damaged goes on with what stands before the damage: what was committed behind it is lost. A backup may have it."},
+	{[]sqlite.FindingCode{sqlite.FindForeign},
+		"Name the server's data directory with --data; in this one dormouse.db is another program's."},
 	{[]sqlite.FindingCode{sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
 		"Only the runs that are named are affected. dormouse dev --serve-damaged serves the others, if the start can read what it needs itself; /healthz stays at 503. A backup brings the named ones back as they were."},
 	{[]sqlite.FindingCode{sqlite.FindMissing, sqlite.FindOlder},

@@ -22,6 +22,7 @@ type upkeep struct {
 
 	trouble sqlite.Trouble // that the log was told of last
 	said    time.Time      // when
+	checked time.Time      // when it was looked last whether the store is damaged
 	rounds  int
 }
 
@@ -30,6 +31,7 @@ type file interface {
 	Look() error
 	Trouble() (sqlite.Trouble, error)
 	Probe(ctx context.Context) error
+	Recheck(ctx context.Context) error
 	FarAhead(ctx context.Context, whole bool) (bool, error)
 	Recall(ctx context.Context, setBack time.Duration) (int, error)
 }
@@ -54,6 +56,9 @@ func (u *upkeep) look(ctx context.Context) {
 	u.lookAtClock(ctx)
 	_ = u.db.Look() // what it finds is a trouble
 	trouble, why := u.db.Trouble()
+	if trouble == sqlite.Damaged {
+		trouble, why = u.recheck(ctx)
+	}
 	if trouble == sqlite.Full || trouble == sqlite.Failing {
 		if err := u.db.Probe(ctx); err != nil && why == nil {
 			why = err
@@ -64,6 +69,25 @@ func (u *upkeep) look(ctx context.Context) {
 	if trouble == sqlite.NoTrouble && u.owed {
 		u.store(ctx)
 	}
+}
+
+// recheckTime bounds a look at whether the store is damaged.
+const recheckTime = 10 * time.Second
+
+// recheckEvery is how often it is looked whether a store is still damaged.
+const recheckEvery = time.Minute
+
+// recheck looks whether the store is damaged, or a read of it failed once. Until it is known nothing is said of it.
+func (u *upkeep) recheck(ctx context.Context) (sqlite.Trouble, error) {
+	now := u.clock.Now()
+	if u.trouble == sqlite.Damaged && now.Sub(u.checked) < recheckEvery {
+		return u.db.Trouble()
+	}
+	u.checked = now
+	short, stop := context.WithTimeout(ctx, recheckTime)
+	defer stop()
+	_ = u.db.Recheck(short)
+	return u.db.Trouble()
 }
 
 // store does what the start could not do on a full disk.

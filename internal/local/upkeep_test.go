@@ -41,6 +41,13 @@ func (f *troubled) Probe(context.Context) error {
 	return nil
 }
 
+func (f *troubled) Recheck(context.Context) error {
+	if f.trouble == sqlite.Damaged && f.repaired {
+		f.trouble = sqlite.NoTrouble
+	}
+	return nil
+}
+
 func (f *troubled) FarAhead(_ context.Context, whole bool) (bool, error) {
 	if whole {
 		f.whole++

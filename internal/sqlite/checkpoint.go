@@ -20,7 +20,7 @@ import (
 //
 // The second flush does not write the pages again whose writing failed in the first: the system counts them as written. They are lost
 // with the power, and the log has them no more. So after a failed flush nothing is copied, and the process ends: the next one
-// finds a whole log and copies all of it again. And a copy that fails for ever (a full disk) lets the log grow without an end.
+// finds a whole log and copies all of it again, see [DB.alone]. And a copy that fails for ever (a full disk) lets the log grow without an end.
 
 // What the log may grow to.
 const (
@@ -103,9 +103,10 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	switch {
 	case flushFailed(err):
 		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost in silence: %w", engine.ErrDisk, err)
+		w.db.marks.tear(w.db.path)
 		w.db.end(err)
 		return err
-	case err != nil && busy(err):
+	case err == nil && inLog < 0, err != nil && busy(err):
 		return nil
 	case err != nil:
 		err = w.db.failed(fmt.Errorf("copying the write-ahead log: %w", err))
@@ -161,37 +162,39 @@ func (w *writer) longest(ctx context.Context) error {
 //
 // Once copied, with a flush of the main file, nothing depends on those pages. Other processes are waited for a little, since they may be
 // starting as well; where they are at work the log is theirs, and nothing was recovered.
-func adopt(ctx context.Context, conn *sql.Conn) error {
+//
+// whole says that all of it was copied.
+func adopt(ctx context.Context, conn *sql.Conn) (whole bool, err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err != nil {
-		return err
+		return false, err
 	}
-	err := truncateLog(ctx, conn)
+	whole, err = truncateLog(ctx, conn)
 	if _, restore := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds())); err == nil {
 		err = restore
 	}
-	return err
+	return whole, err
 }
 
 // adoptTime is how long other processes are waited for.
 const adoptTime = time.Second
 
-func truncateLog(ctx context.Context, conn *sql.Conn) error {
+func truncateLog(ctx context.Context, conn *sql.Conn) (whole bool, err error) {
 	for end := time.Now().Add(adoptTime); ; {
 		var blocked, inLog, copied int64
 		err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &inLog, &copied)
 		if err == nil && blocked == 0 {
-			return nil
+			return true, nil
 		}
 		if err != nil && !busy(err) {
-			return fmt.Errorf("copying the write-ahead log that was left behind: %w", err)
+			return false, fmt.Errorf("copying the write-ahead log that was left behind: %w", err)
 		}
 		if time.Now().After(end) {
-			return nil
+			return false, nil
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

@@ -22,6 +22,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
+	if path := os.Getenv(sqlite.HeldFile); path != "" {
+		fmt.Fprintln(os.Stderr, sqlite.HoldOpen(path))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

@@ -59,6 +59,8 @@ type Options struct {
 
 	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file can be made.
 	NoRoom func() bool
+
+	watch engine.Clock // the one by which a disk hangs; the machine's if nil
 }
 
 const (
@@ -78,6 +80,7 @@ type DB struct {
 
 	path       string
 	sync       Sync
+	watch      engine.Clock
 	noRoomTest func() bool
 	logMost    int64
 	copyPages  int
@@ -117,7 +120,10 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	}
 	db := &DB{clock: opts.Clock, random: opts.Random, arrived: make(chan struct{}, 1),
 		visibility: opts.Visibility, maxAttempts: opts.MaxAttempts,
-		path: abs, sync: opts.Sync, logMost: opts.LogMost, copyPages: opts.CopyPages, examine: opts.Examine, evenDamaged: opts.Damaged, noRoomTest: opts.NoRoom}
+		path: abs, sync: opts.Sync, logMost: opts.LogMost, copyPages: opts.CopyPages, examine: opts.Examine, evenDamaged: opts.Damaged, watch: opts.watch, noRoomTest: opts.NoRoom}
+	if db.watch == nil {
+		db.watch = stopwatch{}
+	}
 	db.troubles.ended = make(chan struct{})
 	db.marks.off = opts.Sync == SyncOff || opts.Damaged // what is damaged does not vouch for itself
 	if db.copyPages == 0 {
@@ -132,7 +138,13 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if db.maxAttempts == 0 {
 		db.maxAttempts = defaultMaxAttempts
 	}
-	if db.made, err = makeFile(abs); err != nil {
+	if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		// SQLite puts the log beside the file that the link leads to.
+		if db.path, err = filepath.EvalSymlinks(abs); err != nil {
+			return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+		}
+	}
+	if db.made, err = makeFile(db.path); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	err = db.open(ctx)
@@ -179,6 +191,12 @@ func (db *DB) open(ctx context.Context) error {
 		return syscall.ENOSPC
 	}
 	path := db.path
+	if err := db.checkStart(ctx); err != nil {
+		return err
+	}
+	if err := db.alone(); err != nil {
+		return err
+	}
 	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(db.sync)}))
 	if err != nil {
 		return err
@@ -229,8 +247,9 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = db.checkStart(ctx, conn); err == nil {
-		err = adopt(ctx, conn)
+	whole, err := adopt(ctx, conn)
+	if whole {
+		db.marks.torn = false
 	}
 	if err == nil {
 		err = migrate(ctx, conn, db.now())

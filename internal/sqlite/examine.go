@@ -33,6 +33,8 @@ const (
 	FindOlder      FindingCode = "database_replaced"  // it is not the one that was there, or an older copy
 	FindMalformed  FindingCode = "database_malformed" // SQLite finds its structure broken
 	FindNewer      FindingCode = "database_newer"     // a newer program wrote it
+	FindForeign    FindingCode = "database_foreign"   // another program's database
+	FindLog        FindingCode = "log_damaged"        // commits of the write-ahead log stand behind one that cannot be read
 	FindHead       FindingCode = "head_unreadable"    // the state of a run
 	FindJournal    FindingCode = "journal_broken"     // a segment is missing, does not fit the one before, or cannot be read
 	FindRecord     FindingCode = "record_unreadable"  // of a run that is over
@@ -68,6 +70,9 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if path, err = filepath.Abs(path); err != nil {
 		return r, err
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
 	if err := wholeBefore(path); err != nil {
 		return Report{Findings: []Finding{{Code: FindMissing, Detail: err.Error()}}}, nil
 	}
@@ -82,6 +87,13 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	query := url.Values{"mode": {"ro"}, "_pragma": readPragmas()}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		query.Set("immutable", "1")
+	}
+	broken, err := brokenLog(path + "-wal")
+	if err != nil {
+		return r, err
+	}
+	if broken {
+		r.Findings = append(r.Findings, Finding{Code: FindLog, Detail: "a part of the write-ahead log cannot be read, and what was committed behind it would be forgotten"})
 	}
 	pool, err := sql.Open("sqlite", dataSource(path, query))
 	if err != nil {
@@ -131,12 +143,14 @@ func (e *examination) found(f Finding) error {
 }
 
 func (e *examination) all(ctx context.Context, path string) error {
-	var ours int
-	if err := e.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'migrations'").Scan(&ours); err != nil {
+	var tables, ours int
+	if err := e.conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'migrations') FROM sqlite_master").Scan(&tables, &ours); err != nil {
 		return err
 	}
 	if ours == 0 {
-		e.report.Empty = true
+		if e.report.Empty = tables == 0; !e.report.Empty {
+			return e.found(Finding{Code: FindForeign, Detail: "it is a database, and not one of this program"})
+		}
 		return e.compare(path, "", 0)
 	}
 	if err := e.structure(ctx); err != nil {
@@ -303,14 +317,16 @@ func (e *examination) records(ctx context.Context) error {
 
 // checkStart examines the file before it is used, for as long as [Options.Examine] says, and refuses it if something is wrong, unless it is to be
 // served as it is.
-func (db *DB) checkStart(ctx context.Context, conn *sql.Conn) error {
-	if db.examine == 0 {
+func (db *DB) checkStart(ctx context.Context) error {
+	if db.examine == 0 || db.made {
 		return nil
 	}
 	short, stop := context.WithTimeout(ctx, db.examine)
 	defer stop()
-	var r Report
-	err := examined(short, &r, (&examination{conn: conn, report: &r}).all(short, db.path))
+	r, err := Examine(short, db.path, nil)
+	for err != nil && busy(err) && short.Err() == nil { // another process is opening it, or ending
+		r, err = Examine(short, db.path, nil)
+	}
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -323,9 +339,26 @@ func (db *DB) checkStart(ctx context.Context, conn *sql.Conn) error {
 	damage := &DamageError{Path: db.path, Findings: r.Findings}
 	if db.evenDamaged {
 		_ = db.note(damage)
+		db.troubles.lasts = true // nothing else uses the file yet
 		return nil
 	}
 	return damage
+}
+
+// alone refuses a file that a failed flush has left while another process has it open. What the log's index says was copied before may be
+// lost, and while anybody has the index open no start copies it again:
+//
+//	a reader opens the file ── part of the log is copied ── the flush fails, the server ends ── it starts again, and copies the rest alone
+func (db *DB) alone() error {
+	marked, there := readMark(db.path)
+	if !there || !marked.torn || db.marks.off {
+		return nil
+	}
+	if shared(db.path) {
+		return fmt.Errorf("%w: a flush of the database failed, and another program has it open since then: a backup, sqlite3 or another server. End that, and start again", engine.ErrDisk)
+	}
+	db.marks.torn = true
+	return nil
 }
 
 // DamageError refuses a file in which something is wrong.

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/sqlite"
 )
@@ -89,9 +92,124 @@ func TestANewerStoreIsNotDamaged(t *testing.T) {
 	if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || !r.Newer() || r.Damaged() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	o.Examine = 1e9
+	o.Examine = time.Second
 	_, err := sqlite.Open(t.Context(), path, o)
 	if damage, damaged := errors.AsType[*sqlite.DamageError](err); !errors.Is(err, sqlite.ErrNewerFile) || damaged {
 		t.Errorf("%v, %v", err, damage)
+	}
+}
+
+// A log that is damaged in its middle is not cut off there in silence: only the last commit, which a loss of power may have torn, can be missing.
+func TestADamagedLogIsNotCutOffInSilence(t *testing.T) {
+	t.Parallel()
+	whole := killedStore(t)
+	const frame = 24 + 4096
+	frames := (len(whole["-wal"]) - 32) / frame
+	refused, looked := 0, 0
+	for n := int(time.Now().UnixNano() % 9); n < frames; n += 9 {
+		looked++
+		path := filepath.Join(t.TempDir(), "x.db")
+		for ending, text := range whole {
+			text = slices.Clone(text)
+			if ending == "-wal" {
+				text[32+n*frame+(n*97)%frame] ^= 4
+			}
+			if err := os.WriteFile(path+ending, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := options(t, enginetest.AtMilli(1000))
+		o.Sync, o.Examine = sqlite.SyncFull, time.Minute
+		db, err := sqlite.Open(t.Context(), path, o)
+		if err != nil {
+			if refused++; !errors.Is(err, engine.ErrDamaged) {
+				t.Errorf("frame %d: %v", n, err)
+			}
+			continue
+		}
+		h, err := db.Load(t.Context(), tenant, threadNumber(copied+logged-1))
+		if err != nil || h.Seq < 2 {
+			t.Errorf("frame %d of %d: served, and the last run is at segment %d, %v", n, frames, h.Seq, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if refused < looked*9/10 {
+		t.Errorf("of %d logs %d were refused", looked, refused)
+	}
+}
+
+// The log lies beside the file that a link leads to.
+func TestALinkToADatabaseIsFollowed(t *testing.T) {
+	real, link := filepath.Join(t.TempDir(), "real.db"), filepath.Join(t.TempDir(), "x.db")
+	o := options(t, enginetest.AtMilli(1000))
+	start(t, open(t, real, o), newHead(thread))
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, link, o)
+	if _, err := db.Load(t.Context(), tenant, thread); err != nil {
+		t.Error(err)
+	}
+	start(t, db, newHead(numbered(1)))
+	if r, err := sqlite.Examine(t.Context(), link, nil); err != nil || len(r.Findings) > 0 || r.Threads != 2 || r.LogBytes == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Another program's database is neither whole nor taken.
+func TestAForeignDatabaseIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	if _, err := rawFile(t, path).Exec("CREATE TABLE songs (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sqlite.Examine(t.Context(), path, nil)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != sqlite.FindForeign {
+		t.Errorf("%+v, %v", r, err)
+	}
+	o := options(t, enginetest.AtMilli(1000))
+	o.Examine = time.Minute
+	if _, err := sqlite.Open(t.Context(), path, o); !errors.Is(err, engine.ErrDamaged) {
+		t.Errorf("it was opened: %v", err)
+	}
+}
+
+// A log without its database is no new store.
+func TestALogWithoutADatabaseIsRefused(t *testing.T) {
+	files := killedStore(t)
+	path := filepath.Join(t.TempDir(), "x.db")
+	if err := os.WriteFile(path+"-wal", files["-wal"], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, options(t, enginetest.AtMilli(1000))); !errors.Is(err, sqlite.ErrLost) {
+		t.Errorf("it was opened: %v", err)
+	}
+	if now, err := os.ReadFile(path + "-wal"); err != nil || len(now) != len(files["-wal"]) {
+		t.Errorf("the log has %d bytes now, %v", len(now), err)
+	}
+}
+
+// A mark that is damaged says nothing of the database.
+func TestADamagedMarkRefusesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	o := options(t, enginetest.AtMilli(1000))
+	o.Sync = sqlite.SyncFull
+	if err := open(t, path, o).Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path + ".mark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range text {
+		harmed := slices.Clone(text)
+		harmed[at] ^= 1
+		if err := os.WriteFile(path+".mark", harmed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || len(r.Findings) > 0 {
+			t.Errorf("%q: %+v, %v", harmed, r, err)
+		}
 	}
 }

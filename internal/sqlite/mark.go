@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,51 +31,74 @@ type marks struct {
 	off   bool // there is none, where files need not survive
 	store string
 	logs  int64 // as the database counts them
+	torn  bool  // a flush of the database failed, and since then no start has copied all of the log
 }
 
 // advance writes the count into the mark. Where that fails the mark says less than it could.
 func (m *marks) advance(path string, logs int64) {
 	m.logs = logs
-	_ = writeMark(path, m.store, logs, false)
+	_ = m.write(path, false)
 }
 
 // flush makes the mark durable.
-func (m *marks) flush(path string) error { return writeMark(path, m.store, m.logs, true) }
+func (m *marks) flush(path string) error { return m.write(path, true) }
 
-// writeMark writes over what is there: on a full disk the old mark is replaced, or stays.
-func writeMark(path, store string, logs int64, flush bool) (err error) {
+// tear remembers that a flush failed, for as long as the machine runs: a loss of power lets everything be copied again.
+func (m *marks) tear(path string) {
+	if !m.off {
+		m.torn = true
+		_ = m.write(path, false)
+	}
+}
+
+// write writes over what is there: on a full disk the old mark is replaced, or stays.
+func (m *marks) write(path string, flush bool) (err error) {
 	f, err := os.OpenFile(path+markEnding, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt(markText(store, logs), 0); err != nil || !flush {
+	if _, err := f.WriteAt(m.text(), 0); err != nil || !flush {
 		return err
 	}
 	return f.Sync()
 }
 
-func markText(store string, logs int64) []byte {
-	return fmt.Appendf(nil, "dormouse %s %020d\n", store, logs)
+// text is the mark: one line of one length, with a sum that tells damage to it from damage to the database.
+func (m *marks) text() []byte {
+	state := "flushed"
+	if m.torn {
+		state = "torn"
+	}
+	line := fmt.Sprintf("dormouse %s %020d %-7s", m.store, m.logs, state)
+	return fmt.Appendf(nil, "%s %08x\n", line, crc32.ChecksumIEEE([]byte(line)))
 }
 
 // readMark is what the mark says; there is false if there is none, or none that can be read.
-func readMark(path string) (store string, logs int64, there bool) {
+func readMark(path string) (m marks, there bool) {
 	text, err := os.ReadFile(path + markEnding)
 	if err != nil {
-		return "", 0, false
+		return marks{}, false
 	}
-	n, err := fmt.Sscanf(string(text), "dormouse %s %d", &store, &logs)
-	return store, logs, err == nil && n == 2
+	var state string
+	n, err := fmt.Sscanf(string(text), "dormouse %s %d %s", &m.store, &m.logs, &state)
+	m.torn = state == "torn"
+	return m, err == nil && n == 3 && string(m.text()) == string(text)
 }
 
-// wholeBefore refuses to make a new database where one was before.
+// wholeBefore refuses to make a new database where one was before: its mark or its log is there.
 func wholeBefore(path string) error {
-	if _, _, there := readMark(path); !there {
+	log, err := os.Stat(path + "-wal")
+	logged := err == nil && log.Size() > 0
+	if _, marked := readMark(path); !marked && !logged {
 		return nil
 	}
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+	switch {
+	case missing && logged:
+		return fmt.Errorf("%w: there is its write-ahead log, and no database. Bring it back from where it was moved, or from a backup; to begin anew, move all of %s away", ErrLost, filepath.Dir(path))
+	case missing:
 		return fmt.Errorf("%w: there was a database here, and it is missing. Bring it back from where it was moved, or from a backup; to begin anew, remove %s", ErrLost, path+markEnding)
 	}
 	return nil
@@ -87,15 +111,15 @@ func lost(path, what string) error {
 
 // compare holds the database against its mark.
 func (m *marks) compare(path, store string, logs int64) error {
-	marked, at, there := readMark(path)
+	marked, there := readMark(path)
 	switch {
 	case !there:
 		return nil
-	case marked != store:
+	case marked.store != store:
 		return lost(path, "another database is in its place")
-	case logs < at:
+	case logs < marked.logs:
 		return lost(path, fmt.Sprintf("it lacks what was stored later, as an older copy does, or one without its %s (it knows of %d logs, and there were %d)",
-			filepath.Base(path)+"-wal", logs, at))
+			filepath.Base(path)+"-wal", logs, marked.logs))
 	}
 	return nil
 }
@@ -111,7 +135,7 @@ func (m *marks) open(ctx context.Context, path string, conn *sql.Conn, random en
 	if err := m.compare(path, m.store, m.logs); err != nil {
 		return err
 	}
-	if _, _, there := readMark(path); there {
+	if marked, there := readMark(path); there && marked.torn == m.torn {
 		return nil
 	}
 	return m.flush(path)

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -33,9 +36,11 @@ type troubles struct {
 	mu      sync.Mutex
 	failed  time.Time // when the disk failed last; zero: never
 	failure error
-	damage  error // the first
-	stuck   error // why the log cannot be copied; nil: it can
-	end     error // why nothing may be written any more
+	damage  error     // the first
+	lasts   bool      // it was found at the start, and is served nevertheless
+	busy    time.Time // when the writer began the batch that it is at; zero: it rests
+	stuck   error     // why the log cannot be copied; nil: it can
+	end     error     // why nothing may be written any more
 	ended   chan struct{}
 }
 
@@ -56,6 +61,8 @@ func (db *DB) Trouble() (Trouble, error) {
 		return Full, nil
 	case t.stuck != nil:
 		return Failing, t.stuck
+	case !t.busy.IsZero() && db.watch.Now().Sub(t.busy) > hangsAfter:
+		return Failing, fmt.Errorf("%w: a write has not ended for %s", engine.ErrDisk, db.watch.Now().Sub(t.busy).Round(time.Second))
 	case !t.failed.IsZero() && now.Sub(t.failed) < calm:
 		return Failing, t.failure
 	}
@@ -85,6 +92,39 @@ func (t *troubles) over() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end
+}
+
+// work notes when the writer began a batch; zero: it has ended.
+func (t *troubles) work(since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.busy = since
+}
+
+// Recheck looks whether what was found damaged is: SQLite calls what a read that failed once has left in memory malformed, too. It takes what
+// time ctx gives it; damage that was found at the start stays, and so does what there was no time to look at.
+func (db *DB) Recheck(ctx context.Context) error {
+	t := &db.troubles
+	t.mu.Lock()
+	found, lasts := t.damage, t.lasts
+	t.mu.Unlock()
+	if found == nil || lasts {
+		return found
+	}
+	// A connection of its own: it has read nothing yet.
+	pool, err := sql.Open("sqlite", dataSource(db.path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	var line string
+	if err := pool.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&line); err != nil || line != "ok" {
+		return errors.Join(found, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.damage = nil
+	return nil
 }
 
 // note remembers what an error says of the file, and returns it.

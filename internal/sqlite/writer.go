@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -71,8 +72,8 @@ func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f files) *writer {
 }
 
 // write runs fn in the writer's next transaction and returns what it returned once that is committed. If fn returns an error, what
-// it wrote is undone. If ctx ends before the answer, the error wraps [engine.ErrUnavailable] and the cause, and fn may
-// still run or not.
+// it wrote is undone. If ctx ends before the answer, or the disk hangs, the error wraps [engine.ErrUnavailable] and
+// the cause, and fn may still run or not.
 func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -95,16 +96,38 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 	if err != nil {
 		return zero, err
 	}
-	if err := w.submit(ctx, op); err != nil {
+	hung := make(chan struct{})
+	defer db.watch.AfterFunc(answerWithin, func() { close(hung) })()
+	if err := w.submit(ctx, op, hung); err != nil {
 		return zero, err
 	}
 	select {
 	case r := <-answered:
 		return r.value, r.err
+	case <-hung:
+		return zero, errHung
 	case <-ctx.Done():
 		return zero, unavailable(context.Cause(ctx))
 	}
 }
+
+// A disk that hangs neither takes a write nor refuses it.
+const (
+	answerWithin = 15 * time.Second // then a write is answered as one of which it cannot be told whether it is stored
+	hangsAfter   = 10 * time.Second // of one batch: then the disk counts as failing
+)
+
+// stopwatch is the clock by which a disk hangs: the machine's, whatever time the program is told.
+type stopwatch struct{}
+
+func (stopwatch) Now() time.Time { return time.Now() }
+
+func (stopwatch) AfterFunc(d time.Duration, f func()) (stop func()) {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
+
+var errHung = fmt.Errorf("%w: it has not answered a write for %s", engine.ErrDisk, answerWithin)
 
 // exec is write for an operation that returns nothing.
 func exec(ctx context.Context, db *DB, fn func(*tx) error) error {
@@ -112,10 +135,12 @@ func exec(ctx context.Context, db *DB, fn func(*tx) error) error {
 	return err
 }
 
-func (w *writer) submit(ctx context.Context, op *operation) error {
+func (w *writer) submit(ctx context.Context, op *operation, hung <-chan struct{}) error {
 	select {
 	case w.queue <- op:
 		return nil
+	case <-hung:
+		return errHung
 	case <-ctx.Done():
 		return unavailable(context.Cause(ctx))
 	case <-w.stop:
@@ -128,7 +153,10 @@ func (w *writer) loop() {
 	for {
 		select {
 		case op := <-w.queue:
+			w.db.troubles.work(w.db.watch.Now())
 			w.commit(w.gather(op))
+			w.keepUp()
+			w.db.troubles.work(time.Time{})
 		case <-w.stop:
 			return
 		}
@@ -172,7 +200,6 @@ func (w *writer) commit(batch []*operation) {
 		}
 		op.answer(op.err)
 	}
-	w.keepUp()
 }
 
 func (w *writer) transact(batch []*operation) (brought news, err error) {

@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+)
+
+// The write-ahead log, as SQLite's file format has it: a head, and a frame for each page, with a sum over all that stands before. Numbers
+// are big-endian.
+const (
+	logHead   = 32
+	frameHead = 24
+	logMagic  = 0x377f0682 // the last bit says in which order sums read words
+)
+
+// brokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes what stands before that frame, and forgets
+// the rest in silence. A loss of power leaves one commit behind such a frame at most: each was flushed before the next was written.
+// A log to which a process adds meanwhile is looked at twice.
+func brokenLog(path string) (broken bool, err error) {
+	for range 2 {
+		f, err := os.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		commits, err := commitsBehind(bufio.NewReaderSize(f, 1<<20))
+		f.Close()
+		if err != nil || commits < 2 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// commitsBehind counts the commits of this log in and behind the first frame that cannot be read. Frames of the log that was there before have other salts.
+func commitsBehind(r io.Reader) (commits int, err error) {
+	head := make([]byte, logHead)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return 0, whole(err)
+	}
+	magic, size := binary.BigEndian.Uint32(head), int(binary.BigEndian.Uint32(head[8:]))
+	s := sums{order: binary.LittleEndian}
+	if magic&1 == 1 {
+		s.order = binary.BigEndian
+	}
+	if s.add(head[:24]); magic&^1 != logMagic || size < 512 || size > 64<<10 || !s.are(head[24:]) {
+		return 0, nil // nothing in it counts
+	}
+	salts := string(head[16:24])
+	frame := make([]byte, frameHead+size)
+	for read := true; ; {
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return commits, whole(err)
+		}
+		ours, commit := string(frame[8:16]) == salts, binary.BigEndian.Uint32(frame[4:]) != 0
+		if read {
+			s.add(frame[:8])
+			s.add(frame[frameHead:])
+			read = ours && s.are(frame[16:24])
+		}
+		if !read && ours && commit {
+			commits++
+		}
+	}
+}
+
+// whole is no error where a file ends.
+func whole(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// sums is the running sum of a log.
+type sums struct {
+	order  binary.ByteOrder
+	s0, s1 uint32
+}
+
+func (s *sums) add(text []byte) {
+	for ; len(text) >= 8; text = text[8:] {
+		s.s0 += s.order.Uint32(text) + s.s1
+		s.s1 += s.order.Uint32(text[4:]) + s.s0
+	}
+}
+
+func (s *sums) are(text []byte) bool {
+	return binary.BigEndian.Uint32(text) == s.s0 && binary.BigEndian.Uint32(text[4:]) == s.s1
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"os"
+	"syscall"
+)
+
+// shared says whether another process has the database at path open: each holds a lock on one byte of the log's index. It must not be asked
+// while this process has it open: closing any descriptor of a file gives all locks of the process on it up.
+func shared(path string) bool {
+	f, err := os.OpenFile(path+"-shm", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const inUse = 128
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: inUse, Len: 1}
+	return syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock) == nil && lock.Type != syscall.F_UNLCK
+}
