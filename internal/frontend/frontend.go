@@ -169,16 +169,18 @@ func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) 
 const (
 	storeTries = 3
 	firstPause = 25 * time.Millisecond
+	longestTry = 5 * time.Second // of all tries: a store that takes that long to fail is not asked again
 )
 
 // try repeats op while the store does not answer and that may pass. In the end it says so as [StoreError] does.
 func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
+	began := f.clock.Now()
 	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
 		v, err := op()
 		if !errors.Is(err, engine.ErrUnavailable) {
 			return v, err
 		}
-		if n == storeTries || errors.Is(err, engine.ErrNoRoom) || engine.Lasting(err) {
+		if n == storeTries || errors.Is(err, engine.ErrNoRoom) || engine.Lasting(err) || f.clock.Now().Sub(began) > longestTry {
 			return v, StoreError(err)
 		}
 		if err := f.pause(ctx, pause); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
 // slowInbox is a store in which each page of an inbox takes until it is let go.
@@ -46,7 +47,7 @@ func TestTenantsTakeTurnsAtPages(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				s := slowInbox{reads: make(chan string, 100), let: make(chan struct{})}
-				f := frontend.New(frontend.Options{Store: s, Limits: frontend.Limits{Pages: tt.pages}})
+				f := frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: tt.pages}})
 				for range 20 {
 					go s.read(f, ctx, "evil")
 				}
@@ -78,7 +79,7 @@ func TestAPageThatNobodyWaitsForTakesNoTurn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		s := slowInbox{reads: make(chan string, 100), let: make(chan struct{})}
-		f := frontend.New(frontend.Options{Store: s, Limits: frontend.Limits{Pages: 1}})
+		f := frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: 1}})
 		go s.read(f, ctx, "evil")
 		synctest.Wait()
 		away, leave := context.WithCancel(ctx)
