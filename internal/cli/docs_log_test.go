@@ -22,7 +22,7 @@ import (
 var logged = map[string]string{
 	// What keeps the server, or a part of it, from its work.
 	"the disk is full: reads and the inbox are served, nothing can be stored until there is room":                                    "Free at least 16 MB on the disk that is named. The server goes on by itself; it says this again every ten minutes.",
-	"the disk answers with errors: look at it, and at the system's log; what cannot be stored is refused":                            "Reads or writes fail, or the write-ahead log cannot be copied. `/healthz` is 503. Nothing that was acknowledged is lost; replace the disk, or move the directory after a proper stop.",
+	"the disk answers with errors, or not at all: look at it, and at the system's log; what cannot be stored is refused":             "Reads or writes fail or do not end, or the write-ahead log cannot be copied. `/healthz` is 503. Nothing that was acknowledged is lost; replace the disk, or move the directory after a proper stop.",
 	"what is stored is damaged: stop the server and run dormouse doctor on its data directory; runs that are not damaged are served": "SQLite found a damaged page. `/healthz` is 503 until the next start.",
 	"the data directory is not the one that was opened: the server ends, so that nothing is stored where it would be lost":           "It was moved, removed or replaced while the server ran. Bring it back and start the server. What was acknowledged is in the directory that was moved.",
 	"a write was refused because it would leave the run in a state that nothing can set right; this is a fault of the program":       "The run ends with `head_invariant`. Report it.",

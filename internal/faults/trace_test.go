@@ -105,7 +105,7 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 	return ended(events, u, strings.Contains(rest[strings.LastIndexByte(rest, ')'):], "= -1") || failed(rest), rest)
 }
 
-// failed looks at the result of a call, which stands behind its closing parenthesis.
+// failed looks at the result of a call, behind its closing parenthesis.
 func failed(line string) bool {
 	i := strings.LastIndex(line, ") = ")
 	return i >= 0 && strings.HasPrefix(line[i+4:], "-1")

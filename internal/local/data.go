@@ -24,7 +24,7 @@ type data struct {
 	share *lock
 }
 
-// openData opens the file, and puts right what a dead process left behind if nobody else lives.
+// openData opens the file, and puts right what a dead process left behind if no other lives.
 func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
 	path := filepath.Join(o.Data, databaseFile)
 	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
@@ -98,7 +98,7 @@ func unopened(o Options, err error) error {
 	return err
 }
 
-// errMarked: whoever works on the directory does so under another policy, so that it would depend on who takes a run up what is allowed.
+// errMarked: another process works on the directory under another policy, and what a run is allowed would depend on which takes it up.
 var errMarked = errors.New("local: the data directory is held with another mark")
 
 // policyMark tells policies apart.

@@ -77,7 +77,7 @@ var advices = []struct {
 	{[]sqlite.FindingCode{sqlite.FindMalformed},
 		"If you have a backup, put its dormouse.db and link.keys into an empty directory, and start on that. Without one, `sqlite3 dormouse.db .recover | sqlite3 new/dormouse.db` saves what can be read, in a new directory; examine that, and copy link.keys beside it."},
 	{[]sqlite.FindingCode{sqlite.FindLog},
-		"If a copy of dormouse.db-wal is to be had, put it back. If not, dormouse dev --serve-damaged goes on with what stands before the damage: what was committed behind it is lost. A backup may have it."},
+		"If a copy of dormouse.db-wal is to be had, put it back. If not, dormouse dev --serve-damaged goes on with what was committed before the damage: what was committed behind it is lost. A backup may have it."},
 	{[]sqlite.FindingCode{sqlite.FindForeign},
 		"Name the server's data directory with --data; in this one dormouse.db is another program's."},
 	{[]sqlite.FindingCode{sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},

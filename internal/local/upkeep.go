@@ -113,7 +113,7 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 	case sqlite.Full:
 		u.log.Error("the disk is full: reads and the inbox are served, nothing can be stored until there is room", "error", why)
 	case sqlite.Failing:
-		u.log.Error("the disk answers with errors: look at it, and at the system's log; what cannot be stored is refused", "error", why)
+		u.log.Error("the disk answers with errors, or not at all: look at it, and at the system's log; what cannot be stored is refused", "error", why)
 	case sqlite.Damaged:
 		u.log.Error("what is stored is damaged: stop the server and run dormouse doctor on its data directory; runs that are not damaged are served", "error", why)
 	case sqlite.Gone:

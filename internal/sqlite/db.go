@@ -87,7 +87,7 @@ type DB struct {
 	full       atomic.Bool // a write found no room, and no [DB.Probe] has succeeded since
 	troubles   troubles
 	marks      marks
-	made       bool // the file was not there before
+	made       bool // the file was not there before, or empty
 
 	examine     time.Duration
 	evenDamaged bool

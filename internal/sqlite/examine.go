@@ -88,9 +88,9 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		query.Set("immutable", "1")
 	}
-	broken, err := brokenLog(path + "-wal")
+	broken, err := brokenLog(ctx, path+"-wal")
 	if err != nil {
-		return r, err
+		return r, examined(ctx, &r, err)
 	}
 	if broken {
 		r.Findings = append(r.Findings, Finding{Code: FindLog, Detail: "a part of the write-ahead log cannot be read, and what was committed behind it would be forgotten"})
@@ -151,7 +151,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		if e.report.Empty = tables == 0; !e.report.Empty {
 			return e.found(Finding{Code: FindForeign, Detail: "it is a database, and not one of this program"})
 		}
-		return e.compare(path, "", 0)
+		return e.mark(path, func(*marks) error { return nil })
 	}
 	if err := e.structure(ctx); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		return fmt.Errorf("%w (its schema is %d, this program knows %d)", ErrNewerFile, version, len(migrations))
 	}
 	if version == len(migrations) {
-		if err := e.mark(ctx, path); err != nil {
+		if err := e.mark(path, func(m *marks) error { return m.readFrom(ctx, e.conn) }); err != nil {
 			return err
 		}
 	}
@@ -189,24 +189,13 @@ func (e *examination) structure(ctx context.Context) error {
 	})
 }
 
-func (e *examination) mark(ctx context.Context, path string) error {
-	var store string
-	var logs int64
-	err := e.conn.QueryRowContext(ctx, "SELECT store, logs FROM mark").Scan(&store, &logs)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return e.compare(path, store, logs)
-}
-
-func (e *examination) compare(path, store string, logs int64) error {
-	if err := (&marks{}).compare(path, store, logs); err != nil {
+// mark holds the file against its mark; read is what it says of itself.
+func (e *examination) mark(path string, read func(*marks) error) error {
+	err := new(marks).compare(path, read)
+	if errors.Is(err, ErrLost) {
 		return e.found(Finding{Code: FindOlder, Detail: err.Error()})
 	}
-	return nil
+	return err
 }
 
 // heads looks at every head and the journal that it ends. They are read page by page, so that no read transaction keeps the log from being
@@ -313,70 +302,4 @@ func (e *examination) records(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// checkStart examines the file before it is used, for as long as [Options.Examine] says, and refuses it if something is wrong, unless it is to be
-// served as it is.
-func (db *DB) checkStart(ctx context.Context) error {
-	if db.examine == 0 || db.made {
-		return nil
-	}
-	short, stop := context.WithTimeout(ctx, db.examine)
-	defer stop()
-	r, err := Examine(short, db.path, nil)
-	for err != nil && busy(err) && short.Err() == nil { // another process is opening it, or ending
-		r, err = Examine(short, db.path, nil)
-	}
-	if err != nil || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
-	}
-	if r.Newer() {
-		return fmt.Errorf("%w: %s", ErrNewerFile, r.Findings[0].Detail)
-	}
-	if !r.Damaged() {
-		return nil
-	}
-	damage := &DamageError{Path: db.path, Findings: r.Findings}
-	if db.evenDamaged {
-		_ = db.note(damage)
-		db.troubles.lasts = true // nothing else uses the file yet
-		return nil
-	}
-	return damage
-}
-
-// alone refuses a file that a failed flush has left while another process has it open. What the log's index says was copied before may be
-// lost, and while anybody has the index open no start copies it again:
-//
-//	a reader opens the file ── part of the log is copied ── the flush fails, the server ends ── it starts again, and copies the rest alone
-func (db *DB) alone() error {
-	marked, there := readMark(db.path)
-	if !there || !marked.torn || db.marks.off {
-		return nil
-	}
-	if shared(db.path) {
-		return fmt.Errorf("%w: a flush of the database failed, and another program has it open since then: a backup, sqlite3 or another server. End that, and start again", engine.ErrDisk)
-	}
-	db.marks.torn = true
-	return nil
-}
-
-// DamageError refuses a file in which something is wrong.
-type DamageError struct {
-	Path     string
-	Findings []Finding
-}
-
-func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s: %s (%d found)", e.Path, e.Findings[0].Detail, len(e.Findings))
-}
-
-// Unwrap makes it an [engine.ErrDamaged], and [ErrLost] if that is what was found.
-func (e *DamageError) Unwrap() []error {
-	for _, f := range e.Findings {
-		if f.Code == FindOlder || f.Code == FindMissing {
-			return []error{engine.ErrDamaged, ErrLost}
-		}
-	}
-	return []error{engine.ErrDamaged}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -19,7 +20,7 @@ const (
 // brokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes what stands before that frame, and forgets
 // the rest in silence. A loss of power leaves one commit behind such a frame at most: each was flushed before the next was written.
 // A log to which a process adds meanwhile is looked at twice.
-func brokenLog(path string) (broken bool, err error) {
+func brokenLog(ctx context.Context, path string) (broken bool, err error) {
 	for range 2 {
 		f, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -28,7 +29,7 @@ func brokenLog(path string) (broken bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		commits, err := commitsBehind(bufio.NewReaderSize(f, 1<<20))
+		commits, err := commitsBehind(ctx, bufio.NewReaderSize(f, 1<<20))
 		f.Close()
 		if err != nil || commits < 2 {
 			return false, err
@@ -38,7 +39,7 @@ func brokenLog(path string) (broken bool, err error) {
 }
 
 // commitsBehind counts the commits of this log in and behind the first frame that cannot be read. Frames of the log that was there before have other salts.
-func commitsBehind(r io.Reader) (commits int, err error) {
+func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	head := make([]byte, logHead)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return 0, whole(err)
@@ -54,6 +55,9 @@ func commitsBehind(r io.Reader) (commits int, err error) {
 	salts := string(head[16:24])
 	frame := make([]byte, frameHead+size)
 	for read := true; ; {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		if _, err := io.ReadFull(r, frame); err != nil {
 			return commits, whole(err)
 		}

@@ -34,14 +34,21 @@ type marks struct {
 	torn  bool  // a flush of the database failed, and since then no start has copied all of the log
 }
 
-// advance writes the count into the mark. Where that fails the mark says less than it could.
-func (m *marks) advance(path string, logs int64) {
+// advance writes the count into the mark. Where that fails the mark says less than it could. torn is as of [marks.heed].
+func (m *marks) advance(path string, logs int64) (torn bool) {
+	torn = m.heed(path)
 	m.logs = logs
 	_ = m.write(path, false)
+	return torn
 }
 
-// flush makes the mark durable.
-func (m *marks) flush(path string) error { return m.write(path, true) }
+// heed says whether a flush of the database has failed in another process since the file was opened here. The mark goes on saying so.
+func (m *marks) heed(path string) (torn bool) {
+	marked, there := readMark(path)
+	torn = there && marked.torn && !m.torn
+	m.torn = m.torn || torn
+	return torn
+}
 
 // tear remembers that a flush failed, for as long as the machine runs: a loss of power lets everything be copied again.
 func (m *marks) tear(path string) {
@@ -109,19 +116,30 @@ func lost(path, what string) error {
 	return fmt.Errorf("%w: %s. Bring it back from where it was moved, or from a backup; to go on with what is here, remove %s first", ErrLost, what, path+markEnding)
 }
 
-// compare holds the database against its mark.
-func (m *marks) compare(path, store string, logs int64) error {
+// compare reads what the database says of itself, and holds it against its mark. The mark comes first: what it says is in the database then,
+// also if another process counts meanwhile.
+func (m *marks) compare(path string, read func(*marks) error) error {
 	marked, there := readMark(path)
+	if err := read(m); err != nil || !there {
+		return err
+	}
 	switch {
-	case !there:
-		return nil
-	case marked.store != store:
+	case marked.store != m.store:
 		return lost(path, "another database is in its place")
-	case logs < marked.logs:
+	case m.logs < marked.logs:
 		return lost(path, fmt.Sprintf("it lacks what was stored later, as an older copy does, or one without its %s (it knows of %d logs, and there were %d)",
-			filepath.Base(path)+"-wal", logs, marked.logs))
+			filepath.Base(path)+"-wal", m.logs, marked.logs))
 	}
 	return nil
+}
+
+// readFrom reads what the database says of itself; nothing if it has not been named yet.
+func (m *marks) readFrom(ctx context.Context, conn *sql.Conn) error {
+	err := conn.QueryRowContext(ctx, "SELECT store, logs FROM mark").Scan(&m.store, &m.logs)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
 }
 
 // open reads who the database is, names it if it is new, holds it against its mark, and marks it.
@@ -129,16 +147,13 @@ func (m *marks) open(ctx context.Context, path string, conn *sql.Conn, random en
 	if _, err := conn.ExecContext(ctx, "INSERT INTO mark (one, store, logs) VALUES (1, ?, 0) ON CONFLICT DO NOTHING", "s_"+random.Text(20)); err != nil {
 		return err
 	}
-	if err := conn.QueryRowContext(ctx, "SELECT store, logs FROM mark").Scan(&m.store, &m.logs); err != nil {
-		return err
-	}
-	if err := m.compare(path, m.store, m.logs); err != nil {
+	if err := m.compare(path, func(m *marks) error { return m.readFrom(ctx, conn) }); err != nil {
 		return err
 	}
 	if marked, there := readMark(path); there && marked.torn == m.torn {
 		return nil
 	}
-	return m.flush(path)
+	return m.write(path, true)
 }
 
 // count counts the log in a transaction, if none that is in it has.
@@ -157,6 +172,8 @@ func (w *writer) count(ctx context.Context) (logs int64, err error) {
 func (w *writer) counted(logs int64) {
 	if logs != 0 {
 		w.log.counted = true
-		w.db.marks.advance(w.db.path, logs)
+		if w.db.marks.advance(w.db.path, logs) {
+			w.db.end(fmt.Errorf("%w: another server on the same directory has ended after a failed flush of the database", engine.ErrDisk))
+		}
 	}
 }

@@ -87,3 +87,31 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
+
+// A failed flush concerns every server on a directory: the others end with their next log, and do not take the mark back.
+func TestAFailedFlushEndsTheOtherServers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	var servers [3]*DB
+	for i := range servers {
+		db, err := Open(t.Context(), path, Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = db
+	}
+	servers[0].marks.tear(path)
+	if err := servers[1].PutPayload(t.Context(), "a", "thr_a", "1", []byte("x")); !errors.Is(err, engine.ErrDisk) {
+		t.Errorf("a write of the other server: %v", err)
+	}
+	if why := servers[1].WhyEnded(); !errors.Is(why, engine.ErrDisk) {
+		t.Errorf("it goes on: %v", why)
+	}
+	for _, db := range servers {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if marked, there := readMark(path); !there || !marked.torn {
+		t.Errorf("the mark: %+v, %v", marked, there)
+	}
+}

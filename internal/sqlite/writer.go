@@ -295,5 +295,6 @@ func (w *writer) finish(ctx context.Context) {
 		return
 	}
 	_ = w.copyLog(ctx, "TRUNCATE")
-	_ = w.db.marks.flush(w.db.path)
+	w.db.marks.heed(w.db.path)
+	_ = w.db.marks.write(w.db.path, true)
 }
