@@ -29,7 +29,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 	path := filepath.Join(o.Data, databaseFile)
 	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
 		err = fmt.Errorf("%w: none is in %s, and --must-exist says that one is. Bring it back, or start once without --must-exist to make one", ErrNoStore, o.Data)
-		o.Logger.Error("there is no store where one must exist; the server does not start", "data", o.Data)
+		o.raw.Error("there is no store where one must exist; the server does not start", "data", o.Data)
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
@@ -38,7 +38,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 	db, err := sqlite.Open(ctx, path, sqlite.Options{Clock: o.clock, Random: machine.Random{}, Visibility: times.lease + time.Minute,
 		Examine: examineFor(path), Damaged: o.Damaged, CopyPages: o.CopyPages, NoRoom: o.noRoom})
 	if err != nil {
-		o.Logger.Error("the store is not served; the server does not start", "data", o.Data, "error", err)
+		o.raw.Error("the store is not served; the server does not start", "data", o.Data, "error", err)
 		return nil, unopened(o, err)
 	}
 	if db.Made() {

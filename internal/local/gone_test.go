@@ -140,3 +140,19 @@ func TestAStoreThatMustExistIsNotMade(t *testing.T) {
 		t.Errorf("something was made: %v", err)
 	}
 }
+
+// A start that refuses its store is an ERROR in the log, also where the lines of all that use it are dropped: those who watch the log see no
+// standard error.
+func TestARefusedStoreIsInTheLog(t *testing.T) {
+	r, _ := countingRig(t)
+	r.deploy(asked)
+	if err := os.MkdirAll(filepath.Join(r.data, databaseFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), r.options()); !errors.Is(err, engine.ErrDisk) {
+		t.Errorf("a start on a directory in place of the database: %v", err)
+	}
+	if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the store is not served") {
+		t.Errorf("the log: %s", text)
+	}
+}
