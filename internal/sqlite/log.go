@@ -38,7 +38,9 @@ func brokenLog(ctx context.Context, path string) (broken bool, err error) {
 	return true, nil
 }
 
-// commitsBehind counts the commits of this log in and behind the first frame that cannot be read. Frames of the log that was there before have other salts.
+// commitsBehind counts the commits that follow one another in or behind a frame that cannot be read; two are enough. Frames of the log that
+// was there before have other salts. A commit whose flush failed, so that it was refused, is written over by the next one, which may be shorter:
+// what is left of it is one commit, and nothing follows it.
 func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	head := make([]byte, logHead)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -54,7 +56,7 @@ func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	}
 	salts := string(head[16:24])
 	frame := make([]byte, frameHead+size)
-	for read := true; ; {
+	for broken := false; commits < 2; {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -62,15 +64,17 @@ func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 			return commits, whole(err)
 		}
 		ours, commit := string(frame[8:16]) == salts, binary.BigEndian.Uint32(frame[4:]) != 0
-		if read {
-			s.add(frame[:8])
-			s.add(frame[frameHead:])
-			read = ours && s.are(frame[16:24])
+		s.add(frame[:8])
+		s.add(frame[frameHead:])
+		if !ours || !s.are(frame[16:24]) { // what follows it goes on from its sum
+			broken, commits = true, 0
+			s.s0, s.s1 = binary.BigEndian.Uint32(frame[16:]), binary.BigEndian.Uint32(frame[20:])
 		}
-		if !read && ours && commit {
+		if broken && ours && commit {
 			commits++
 		}
 	}
+	return commits, nil
 }
 
 // whole is no error where a file ends.
