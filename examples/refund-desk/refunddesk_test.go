@@ -43,10 +43,10 @@ func TestTools(t *testing.T) {
 		want                  core.Outcome
 	}{
 		{"an order is found", "lookup_order", `{"order":"A-17"}`,
-			core.Outcome{Text: `{"order":"A-17","item":"espresso machine","amount":120}`}},
+			core.Outcome{Text: `{"order":"A-17","item":"espresso machine","amount":120}`, Value: []byte(`{"order":"A-17","item":"espresso machine","amount":120}`)}},
 		{"an unknown order is said to be unknown", "lookup_order", `{"order":"Z-99"}`,
 			core.Outcome{Text: "there is no order Z-99", Failed: true}},
-		{"a part is refunded", "issue_refund", `{"order":"A-17","amount":20}`, core.Outcome{Text: `{"order":"A-17","refunded":20}`}},
+		{"a part is refunded", "issue_refund", `{"order":"A-17","amount":20}`, core.Outcome{Text: `{"order":"A-17","refunded":20}`, Value: []byte(`{"order":"A-17","refunded":20}`)}},
 		{"more than the price is refused", "issue_refund", `{"order":"B-02","amount":41}`,
 			core.Outcome{Text: "order B-02 cost 40; 41 cannot be paid back", Failed: true}},
 		{"an unknown order is not refunded", "issue_refund", `{"order":"Z-99","amount":1}`,

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -113,6 +114,7 @@ func messageRows(m wire.Message) [][]string {
 		who = m.Tool
 	}
 	media := mediaLines(m)
+	m.Text += core.AddedToResult(m.RanWith, m.Added)
 	var rows [][]string
 	if m.Text != "" || len(m.ToolCalls)+len(media) == 0 {
 		for i, line := range cleanProse(m.Text) {

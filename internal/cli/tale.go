@@ -33,9 +33,8 @@ type fact struct {
 	Tool       string          `json:"tool_name"`
 	Arguments  json.RawMessage `json:"arguments"`
 	Kind       string          `json:"kind"`
-	Deadline   int64           `json:"deadline"`
+	Deadline   *wire.Time      `json:"deadline"`
 	Suspension json.RawMessage `json:"suspension"`
-	Pending    json.RawMessage `json:"pending"`
 	Action     string          `json:"action"`
 	By         string          `json:"by"`
 	Reason     string          `json:"reason"`
@@ -45,7 +44,7 @@ type fact struct {
 	Code       string          `json:"code"`
 	Detail     string          `json:"detail"`
 	Text       string          `json:"text"`
-	TryAt      int64           `json:"try_at"`
+	TryAt      wire.Time       `json:"try_at"`
 	TimedOut   bool            `json:"timed_out"`
 	Late       bool            `json:"late"`
 	Applied    *bool           `json:"applied"`
@@ -101,7 +100,7 @@ func (t *tale) reset(f fact) string {
 	switch f.Reason {
 	case "model_unavailable":
 		words := "the model gave no answer and is asked again: " + f.Text
-		if left := time.UnixMilli(f.TryAt).Sub(t.now()); left > 0 {
+		if left := f.TryAt.Sub(t.now()); left > 0 {
 			words += "; next attempt in " + lasting(left)
 		}
 		return words
@@ -119,12 +118,7 @@ func (t *tale) note(e wire.Event, f fact) {
 	case "call.ready":
 		t.calls[f.CallID] = told{f.Tool, f.Arguments}
 	case "call.suspended":
-		var with struct {
-			Arguments json.RawMessage `json:"arguments"`
-		}
-		if json.Unmarshal(f.Pending, &with) == nil && len(with.Arguments) > 0 {
-			t.calls[f.CallID] = told{f.Tool, with.Arguments} // what it would run with
-		}
+		t.calls[f.CallID] = told{f.Tool, f.Arguments} // what it would run with
 	}
 }
 
@@ -187,8 +181,8 @@ func (t *tale) suspended(e wire.Event, f fact, tool string) []line {
 	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
 		rest = " since " + e.At.UTC().Format("15:04")
 	}
-	if f.Deadline > 0 {
-		rest += untilDeadline(time.UnixMilli(f.Deadline), t.now())
+	if f.Deadline != nil {
+		rest += untilDeadline(f.Deadline.Time, t.now())
 	}
 	lines := []line{{{yellow, "waits for " + cmp.Or(words, f.Kind+" of "+tool)}, {asIs, rest}}}
 	var sus wire.Suspension

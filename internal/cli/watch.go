@@ -77,15 +77,18 @@ func Describe(e wire.Event) string {
 		return ""
 	}
 	words := standing(members)
-	for _, name := range []string{"status", "outcome", "tool_name", "call_id", "kind", "action", "reason", "done_reason",
+	if members["outcome"] != nil {
+		delete(members, "status") // the outcome says more
+	}
+	for _, name := range []string{"cause", "status", "outcome", "tool_name", "call_id", "kind", "action", "reason", "done_reason",
 		"code", "arguments", "result", "text", "error", "detail", "message"} {
 		if w := word(members[name]); w != "" {
 			words = append(words, w)
 		}
 	}
-	var at int64
-	if json.Unmarshal(members["try_at"], &at) == nil && at > 0 {
-		words = append(words, "next attempt "+time.UnixMilli(at).UTC().Format(time.TimeOnly))
+	var at time.Time
+	if json.Unmarshal(members["try_at"], &at) == nil {
+		words = append(words, "next attempt "+at.UTC().Format(time.TimeOnly))
 	}
 	return shorten(clean(strings.Join(words, "  ")), 160)
 }

@@ -84,7 +84,7 @@ func (d *draft) foldTurn() error {
 	d.h.Step++
 	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
 	d.modelAnswered()
-	d.stepStarted(*d.v.Turn)
+	d.event(EventStepStarted, d.v.Turn.told(), 0)
 	request, err := d.takeRequest()
 	if err != nil {
 		return err
@@ -126,14 +126,6 @@ func (t Turn) without(ids []string, faults []string) (Turn, []string) {
 	return t, rest
 }
 
-func (d *draft) stepStarted(t Turn) {
-	if usage := t.usage(); usage != nil {
-		d.event(EventStepStarted, usage, 0)
-		return
-	}
-	d.event(EventStepStarted, nil, 0)
-}
-
 // countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back, and no sum of sums overflows.
 func (d *draft) countTokens(t Turn) {
 	add := func(to *int64, n int64) { *to = min(*to+min(max(n, 0), math.MaxInt64/4), math.MaxInt64/4) }
@@ -171,28 +163,28 @@ func (d *draft) newRound(t Turn, faults []string, request Request) error {
 			d.faults[c.ID] = faults[i]
 		}
 	}
-	m := d.message(Message{Role: RoleAssistant, Parts: t.parts(calls, renamed), Calls: calls})
+	m := d.message(Message{Role: RoleAssistant, Parts: t.parts(calls, renamed), Calls: calls, Cut: t.Cut})
 	if ReasoningOf(t.Content) != "" {
-		d.event(EventReasoningEnded, map[string]any{"part_id": PartID(ReasoningPart, d.h.Step)}, m)
+		d.event(EventReasoningEnded, spoken{PartID(d.h.Run, ReasoningPart, d.h.Step), t.Cut}, m)
 	}
 	if t.Text != "" {
-		d.event(EventTextEnded, map[string]any{"part_id": PartID(TextPart, d.h.Step)}, m)
+		d.event(EventTextEnded, spoken{PartID(d.h.Run, TextPart, d.h.Step), t.Cut}, m)
 	}
 	d.h.Round = d.seq()
 	d.round.Calls, d.round.LateWords = append(old, calls...), false
 	for i, c := range calls {
 		d.h.Calls[c.ID] = Call{}
 		d.event(EventCallReady, map[string]any{"call_id": c.ID}, m)
-		why := ""
+		why, how := "", CallOutcomeBudgetExhausted
 		switch {
 		case len(old)+i >= d.v.Limits.Calls:
 			why = fmt.Sprintf("Not run: at most %d tool calls may be open at a time.", d.v.Limits.Calls)
 		case !request.Offers(c.Name):
-			why = fmt.Sprintf("Not run: the tool %q is not offered in this step.", c.Name)
+			why, how = fmt.Sprintf("Not run: the tool %q is not offered in this step.", c.Name), CallOutcomeNotOffered
 		default:
 			continue
 		}
-		if err := d.settleCall(c, CallFailed, why); err != nil {
+		if err := d.settleCall(c, CallFailed, how, textResult(why)); err != nil {
 			return err
 		}
 		if len(old)+i >= d.v.Limits.Calls {
@@ -200,6 +192,12 @@ func (d *draft) newRound(t Turn, faults []string, request Request) error {
 		}
 	}
 	return nil
+}
+
+// spoken is the data of text.ended and reasoning.ended events; the text is the message's.
+type spoken struct {
+	PartID string `json:"part_id"`
+	Cut    bool   `json:"cut,omitempty"` // the model was stopped in the middle of it
 }
 
 // keepOpen lets go of the settled calls of the round before and returns those that go on waiting.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +99,13 @@ type Turn struct {
 	// something behind it. Its text parts together are Text; a call's place names the id that the call has in Calls.
 	Content []Part
 
+	// Cut: the model was stopped in the middle of its text, by a cancel. What it said is kept, and marked.
+	Cut bool
+
+	AskedAt int64 // when the model was asked; 0: not known
+	FirstAt int64 // when its first words came; 0: it did not speak, or nobody listened
+	EndedAt int64 // when its answer was there
+
 	// End is set if the provider cut the answer off or withheld it. What there is of it is kept, none of its calls runs, and the run ends so.
 	End *Reason
 
@@ -132,22 +140,44 @@ func (t Turn) parts(calls []ToolCall, renamed map[string][]string) []Part {
 	return out
 }
 
-// usage is what a turn says that it used, for readers; nil if there is nothing to say.
-func (t Turn) usage() map[string]any {
-	if t.NoUsage {
-		return map[string]any{"usage": nil}
+// stepStarted is the data of a step.started event, which is committed with the model's answer. Usage is null if the provider did not
+// say what the answer used, and absent if the model counts no tokens.
+type stepStarted struct {
+	AskedAt      int64           `json:"asked_at,omitempty"`
+	LatencyMS    *int64          `json:"latency_ms,omitempty"`     // until the answer was there
+	FirstTokenMS *int64          `json:"first_token_ms,omitempty"` // until its first words
+	Usage        json.RawMessage `json:"usage,omitempty"`
+}
+
+// turnUsage is what a turn says that it used.
+type turnUsage struct {
+	Input        int64 `json:"input_tokens"`
+	Output       int64 `json:"output_tokens"`
+	CacheRead    int64 `json:"cache_read_tokens,omitempty"`
+	CacheWritten int64 `json:"cache_write_tokens,omitempty"`
+}
+
+// told is what a step.started event says of the turn.
+func (t Turn) told() stepStarted {
+	s := stepStarted{AskedAt: t.AskedAt}
+	if t.AskedAt != 0 {
+		s.LatencyMS = since(t.AskedAt, t.EndedAt)
+		if t.FirstAt != 0 {
+			s.FirstTokenMS = since(t.AskedAt, t.FirstAt)
+		}
 	}
-	if t.InputTokens == 0 && t.OutputTokens == 0 {
-		return nil
+	switch {
+	case t.NoUsage:
+		s.Usage = json.RawMessage("null")
+	case t.InputTokens != 0 || t.OutputTokens != 0:
+		s.Usage = Encode(turnUsage{t.InputTokens, t.OutputTokens, max(0, t.CacheRead), max(0, t.CacheWritten)})
 	}
-	u := map[string]int64{"input_tokens": t.InputTokens, "output_tokens": t.OutputTokens}
-	if t.CacheRead > 0 {
-		u["cache_read_tokens"] = t.CacheRead
-	}
-	if t.CacheWritten > 0 {
-		u["cache_write_tokens"] = t.CacheWritten
-	}
-	return map[string]any{"usage": u}
+	return s
+}
+
+func since(from, to int64) *int64 {
+	ms := max(0, to-from)
+	return &ms
 }
 
 // Words of live text and of the events that end it.
@@ -156,8 +186,8 @@ const (
 	ReasoningPart = "reasoning"
 )
 
-// PartID names a step's text, or its reasoning, the same while it is spoken and once it is committed.
-func PartID(kind string, step int) string { return kind + "-" + strconv.Itoa(step) }
+// PartID names a step's text, or its reasoning, the same while it is spoken and once it is committed. It is unique in its thread.
+func PartID(run, kind string, step int) string { return run + ":" + kind + "-" + strconv.Itoa(step) }
 
 // CutResult is a result's text of at most so many bytes, and says if it was longer. It is not cut within a character.
 func CutResult(text string, most int) string {

@@ -19,11 +19,12 @@ type draft struct {
 	cleared map[string]bool   // calls whose bodies may run
 	took    map[int]bool      // answers of hooks that are folded in
 	faults  map[string]string // what is wrong with the arguments of the turn's calls, by call
+	spans   map[string]span   // when the bodies ran whose outcomes are folded in, by call
 	over    *Reason           // why the run ends as soon as what is at hand is folded in
 }
 
 func newDraft(v View) *draft {
-	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{},
+	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]span{},
 		round: Round{Decisions: cloneMap(v.Round.Decisions), LateWords: v.Round.LateWords}}
 	d.h.upgrade()
 	for _, call := range v.Round.Calls {
@@ -136,6 +137,9 @@ func (d *draft) change(id string, edit func(*Call)) {
 	d.h.Calls[id] = c
 }
 
+// span is when a body ran.
+type span struct{ began, ended int64 }
+
 // move changes a call's status by the table, and lets go of what was held behind it once it is settled.
 func (d *draft) move(id string, next CallStatus) error {
 	c, ok := d.h.Calls[id]
@@ -169,6 +173,12 @@ func (d *draft) callState(call ToolCall) CallState {
 	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
 }
 
+// started is the data of a call.started event. Without a time, the body begins once the event is committed.
+type started struct {
+	CallState
+	StartedAt int64 `json:"started_at,omitempty"`
+}
+
 // begin marks a call as running.
 func (d *draft) begin(call ToolCall) error {
 	if d.h.Calls[call.ID].Status == CallRunning {
@@ -177,7 +187,7 @@ func (d *draft) begin(call ToolCall) error {
 	if err := d.move(call.ID, CallRunning); err != nil {
 		return err
 	}
-	started := d.callState(call)
+	started := started{CallState: d.callState(call), StartedAt: d.spans[call.ID].began}
 	if d.h.Calls[call.ID].Edited != "" {
 		started.Arguments = d.effective(call).Arguments
 	}
@@ -188,32 +198,51 @@ func (d *draft) begin(call ToolCall) error {
 // settled is the event that tells of each terminal status.
 var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
 
-// settleCall closes a call with the result that the model will see. No model asked for a pseudo-call, so none sees its result, and the head
-// forgets it.
-func (d *draft) settleCall(call ToolCall, status CallStatus, text string, media ...Part) error {
+// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call, so none sees its result, and the
+// head forgets it.
+func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, result Message) error {
 	if d.h.Calls[call.ID].Status != CallRunning {
 		d.must = true // a verdict on the state as it is now: no later body may change it
 	}
+	before := d.h.Calls[call.ID]
 	if err := d.move(call.ID, status); err != nil {
 		return err
 	}
-	if d.h.Calls[call.ID].Pseudo {
-		d.event(settled[status], d.callState(call), 0)
+	data := d.ended(call, before)
+	if before.Pseudo {
+		data.Outcome = how
+		d.event(settled[status], data, 0)
 		delete(d.h.Calls, call.ID)
 		return nil
 	}
-	m := d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: append(TextParts(text), media...), Error: status != CallSucceeded})
-	d.event(settled[status], d.callState(call), m)
+	failed := status != CallSucceeded
+	result.Role, result.CallID, result.Tool, result.Error, result.Outcome = RoleTool, call.ID, call.Name, failed, how.stored(failed)
+	d.event(settled[status], data, d.message(result))
 	return nil
 }
 
-// openTurn notes that the run is on its way again.
-func (d *draft) openTurn() {
+// ended is what the end of a call says of its times. before is the call as it was.
+func (d *draft) ended(call ToolCall, before Call) ended {
+	e := ended{CallState: d.callState(call), Attempts: before.Ran}
+	if s, ran := d.spans[call.ID]; ran {
+		e.StartedAt = s.began
+		if s.ended != d.v.Now {
+			e.EndedAt = max(s.began, s.ended)
+		}
+		e.Attempts++
+		if before.Again || d.v.Orphaned && before.Intent == 0 {
+			e.Attempts++ // a crashed worker may have begun it
+		}
+	}
+	open := before.Status == CallRunning || before.Status == CallSuspended && before.Kind == KindUnknownOutcome
+	e.MayHaveRun = open && e.Status == CallCancelled
+	return e
+}
+
+// openTurn notes that the run is on its way again, and why.
+func (d *draft) openTurn(cause TurnCause) {
 	if d.h.TurnOpen {
 		return
-	}
-	if d.h.Turn > 0 {
-		d.h.Resumes++
 	}
 	d.h.Turn++
 	d.h.TurnOpen = true
@@ -222,7 +251,7 @@ func (d *draft) openTurn() {
 		d.h.AwakeSince = d.v.Now
 	}
 	d.event(EventRunStatus, d.runState(RunRunning, nil), 0)
-	d.event(EventTurnStarted, nil, 0)
+	d.event(EventTurnStarted, turnStarted{cause}, 0)
 }
 
 func (d *draft) runState(s RunStatus, r *Reason) RunState {

@@ -14,7 +14,7 @@ import (
 func (d *draft) drain(apply bool) error {
 	if len(d.h.Inbox) > 0 {
 		d.must = true
-		d.openTurn()
+		d.openTurn(d.causeOfTurn())
 	}
 	for _, key := range d.inboxOrder() {
 		if err := d.drainOne(key, d.h.Inbox[key], apply); err != nil {
@@ -133,6 +133,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	if err := d.move(call.ID, CallResuming); err != nil {
 		return err
 	}
+	rec.digestArguments(call, d.effective(call))
 	approved := rec.Action == ActionResume && rec.Error == ""
 	d.change(call.ID, func(c *Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
@@ -156,6 +157,9 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 			d.grant(c.Grant)
 		}
 	})
+	if !rec.TimedOut {
+		d.h.Resumes++
+	}
 	d.round.Decisions[rec.Suspension] = rec
 	d.endGrantsOfAnswered()
 	delete(d.h.Out, "n:"+rec.Suspension)

@@ -78,20 +78,20 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	switch v := d.v.Rules.Gate(call, d.state); v.Effect {
 	case Block:
 		reason := orElse(v.Reason, "a rule forbids to finish here.")
-		if err := d.refuse(call, "Blocked: "+reason); err != nil {
+		if err := d.refuse(call, CallOutcomeBlocked, "Blocked: "+reason); err != nil {
 			return Plan{}, false, err
 		}
-		plan, err := d.end(Reason{Kind: Blocked, Detail: reason})
+		plan, err := d.end(Reason{Kind: Blocked, Code: CodeBlockedByRule, Detail: reason})
 		return plan, true, err
 	case Allow:
 	default:
-		return Plan{}, false, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
+		return Plan{}, false, d.refuse(call, CallOutcomeDeniedByRule, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
 	}
 	f, why := d.readFinish(call)
 	if why != "" {
-		return Plan{}, false, d.refuse(call, why)
+		return Plan{}, false, d.refuse(call, CallOutcomeNotFinished, why)
 	}
-	if err := d.result(call, Outcome{Text: "Finished."}); err != nil {
+	if err := d.result(call, CallOutcomeSucceeded, Outcome{Text: "Finished."}); err != nil {
 		return Plan{}, false, err
 	}
 	d.h.Finish, d.h.Response = call.ID, f.State
@@ -127,7 +127,7 @@ func (d *draft) end(r Reason) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	d.openTurn()
+	d.openTurn(causeOfEnd(r))
 	if err := d.endStep(); err != nil {
 		return Plan{}, err
 	}
@@ -174,6 +174,9 @@ func (d *draft) seal(r Reason) {
 			delete(d.h.Out, key)
 		}
 	}
+	if r.Kind == Blocked {
+		r.Code = orElse(r.Code, CodeBlockedByRule)
+	}
 	r.Code, r.Detail = clip(r.Code, 100), clip(r.Detail, 500) // models' and callers' words; the head is small
 	d.h.End = &r
 	d.h.NotBefore, d.h.Outage = 0, nil
@@ -195,14 +198,14 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 		return nil
 	}
 	why := r.Kind.String()
-	if r.Code != "" {
+	if r.Code != "" && r.Kind != Blocked {
 		why += ": " + r.Code
 	}
 	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
 	if c.Status == CallRunning || c.Kind == KindUnknownOutcome && c.Status == CallSuspended {
 		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
 	}
-	return d.settleCall(call, CallCancelled, text)
+	return d.settleCall(call, CallCancelled, overtakenBy(r), textResult(text))
 }
 
 // afterEnd finishes an end that could not be one write.
@@ -230,13 +233,9 @@ func (d *draft) releaseDone() (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	d.openTurn()
-	ended := map[string]any{"status": RunDone, "reason": r.Kind, "code": r.Code, "detail": r.Detail}
-	if r.Kind == Cancelled {
-		ended["by"], ended["via"] = r.By, r.Via
-	}
-	d.endTurn(ended)
-	d.endActivation(OutcomeDone)
+	d.openTurn(causeOfEnd(r))
+	d.endTurn(turnEnded{Status: RunDone.String(), Reason: r.Kind.String(), Code: r.Code, Detail: r.Detail, By: r.By, Via: r.Via, ResponseState: d.h.Response})
+	d.endActivation(ActivationDone)
 	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
 	if follows {
 		d.must = true

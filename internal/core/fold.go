@@ -58,6 +58,9 @@ func (d *draft) foldOutcomes() error {
 			return err
 		}
 	}
+	for _, o := range d.v.Outcomes {
+		d.spans[o.CallID] = span{o.Began, o.Ended}
+	}
 	begun := 0
 	for _, o := range d.v.Outcomes {
 		if begun != o.Batch {
@@ -101,6 +104,7 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	if amo {
 		d.must = true
 	}
+	how := o.Outcome.CallOutcome()
 	_, cancelled := d.h.Inbox[KeyCancel]
 	switch {
 	case o.Interrupted && (cancelled || d.v.Cancelled):
@@ -108,15 +112,15 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	case o.Interrupted && amo:
 		return d.askOutcome(call)
 	case o.Interrupted:
-		o.Outcome = Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
+		how, o.Outcome = CallOutcomeOutOfTime, Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
 	}
 	if err := d.checkState(o.State); err != nil {
-		o.Outcome = Outcome{Failed: true, Text: "The tool ran, but nothing that it wrote to the shared state was kept: " + err.Error() + "."}
+		how, o.Outcome = CallOutcomeToolError, Outcome{Failed: true, Text: "The tool ran, but nothing that it wrote to the shared state was kept: " + err.Error() + "."}
 	}
 	d.writeState(o.State)
 	if o.Ticket == nil {
 		d.executed(call, o.Failed)
-		return d.result(call, o.Outcome)
+		return d.result(call, how, o.Outcome)
 	}
 	if _, err := d.after(call, o.Outcome); err != nil {
 		return err
@@ -155,19 +159,17 @@ func (d *draft) after(call ToolCall, out Outcome) (added string, err error) {
 }
 
 // result closes a call with what the model will see.
-func (d *draft) result(call ToolCall, out Outcome) error {
+func (d *draft) result(call ToolCall, how CallOutcome, out Outcome) error {
 	added, err := d.after(call, out)
 	if err != nil {
 		return err
 	}
-	out.Text = CutResult(out.Text, cmp.Or(d.v.Rules.Terms().Result, DefaultResult))
+	m := out.message(cmp.Or(d.v.Rules.Terms().Result, DefaultResult))
+	m.Added = added
 	if d.h.Calls[call.ID].Edited != "" && d.ran(call) {
-		out.Text += "\n(Ran with arguments that a person edited: " + string(d.effective(call).Arguments) + ")"
+		m.RanWith = d.effective(call).Arguments
 	}
-	if added != "" {
-		out.Text += "\n" + added
-	}
-	return d.settleCall(call, out.Status(), out.Text, out.Media...)
+	return d.settleCall(call, out.Status(), how, m)
 }
 
 // ran says whether the body of a call that gets its result now was executed: by this owner, or by one that was lost and a person has told
@@ -180,8 +182,8 @@ func (d *draft) ran(call ToolCall) bool {
 }
 
 // refuse fails a call whose body never runs.
-func (d *draft) refuse(call ToolCall, why string) error {
-	return d.result(call, Outcome{Failed: true, Text: why})
+func (d *draft) refuse(call ToolCall, how CallOutcome, why string) error {
+	return d.result(call, how, Outcome{Failed: true, Text: why})
 }
 
 // suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not started are held behind it.
@@ -190,7 +192,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	if kind == KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
-	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed = "", "", "" }) // what the tool asks is not what a rule did
+	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed, c.Ran = "", "", "", c.Ran+1 }) // what the tool asks is not what a rule did
 	if err := d.suspend(call, kind, *o.Ticket); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import "testing"
 func TestATurnBeginsWithoutGrants(t *testing.T) {
 	d := newDraft(View{Head: Head{Status: RunWaiting, Counters: Counters{Turn: 1}, Grants: []string{"pay/1"},
 		Calls: map[string]Call{"c1": {Status: CallSuspended, Kind: KindApproval}}}})
-	d.openTurn()
+	d.openTurn(CauseInput)
 	if d.granted("pay/1") {
 		t.Error("a grant of an earlier turn holds")
 	}

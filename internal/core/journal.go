@@ -40,6 +40,15 @@ type Message struct {
 	Error   bool   `json:"error,omitempty"`   // the result tells of a failure
 	Pending bool   `json:"pending,omitempty"` // stands where a result will be; left out of the model's view once one is there
 
+	Outcome CallOutcome     `json:"outcome,omitempty"`  // of a result: see [Message.CallOutcome]
+	JSON    bool            `json:"j,omitempty"`        // of a result: its text is the JSON of its value
+	Value   json.RawMessage `json:"value,omitempty"`    // of a result: its value, where the text is not its JSON
+	RanWith json.RawMessage `json:"ran_with,omitempty"` // of a result: the edited arguments that the tool ran with
+	Added   string          `json:"added,omitempty"`    // of a result: what hooks added for the model
+
+	Cut bool `json:"cut,omitempty"` // of an assistant message: a cancel stopped the model in the middle of it
+
+	ID      string `json:"id,omitempty"`      // of a user message: the id that its sender gave it
 	By      string `json:"by,omitempty"`      // of a user message: the principal who sent it
 	Via     string `json:"via,omitempty"`     // and the entry point it came through
 	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text is; the model sees it there
@@ -86,6 +95,7 @@ const (
 	// Live events: readers are sent them while the model speaks, and the journal never holds one.
 	EventTextDelta      EventType = "text.delta"
 	EventReasoningDelta EventType = "reasoning.delta"
+	EventCallProgress   EventType = "call.progress" // a tool says how far it is
 )
 
 // Event is one thing that happened, numbered without gaps per thread.
@@ -118,7 +128,22 @@ type DecisionRecord struct {
 	Applied    bool   `json:"applied"`
 	TimedOut   bool   `json:"timed_out,omitempty"`
 	Late       bool   `json:"late,omitempty"`
+
+	// Digests of the arguments that the decision was about, and of those it put in their place; both in hex, of the canonical form.
+	ArgumentsDigest string `json:"arguments_digest,omitempty"`
+	EditedDigest    string `json:"edited_arguments_digest,omitempty"`
 	Resume
+}
+
+// digestArguments notes what a decision was about: the call as it would have run without it.
+func (d *DecisionRecord) digestArguments(asked, shown ToolCall) {
+	if asked.Name == "" {
+		return // the run's own wait has no arguments
+	}
+	d.ArgumentsDigest = Digest(shown.Arguments)
+	if !IsNull(d.Arguments) {
+		d.EditedDigest = Digest(d.Arguments)
+	}
 }
 
 // MarshalJSON keeps the members of the embedded decision beside its own.
@@ -134,6 +159,8 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Applied    bool            `json:"applied"`
 		TimedOut   bool            `json:"timed_out,omitempty"`
 		Late       bool            `json:"late,omitempty"`
+		Asked      string          `json:"arguments_digest,omitempty"`
+		Edited     string          `json:"edited_arguments_digest,omitempty"`
 		DecisionID string          `json:"decision_id"`
 		Action     ResumeAction    `json:"action"`
 		Result     json.RawMessage `json:"result,omitempty"`
@@ -145,7 +172,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Shown      string          `json:"shown,omitempty"`
 		ShownBy    string          `json:"shown_by,omitempty"`
 	}
-	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late,
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest,
 		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }
 
@@ -173,6 +200,7 @@ func (s Segment) expand(e Event) Event {
 		return e
 	}
 	m := s.Messages[e.Message-1]
+	id := m.MessageID(e.ThreadID, s.Seq, e.Message)
 	e.Message = 0
 	data := map[string]any{}
 	if len(e.Data) > 0 {
@@ -180,6 +208,7 @@ func (s Segment) expand(e Event) Event {
 			return e
 		}
 	}
+	data["message_id"] = id
 	switch e.Type {
 	case EventTextEnded, EventMessageReceived:
 		data["text"] = m.Text()
@@ -192,7 +221,7 @@ func (s Segment) expand(e Event) Event {
 			}
 		}
 	default:
-		data["result"] = m.Text()
+		m.describe(data)
 	}
 	e.Data = Encode(data)
 	return e

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // drainMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers the
@@ -16,7 +17,7 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 		parts = TextParts("(a message that cannot be read any more)")
 	}
 	if s.Kind == SignalStart {
-		d.event(EventRunStarted, started{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+		d.event(EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
 		if len(parts) == 0 {
 			d.h.Told = false // a retry: it goes on from the journal as it is
 			return nil
@@ -49,7 +50,7 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 // say adds what the user said. The text of a message that answers a call is that call's result, and the model sees it there alone;
 // readers see the whole message.
 func (d *draft) say(s Signal, parts []Part, answers string) {
-	said := Message{Role: RoleUser, Parts: parts, By: s.By, Via: s.Via, Answers: answers}
+	said := Message{Role: RoleUser, Parts: parts, ID: s.Msg, By: s.By, Via: s.Via, Answers: answers}
 	if d.h.Spoke != d.seq() {
 		said.Earlier = d.h.Spoke
 	}
@@ -58,8 +59,8 @@ func (d *draft) say(s Signal, parts []Part, answers string) {
 	d.event(EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
 }
 
-// started is the data of a run.started event.
-type started struct {
+// runStarted is the data of a run.started event.
+type runStarted struct {
 	By      string `json:"by,omitempty"`
 	Via     string `json:"via,omitempty"`
 	RetryOf string `json:"retry_of,omitempty"`
@@ -80,6 +81,15 @@ func AnswerOf(parts []Part) json.RawMessage {
 		text = "See what the user sent with this answer; it follows."
 	}
 	return Encode(text)
+}
+
+// MessageID is the message's id in its thread: the one that its sender gave it, or one that follows from its place. n counts the
+// messages of the segment from 1.
+func (m Message) MessageID(thread string, segment int64, n int) string {
+	if m.ID != "" {
+		return m.ID
+	}
+	return fmt.Sprintf("msg_%s_%d_%d", strings.TrimPrefix(thread, "thr_"), segment, n)
 }
 
 // waits says whether some call is suspended.
@@ -136,7 +146,7 @@ func (d *draft) abandon(key string, s Signal) error {
 		switch {
 		case c.Status == CallSuspended && c.Pseudo: // to go on without an answer is no yes
 			given[id] = ""
-			d.over = &Reason{Kind: Blocked, Detail: "nobody answered what the run waited for before its first step"}
+			d.over = &Reason{Kind: Blocked, Code: CodeStartAbandoned, Detail: "nobody answered what the run waited for before its first step"}
 		case c.Status == CallSuspended && c.Kind == KindUnknownOutcome:
 			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
 		case c.Status == CallSuspended:
@@ -152,7 +162,7 @@ func (d *draft) abandon(key string, s Signal) error {
 		}
 		d.closes = true
 		delete(d.h.Out, "n:"+d.h.Calls[call.ID].Sus)
-		if err := d.settleCall(call, CallCancelled, text); err != nil {
+		if err := d.settleCall(call, CallCancelled, CallOutcomeAbandoned, textResult(text)); err != nil {
 			return err
 		}
 	}
@@ -168,6 +178,7 @@ const (
 // queuedMessage is the data of a message.queued event.
 type queuedMessage struct {
 	Key   string `json:"key"`
+	ID    string `json:"message_id,omitempty"` // as its sender named it
 	By    string `json:"by,omitempty"`
 	Via   string `json:"via,omitempty"`
 	Parts []Part `json:"parts"`
@@ -175,7 +186,7 @@ type queuedMessage struct {
 
 // hold keeps a message for a run of its own.
 func (d *draft) hold(key string, s Signal, parts []Part) {
-	d.event(EventMessageQueued, queuedMessage{key, s.By, s.Via, parts}, 0)
+	d.event(EventMessageQueued, queuedMessage{key, s.Msg, s.By, s.Via, parts}, 0)
 	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: key})
 }
 
@@ -184,7 +195,7 @@ func FindHeld(segment Segment, key string) (Signal, bool) {
 	for _, e := range segment.Events {
 		var m queuedMessage
 		if e.Type == EventMessageQueued && json.Unmarshal(e.Data, &m) == nil && m.Key == key {
-			return Signal{Kind: SignalStart, ID: key, By: m.By, Via: m.Via, Value: Encode(m.Parts), At: e.At}, true
+			return Signal{Kind: SignalStart, ID: key, Msg: m.ID, By: m.By, Via: m.Via, Value: Encode(m.Parts), At: e.At}, true
 		}
 	}
 	return Signal{}, false

@@ -73,6 +73,8 @@ type BodyOutcome struct {
 	Batch  int
 	Outcome
 	Interrupted bool
+
+	Began, Ended int64 // when the body began and ended
 }
 
 // Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that is sent only once.

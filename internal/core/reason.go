@@ -51,6 +51,13 @@ func (r *Reason) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Codes of the reason [Blocked].
+const (
+	CodeBlockedByRule  = "blocked_by_rule" // a permission or a hook blocked a call
+	CodeStartDenied    = "start_denied"    // the run waited before its first step, and the answer was no
+	CodeStartAbandoned = "start_abandoned" // a message came instead of that answer
+)
+
 // Status is the run status a reason leads to: waiting for Suspended, done for every other.
 func (r Reason) Status() RunStatus {
 	if r.Kind == Suspended {

@@ -1,14 +1,20 @@
 package core
 
+import "slices"
+
 // Activation outcomes, as they are journaled.
 const (
-	OutcomeStepDone    = "step_done"
-	OutcomeApproval    = "suspended_approval"
-	OutcomeClientTool  = "suspended_client_tool"
-	OutcomePartial     = "suspended_step_partial"
-	OutcomeInterrupted = "interrupted"
-	OutcomeDone        = "done"
+	ActivationStepDone    = "step_done"
+	ActivationApproval    = "suspended_approval"
+	ActivationInput       = "suspended_input"
+	ActivationClientTool  = "suspended_client_tool"
+	ActivationPartial     = "suspended_step_partial"
+	ActivationInterrupted = "interrupted"
+	ActivationDone        = "done"
 )
+
+// ActivationOutcomes are all of them.
+var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
 
 func (d *draft) endActivation(outcome string) {
 	d.h.Activations++
@@ -34,10 +40,11 @@ func (d *draft) endStep() error {
 	return nil
 }
 
-func (d *draft) endTurn(data map[string]any) {
+func (d *draft) endTurn(data turnEnded) {
 	if d.h.TurnOpen {
 		d.h.TurnOpen = false
 		d.endGrantsOfTurn()
+		data.Usage = tokens{d.h.InputTokens, d.h.OutputTokens}
 		d.event(EventTurnEnded, data, 0)
 	}
 }
@@ -60,7 +67,7 @@ func (d *draft) releaseRunning() (Plan, error) {
 	if d.over != nil {
 		return d.end(*d.over)
 	}
-	return d.handOver(OutcomeStepDone)
+	return d.handOver(ActivationStepDone)
 }
 
 // releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
@@ -70,7 +77,7 @@ func (d *draft) releasePartial() (Plan, error) {
 	if d.h.Outage != nil {
 		d.h.NotBefore = 0
 	}
-	return d.handOver(OutcomePartial)
+	return d.handOver(ActivationPartial)
 }
 
 func (d *draft) handOver(outcome string) (Plan, error) {
@@ -112,7 +119,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	d.forgetOutage()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	outcome, pending := d.pending()
-	d.endTurn(map[string]any{"status": Suspended, "pending": pending})
+	d.endTurn(turnEnded{Status: Suspended.String(), Pending: pending})
 	d.endActivation(outcome)
 	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
 	d.h.Lease = 0
@@ -134,27 +141,33 @@ func (d *draft) wakeAt(deadline int64) *int64 {
 	return &delay
 }
 
-// pending lists what the run waits for, in call order, and what kind of wait it is.
-func (d *draft) pending() (outcome string, list []map[string]any) {
-	outcome = OutcomeClientTool
+// pending lists what the run waits for, in call order, and how its activation ended: of several kinds of wait, the one that needs a
+// person most counts.
+func (d *draft) pending() (outcome string, list []pendingCall) {
+	heaviest := 0
 	for _, call := range d.round.Calls {
 		c := d.h.Calls[call.ID]
 		if c.Status != CallSuspended {
 			continue
 		}
-		switch {
-		case c.Kind == KindInterrupt:
-			outcome = OutcomeInterrupted
-		case c.Kind != KindClient && outcome != OutcomeInterrupted:
-			outcome = OutcomeApproval
-		}
-		item := map[string]any{"call_id": call.ID, "tool": call.Name, "kind": c.Kind, "suspension": c.Sus}
-		if c.Deadline != 0 {
-			item["deadline"] = c.Deadline
-		}
-		list = append(list, item)
+		heaviest = max(heaviest, slices.Index(waitsInOrder, waitOutcome(c.Kind)))
+		list = append(list, pendingCall{CallID: call.ID, ToolName: call.Name, Kind: c.Kind, Suspension: c.Sus, Deadline: c.Deadline})
 	}
-	return outcome, list
+	return waitsInOrder[heaviest], list
+}
+
+var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
+
+func waitOutcome(k Kind) string {
+	switch k {
+	case KindClient:
+		return ActivationClientTool
+	case KindInput:
+		return ActivationInput
+	case KindInterrupt:
+		return ActivationInterrupted
+	}
+	return ActivationApproval
 }
 
 // empty works the outbox off: first the commit that names it, then the sending, and if that fails a pause.
@@ -162,7 +175,7 @@ func (d *draft) empty() (Plan, error) {
 	switch {
 	case d.v.NotSent:
 		d.h.NotBefore = d.v.Now + backoff(4)
-		return d.handOver(OutcomeStepDone)
+		return d.handOver(ActivationStepDone)
 	case d.dirty():
 		return d.commit(), nil
 	}

@@ -159,8 +159,9 @@ type Terms struct {
 
 // Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.
 type Outcome struct {
-	Text   string // the result, or what went wrong, as the model sees it
-	Media  []Part // images and documents that belong to the result
+	Text   string          // the result, or what went wrong, as the model sees it
+	Value  json.RawMessage // the result as JSON; nil if it is plain text
+	Media  []Part          // images and documents that belong to the result
 	Failed bool
 	State  []StateOp      // what the body wrote
 	Ticket *SuspendTicket // set: the call waits

@@ -143,7 +143,7 @@ func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	if err := d.readyUpTo(i); err != nil {
 		return i, false, err
 	}
-	return i, false, d.refuse(call, d.v.Fired[i].Refuse)
+	return i, false, d.refuse(call, CallOutcomeDeniedByRule, d.v.Fired[i].Refuse)
 }
 
 // readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before them

@@ -66,7 +66,7 @@ func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 	}
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
-		return true, d.refuse(call, fmt.Sprintf("There is no tool named %q.", call.Name))
+		return true, d.refuse(call, CallOutcomeUnknownTool, fmt.Sprintf("There is no tool named %q.", call.Name))
 	}
 	if err := d.check(call); err != nil {
 		return true, d.invalid(call, err.Error())
@@ -75,7 +75,7 @@ func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 		return true, nil // when all others are settled
 	}
 	if why := d.overBudget(call); why != "" {
-		return true, d.refuse(call, why)
+		return true, d.refuse(call, CallOutcomeBudgetExhausted, why)
 	}
 	return d.gate(call, spec)
 }
@@ -92,7 +92,7 @@ func (d *draft) check(call ToolCall) error {
 // invalid fails a call whose arguments are refused. The model can correct them.
 func (d *draft) invalid(call ToolCall, why string) error {
 	d.event(EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": why}, 0)
-	return d.refuse(call, "The arguments are not valid: "+why)
+	return d.refuse(call, CallOutcomeInvalidArguments, "The arguments are not valid: "+why)
 }
 
 // overBudget says why a call is one too many. What was let through counts, whether it ran in the end or not.
@@ -151,12 +151,12 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	switch v.Effect {
 	case Block:
 		reason := orElse(v.Reason, "a rule forbids this call.")
-		d.over = &Reason{Kind: Blocked, Detail: reason}
-		return false, d.refuse(call, "Blocked: "+reason)
+		d.over = &Reason{Kind: Blocked, Code: CodeBlockedByRule, Detail: reason}
+		return false, d.refuse(call, CallOutcomeBlocked, "Blocked: "+reason)
 	case Deny:
-		return true, d.refuse(call, "Not allowed: "+orElse(v.Reason, "a rule forbids this call."))
+		return true, d.refuse(call, CallOutcomeDeniedByRule, "Not allowed: "+orElse(v.Reason, "a rule forbids this call."))
 	case SetResult:
-		return true, d.result(call, set(v.Result))
+		return true, d.result(call, CallOutcomeSetByRule, set(v.Result))
 	case Ask:
 		preview, err := d.preview(call)
 		if err != nil {
@@ -192,7 +192,7 @@ func set(out *Outcome) Outcome {
 	if out == nil {
 		return Outcome{}
 	}
-	return Outcome{Text: out.Text, Failed: out.Failed}
+	return Outcome{Text: out.Text, Value: out.Value, Failed: out.Failed}
 }
 
 // settleResuming turns a decision into a result, or clears the call's body to run.
@@ -201,21 +201,21 @@ func (d *draft) settleResuming(call ToolCall) error {
 	rec, ok := d.round.Decisions[c.Sus]
 	switch {
 	case !ok:
-		return d.refuse(call, "The decision on this call cannot be found any more.")
+		return d.refuse(call, CallOutcomeLost, "The decision on this call cannot be found any more.")
 	case c.Pseudo:
 		return d.settlePseudo(call, rec)
 	case rec.Action == ActionCancel:
-		return d.cancelCall(call, refusalText(c.Kind, rec.Reason))
+		return d.cancelCall(call, refusedBy(c.Kind).orTimedOut(rec), refusalText(c.Kind, rec.Reason))
 	case rec.Error != "":
 		if c.Kind == KindClient || c.Kind == KindUnknownOutcome {
 			d.executed(call, true)
 		}
-		return d.refuse(call, rec.Error)
+		return d.refuse(call, CallOutcomeToolError.orTimedOut(rec), rec.Error)
 	case rec.TimedOut:
-		return d.result(call, Outcome{Text: resultText(rec.Result)}) // whatever the mode: nobody said that it may run
+		return d.result(call, CallOutcomeTimedOut, answered(rec.Result)) // whatever the mode: nobody said that it may run
 	case c.Kind == KindUnknownOutcome && !IsNull(rec.Result), c.Kind != KindUnknownOutcome && c.Mode == UseDecisionAsToolResult:
 		d.executed(call, false)
-		return d.result(call, Outcome{Text: resultText(rec.Result)})
+		return d.result(call, CallOutcomeSucceeded, answered(rec.Result))
 	}
 	return d.replay(call)
 }
@@ -224,29 +224,28 @@ func (d *draft) settleResuming(call ToolCall) error {
 func (d *draft) replay(call ToolCall) error {
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
-		return d.refuse(call, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
+		return d.refuse(call, CallOutcomeUnknownTool, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
 	}
 	if d.h.Calls[call.ID].Edited != "" {
 		if err := d.check(d.effective(call)); err != nil {
-			return d.refuse(call, "Not run: the edited arguments are not valid: "+err.Error())
+			return d.refuse(call, CallOutcomeInvalidArguments, "Not run: the edited arguments are not valid: "+err.Error())
 		}
 	} else if _, err := ReadArguments(call.Arguments); err != nil {
-		return d.refuse(call, "Not run: the arguments are not valid: "+err.Error())
+		return d.refuse(call, CallOutcomeInvalidArguments, "Not run: the arguments are not valid: "+err.Error())
 	}
 	_, err := d.gate(call, spec)
 	return err
 }
 
 // cancelCall closes a call that a decision refused.
-func (d *draft) cancelCall(call ToolCall, text string) error {
+func (d *draft) cancelCall(call ToolCall, how CallOutcome, text string) error {
 	added, err := d.after(call, Outcome{Failed: true, Text: text})
 	if err != nil {
 		return err
 	}
-	if added != "" {
-		text += "\n" + added
-	}
-	return d.settleCall(call, CallCancelled, text)
+	m := textResult(text)
+	m.Added = added
+	return d.settleCall(call, CallCancelled, how, m)
 }
 
 func refusalText(k Kind, reason string) string {
@@ -282,6 +281,7 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 //	intent committed ── body ──✗ process lost        the body ran, or not, or half
 //	                          next owner: ask a person what happened
 func (d *draft) askOutcome(call ToolCall) error {
+	d.change(call.ID, func(c *Call) { c.Ran++ })
 	v := d.v.Rules.Gate(d.effective(call), d.state) // an approver who is barred from the call may not have it run again either
 	return d.suspend(call, KindUnknownOutcome, SuspendTicket{NotBy: v.NotBy, Suspension: Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
@@ -305,7 +305,7 @@ func (d *draft) settleCrashing() (took bool, err error) {
 		}
 		return true, d.askOutcome(call)
 	}
-	return true, d.refuse(call, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
+	return true, d.refuse(call, CallOutcomeLost, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
 }
 
 func orElse(s, other string) string {

@@ -8,6 +8,7 @@ type Signal struct {
 	Kind   SignalKind `json:"k"`
 	Call   string     `json:"c,omitempty"`   // of a decision
 	ID     string     `json:"id,omitempty"`  // decision id, or message key
+	Msg    string     `json:"msg,omitempty"` // of a start or a message: the id that its sender gave it
 	Digest string     `json:"dig,omitempty"` // of a decision's content
 	// Value is a message's parts, or a decision's [Resume].
 	Value json.RawMessage `json:"v,omitempty"`

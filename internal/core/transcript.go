@@ -38,7 +38,7 @@ func Transcript(log []Message) []Message {
 			if !ok {
 				r = Message{Role: RoleTool, CallID: c.ID, Tool: c.Name, Error: true, Parts: TextParts(NoResult), RunID: m.RunID, At: m.At}
 			}
-			out = append(out, r)
+			out = append(out, r.forModel())
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func (d *draft) placeHeld() error {
 			continue
 		}
 		if spec, _ := d.v.Rules.Tool(call.Name); spec.Finish {
-			if err := d.refuse(call, "Not finished: another call of this turn still waits for an answer."); err != nil {
+			if err := d.refuse(call, CallOutcomeNotFinished, "Not finished: another call of this turn still waits for an answer."); err != nil {
 				return err
 			}
 			continue
@@ -101,7 +101,7 @@ func (d *draft) timeOut() error {
 		if c.Status != CallSuspended || c.Deadline == 0 || c.Deadline > d.v.Now {
 			continue
 		}
-		d.openTurn()
+		d.openTurn(CauseDeadline)
 		d.closes, d.must = true, true
 		if len(d.h.Timed) < mostTimed {
 			d.h.Timed[c.Sus] = 1
@@ -162,15 +162,15 @@ func pseudoCall(id string) ToolCall {
 // settlePseudo lets the run go on after an answer to its own wait, or ends it if that was a no.
 func (d *draft) settlePseudo(call ToolCall, rec DecisionRecord) error {
 	c := d.h.Calls[call.ID]
-	status := CallSucceeded
+	status, how := CallSucceeded, CallOutcomeSucceeded
 	switch {
 	case c.Kind == KindInterrupt:
 	case rec.Action == ActionCancel, rec.Error != "":
-		status = CallCancelled
-		d.over = &Reason{Kind: Blocked, Detail: orElse(rec.Error, orElse(rec.Reason, "what the run waited for before its first step was refused"))}
+		status, how = CallCancelled, refusedBy(KindApproval).orTimedOut(rec)
+		d.over = &Reason{Kind: Blocked, Code: CodeStartDenied, Detail: orElse(rec.Error, orElse(rec.Reason, "what the run waited for before its first step was refused"))}
 	case !IsNull(rec.Result):
 		d.message(Message{Role: RoleSystem, Parts: TextParts(resultText(rec.Result))})
 		d.h.Told = false
 	}
-	return d.settleCall(call, status, "")
+	return d.settleCall(call, status, how, Message{})
 }

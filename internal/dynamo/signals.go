@@ -19,6 +19,7 @@ const (
 	attrCall     = "c"
 	attrID       = "id"
 	attrDig      = "dig"
+	attrMessage  = "msg"
 	attrValue    = "v"
 	attrDecision = "d" // the value, of a decision that says again what the signal says
 	attrRef      = "ref"
@@ -44,7 +45,7 @@ func signalOf(s core.Signal) types.AttributeValue {
 	for name, v := range map[string]types.AttributeValue{
 		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
 		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(s.Sus), attrOn: unlessEmpty(string(s.On)),
-		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint),
+		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint), attrMessage: unlessEmpty(s.Msg),
 	} {
 		if v != nil {
 			it[name] = v
@@ -71,7 +72,7 @@ func around(id string, at int64) (before, after string) {
 func readSignal(it item) core.Signal {
 	s := core.Signal{Kind: core.SignalKind(textAt(it, attrKind)), Call: textAt(it, attrCall), ID: textAt(it, attrID), Digest: hashAt(it, attrDig),
 		Ref: textAt(it, attrRef), By: textAt(it, attrBy), Via: textAt(it, attrVia), Sus: textAt(it, attrAnswers), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn)),
-		Link: textAt(it, attrLink), Mint: textAt(it, attrMint)}
+		Link: textAt(it, attrLink), Mint: textAt(it, attrMint), Msg: textAt(it, attrMessage)}
 	if v := textAt(it, attrValue); v != "" {
 		s.Value = json.RawMessage(v)
 	}

@@ -73,7 +73,11 @@ func TestReasoningIsToldToReadersWithoutItsSeal(t *testing.T) {
 			}
 		}
 	}
-	want := map[core.EventType]map[string]string{core.EventReasoningEnded: {"part_id": "reasoning-1", "text": "first the echo"}, core.EventTextEnded: {"part_id": "text-1", "text": "hello"}}
+	run, message := r.head().Run, "msg_"+strings.TrimPrefix(r.head().Thread, "thr_")+"_2_1"
+	want := map[core.EventType]map[string]string{
+		core.EventReasoningEnded: {"part_id": run + ":reasoning-1", "text": "first the echo", "message_id": message},
+		core.EventTextEnded:      {"part_id": run + ":text-1", "text": "hello", "message_id": message},
+	}
 	for kind, data := range want {
 		if diff := cmp.Diff(data, told[kind]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
@@ -150,9 +154,9 @@ func TestUsageIsToldWithTheStep(t *testing.T) {
 		turn core.Turn
 		want string
 	}{
-		{core.Turn{Text: "a", InputTokens: 9, OutputTokens: 2, CacheRead: 5, CacheWritten: 1}, `{"usage":{"cache_read_tokens":5,"cache_write_tokens":1,"input_tokens":9,"output_tokens":2}}`},
-		{core.Turn{Text: "a", NoUsage: true}, `{"usage":null}`},
-		{core.Turn{Text: "a"}, ``},
+		{core.Turn{Text: "a", InputTokens: 9, OutputTokens: 2, CacheRead: 5, CacheWritten: 1}, `{"asked_at":1777593600000,"latency_ms":0,"usage":{"input_tokens":9,"output_tokens":2,"cache_read_tokens":5,"cache_write_tokens":1}}`},
+		{core.Turn{Text: "a", NoUsage: true}, `{"asked_at":1777593600000,"latency_ms":0,"usage":null}`},
+		{core.Turn{Text: "a"}, `{"asked_at":1777593600000,"latency_ms":0}`},
 	} {
 		r := newRig(t, tt.turn).play()
 		for _, e := range r.events() {

@@ -113,7 +113,7 @@ func TestStepPartial(t *testing.T) {
 				outcome = string(e.Data)
 			}
 		}
-		if !strings.Contains(outcome, core.OutcomePartial) || !strings.Contains(outcome, `"step":1`) {
+		if !strings.Contains(outcome, core.ActivationPartial) || !strings.Contains(outcome, `"step":1`) {
 			t.Errorf("the activation ended with %s", outcome)
 		}
 		r.wantAsked(1)

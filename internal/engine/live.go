@@ -88,6 +88,9 @@ func (a *activation) speak(step int) *speaker {
 
 // take is [Prompt.Say].
 func (s *speaker) take(d Delta) {
+	if s == nil {
+		return
+	}
 	defer harmless()
 	s.mu.Lock()
 	defer s.mu.Unlock()

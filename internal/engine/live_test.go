@@ -286,11 +286,19 @@ func TestAModelThatSpeaksAfterItsTurnSpeaksToNobody(t *testing.T) {
 	}
 }
 
-func TestWithoutListenersAModelIsNotAskedToSpeak(t *testing.T) {
+func TestAStepSaysHowLongItsModelTookAlsoWithoutReaders(t *testing.T) {
 	r := newRig(t, says("done"))
+	r.onAsk = func(_ context.Context, p engine.Prompt) error {
+		r.clock.Advance(300 * time.Millisecond)
+		p.Say(saying("do"))
+		r.clock.Advance(700 * time.Millisecond)
+		return nil
+	}
 	r.play()
-	if r.prompt.Say != nil {
-		t.Error("it is")
+	for _, e := range r.events() {
+		if want := `{"asked_at":1777593600000,"latency_ms":1000,"first_token_ms":300}`; e.Type == core.EventStepStarted && string(e.Data) != want {
+			t.Errorf("told %s, want %s", e.Data, want)
+		}
 	}
 }
 

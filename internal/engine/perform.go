@@ -26,15 +26,24 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	}
 	log := core.Messages(segments)
 	prompt := a.prompt(log, r)
-	if a.speaker = a.speak(r.Step); a.speaker != nil {
-		prompt.Say = a.speaker.take
-	}
+	a.speaker = a.speak(r.Step)
+	heard := &heard{clock: a.e.o.Clock, next: a.speaker.take}
+	prompt.Say = heard.take
 	a.view.Asked, a.report.Asked = true, true
 
+	asked := a.now()
 	turn, err := traced(ctx, a.e, "model", func(ctx context.Context) (core.Turn, error) {
 		return watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
 	})
 	a.speaker.rest(err == nil)
+	if errors.Is(err, errCancelled) && ctx.Err() == nil { // the watch has left the cancel in the view, and the run ends
+		text := heard.text()
+		if text == "" {
+			return nil
+		}
+		turn, err = core.Turn{Text: text, Cut: true, NoUsage: true, End: &core.Reason{Kind: core.Cancelled}}, nil
+	}
+	turn.AskedAt, turn.FirstAt, turn.EndedAt = asked, heard.firstAt(), a.now()
 	if err == nil {
 		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
 		a.view.Yielded = a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref())
@@ -71,8 +80,6 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrFenced) || ctx.Err() != nil:
 		return err
-	case errors.Is(err, errCancelled):
-		return nil // the cancel is in the inbox that the watch has left in the view
 	case errors.As(err, &stop):
 		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
 	case errors.Is(err, errDeadline), errors.Is(err, ErrTryAgain):
@@ -124,7 +131,7 @@ func publicDetail(err error) string {
 func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 	a.batch++
 	outcomes := make([]core.BodyOutcome, len(runs))
-	bodies := make([]func(context.Context) (core.Outcome, error), len(runs))
+	bodies := make([]body, len(runs))
 	for i, run := range runs {
 		outcomes[i] = core.BodyOutcome{CallID: run.Call.ID, Batch: a.batch}
 		body, err := a.body(run)
@@ -142,12 +149,34 @@ func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 }
 
 // body is one execution, ready to begin.
-func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome, error), error) {
+type body func(context.Context) (ran, error)
+
+// ran is what a body came to and when it ran; times of 0 are of one that did not return.
+type ran struct {
+	core.Outcome
+	began, ended int64
+}
+
+// since is r with the time its body began at, where it could not say that itself.
+func (r ran) since(began int64) ran {
+	if r.began == 0 {
+		r.began = began
+	}
+	return r
+}
+
+func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
+
+// body makes one execution ready.
+func (a *activation) body(run core.BodyRun) (body, error) {
 	h := a.view.Head
 	tool, ok := a.agent.Tools[run.Call.Name]
 	if !ok {
 		text := fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)
-		return func(context.Context) (core.Outcome, error) { return core.Outcome{Failed: true, Text: text}, nil }, nil
+		now := a.now()
+		return func(context.Context) (ran, error) {
+			return ran{Outcome: core.Outcome{Failed: true, Text: text}, began: now, ended: now}, nil
+		}, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
 		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), AtMostOnce: run.AtMostOnce,
@@ -158,22 +187,24 @@ func (a *activation) body(run core.BodyRun) (func(context.Context) (core.Outcome
 		return nil, errLeaseOver
 	}
 	a.report.Bodies++
-	return func(ctx context.Context) (core.Outcome, error) {
+	return func(ctx context.Context) (ran, error) {
+		began := a.now()
 		out, err := traced(ctx, a.e, "tool "+run.Call.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
 		if out.State = nil; err == nil && !out.Failed {
 			out.State = req.State.Ops()
 		}
-		return out, err
+		return ran{out, began, a.now()}, err
 	}, nil
 }
 
 // sideBySide runs bodies under one watch. A single one needs no goroutine of its own beyond the watch's.
-func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Context) (core.Outcome, error), outcomes []core.BodyOutcome) error {
+func (a *activation) sideBySide(ctx context.Context, bodies []body, outcomes []core.BodyOutcome) error {
+	began := a.now()
 	if len(bodies) == 1 {
 		out, err := watched(ctx, a, bodies[0])
-		return a.came(ctx, &outcomes[0], out, err)
+		return a.came(ctx, &outcomes[0], out.since(began), err)
 	}
-	answers := make([]answer[core.Outcome], len(bodies))
+	answers := make([]answer[ran], len(bodies))
 	var mu sync.Mutex
 	_, err := watched(ctx, a, func(ctx context.Context) (struct{}, error) {
 		all, left := make(chan struct{}), len(bodies)
@@ -185,7 +216,7 @@ func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Conte
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				answers[i] = answer[core.Outcome]{out, err, true}
+				answers[i] = answer[ran]{out, err, true}
 				if left--; left == 0 {
 					close(all)
 				}
@@ -200,7 +231,7 @@ func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Conte
 		if !got.there {
 			got.err = err // it did not stop in time
 		}
-		if err := a.came(ctx, &outcomes[i], got.v, got.err); err != nil {
+		if err := a.came(ctx, &outcomes[i], got.v.since(began), got.err); err != nil {
 			return err
 		}
 	}
@@ -208,7 +239,11 @@ func (a *activation) sideBySide(ctx context.Context, bodies []func(context.Conte
 }
 
 // came notes what a body came to; an error gives the activation up.
-func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out core.Outcome, err error) error {
+func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out ran, err error) error {
+	to.Began, to.Ended = out.began, out.ended
+	if to.Ended == 0 {
+		to.Ended = a.now() // it did not return
+	}
 	switch {
 	case errors.Is(err, ErrFenced) || ctx.Err() != nil && err != nil:
 		return err
@@ -217,7 +252,7 @@ func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out core.Ou
 	case err != nil:
 		to.Outcome = core.Outcome{Failed: true, Text: err.Error()}
 	default:
-		to.Outcome = out
+		to.Outcome = out.Outcome
 	}
 	return nil
 }

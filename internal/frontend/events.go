@@ -46,9 +46,12 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 		if s.Seq == from.seq {
 			next = &s
 		}
-		return eventsOf(s)
+		return EventsOf(s)
 	}, func(e wire.Event) int { return len(e.Data) })
 	if err != nil {
+		return wire.EventPage{}, err
+	}
+	if err := f.joinTurnEnds(ctx, p, items); err != nil {
 		return wire.EventPage{}, err
 	}
 	if next != nil && from.live.any() {
@@ -62,14 +65,4 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	}
 	all := at.seq > p.record.Seq
 	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
-}
-
-func eventsOf(s core.Segment) []wire.Event {
-	events := s.Expand()
-	shown := make([]wire.Event, len(events))
-	for i, e := range events {
-		shown[i] = wire.Event{Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: e.Data, Cursor: cursor{seq: s.Seq, read: i + 1}.of(e.ThreadID)}
-	}
-	return shown
 }

@@ -213,7 +213,7 @@ func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List
 		return page, err
 	}
 	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), pageBytes,
-		func(s core.Segment) []wire.Message { return messagesOf(s, q.Data) }, weighMessage)
+		func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }, weighMessage)
 	if at.seq <= h.Seq {
 		page.Next = at.of(h.Thread)
 	}

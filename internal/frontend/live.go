@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -78,8 +79,8 @@ func delta(said engine.Speech, at cursor, kind string) (e wire.Event, next curso
 		return e, at, false
 	}
 	*offset = len(text)
-	return wire.Event{Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(said.At.UnixMilli()),
-		Type: string(event), Cursor: next.of(said.Thread), Data: core.Encode(map[string]any{"part_id": core.PartID(kind, said.Step),
+	return wire.Event{Version: wire.EventVersion, Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(said.At.UnixMilli()),
+		Type: string(event), Cursor: next.of(said.Thread), Data: core.Encode(map[string]any{"part_id": core.PartID(said.Run, kind, said.Step),
 			"attempt": fmt.Sprintf("%d.%d", said.Epoch, said.Restart), "offset": from, "text": text[from:]})}, next, true
 }
 
@@ -96,12 +97,24 @@ func settles(s core.Segment, heard hearing) bool {
 	return s.W.Epoch() == heard.epoch && (heard.text == 0 || brought[core.EventTextEnded]) && (heard.reasoning == 0 || brought[core.EventReasoningEnded])
 }
 
+// resetReason says why what was heard does not count: the run was cancelled, or the step is done anew.
+func resetReason(r core.Record, next *core.Segment) string {
+	cancelled := next == nil && r.End != nil && r.End.Kind == core.Cancelled
+	if next != nil {
+		cancelled = slices.ContainsFunc(next.Events, func(e core.Event) bool { return e.Type == core.EventCancelRecorded })
+	}
+	if cancelled {
+		return "cancelled"
+	}
+	return "repeated"
+}
+
 // resetEvent says that what was said live does not count. It is live itself: no segment holds it. next is what was committed
 // behind it; nil for nothing.
 func resetEvent(p place, next *core.Segment, at cursor) wire.Event {
 	r := p.record
-	e := wire.Event{Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.of(r.Thread),
-		Data: core.Encode(map[string]any{"reason": "repeated", "text": "What the model was saying does not count."})}
+	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.of(r.Thread),
+		Data: core.Encode(map[string]any{"reason": resetReason(r, next), "text": "What the model was saying does not count."})}
 	if next != nil && len(next.Events) > 0 {
 		first := next.Events[0]
 		e.Seq, e.Turn, e.At = first.Seq-1, first.Turn, wire.Millis(first.At)

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"encoding/base64"
+	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -9,7 +10,7 @@ import (
 
 // weighMessage is about how many bytes the message has in a page.
 func weighMessage(m wire.Message) int {
-	weight := len(m.Text)
+	weight := len(m.Text) + len(m.Value) + len(m.RanWith)
 	for _, p := range m.Parts {
 		weight += len(p.Text) + len(p.Name) + base64.StdEncoding.EncodedLen(len(p.Data))
 	}
@@ -19,23 +20,54 @@ func weighMessage(m wire.Message) int {
 	return weight
 }
 
-func messagesOf(s core.Segment, data bool) []wire.Message {
+func messagesOf(thread string, s core.Segment, data bool) []wire.Message {
 	shown := make([]wire.Message, 0, len(s.Messages))
-	for _, m := range s.Messages {
-		if m.Role != core.RoleSystem {
-			shown = append(shown, messageOf(m, data))
+	for i, m := range s.Messages {
+		if m.Role == core.RoleSystem {
+			continue
 		}
+		e := toldBy(s, i+1)
+		one := messageOf(m, data)
+		one.ID, one.Seq, one.Step = m.MessageID(thread, s.Seq, i+1), e.Seq, e.Step
+		shown = append(shown, one)
 	}
 	return shown
 }
 
+// toldBy is the event that tells of the n-th message of a segment, or the last one before which it is known.
+func toldBy(s core.Segment, n int) (found core.Event) {
+	m := s.Messages[n-1]
+	for _, e := range s.Events {
+		var call struct {
+			CallID string `json:"call_id"`
+		}
+		switch {
+		case e.Message == n:
+			return e
+		case m.Pending && e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.CallID == m.CallID:
+			return e
+		}
+		found = e
+	}
+	return found
+}
+
 func messageOf(m core.Message, data bool) wire.Message {
 	shown := wire.Message{RunID: m.RunID, Role: string(m.Role), Text: m.Text(), Parts: partsOf(m, data), CallID: m.CallID, Tool: m.Tool,
-		Error: m.Error, Pending: m.Pending, By: m.By, Via: m.Via, Answers: m.Answers, At: wire.Millis(m.At)}
+		Error: m.Error, Outcome: string(m.CallOutcome()), Value: shownValue(m.ResultValue()), RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, Cut: m.Cut,
+		By: m.By, Via: m.Via, Answers: m.Answers, At: wire.Millis(m.At)}
 	for _, call := range m.Calls {
 		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: shownJSON(call.Arguments)})
 	}
 	return shown
+}
+
+// shownValue is a value as callers get it; nil stays nil.
+func shownValue(v json.RawMessage) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	return shownJSON(v)
 }
 
 // partsOf are the parts of a message in their order, if it has more than text. What a provider sealed is for that provider alone; of

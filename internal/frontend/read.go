@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -117,8 +118,16 @@ func ended(run *wire.Run, r core.Record) {
 // output is what a run that came to its natural end leaves: the value it finished with, or the text of its last assistant turn. Nil
 // if there is none.
 func (f *Frontend) output(ctx context.Context, p place) (json.RawMessage, error) {
+	if p.record.Status != core.RunDone {
+		return nil, nil
+	}
+	return f.outputAtEnd(ctx, p)
+}
+
+// outputAtEnd is the output of a run whose end is committed.
+func (f *Frontend) outputAtEnd(ctx context.Context, p place) (json.RawMessage, error) {
 	r := p.record
-	if r.Status != core.RunDone || r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
+	if r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
 		return nil, nil
 	}
 	if r.Finish != "" {
@@ -210,12 +219,15 @@ func segmentsOf(suspensions map[string]bool) []int64 {
 }
 
 func pendingOf(w waitingCall) wire.Pending {
-	p := wire.Pending{CallID: w.CallID, Tool: w.ToolName, Arguments: shownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
+	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: shownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
 		ResumeMode: w.ResumeMode.String(), Since: wire.Millis(w.since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
 	if preview := w.SuspendTicket.Preview; preview != nil {
 		p.Preview = &wire.Preview{Text: preview.Text, Failed: preview.Failed, Tool: preview.Tool}
+	}
+	if !bytes.Equal(w.Arguments, w.Pending.Arguments) {
+		p.Asked = shownJSON(w.Arguments)
 	}
 	if w.Grantable {
 		p.GrantScope = grantScope(w.ToolName)

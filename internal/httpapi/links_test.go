@@ -332,7 +332,7 @@ func TestADecisionByALinkSaysForWhomItWasMadeAndByWhom(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range page.Items {
-		var rec core.DecisionRecord
+		var rec wire.DecisionRecordedData
 		if e.Type == "decision.recorded" && json.Unmarshal(e.Data, &rec) == nil {
 			if rec.By != "link:anna@example.com" || rec.Via != "link" || !strings.HasPrefix(rec.Link, "lnk_") || rec.MintedBy != "token:test" {
 				t.Errorf("%s", e.Data)

@@ -130,6 +130,7 @@ func TestOpenAPIPage(t *testing.T) {
 		}
 	}
 	httpapi.CheckPage(t, c.told)
+	httpapi.CheckEventsPage(t, nil)
 }
 
 // oneRun is a run from its start to its end.

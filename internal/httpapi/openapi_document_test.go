@@ -111,8 +111,9 @@ func buildDocument() (doc openDoc, missing []string) {
 	s.of(reflect.TypeFor[wire.Problem]())
 	s.of(reflect.TypeFor[wire.Event]())
 	s.schemas["Input"], s.schemas["InputPart"], s.schemas["Permissions"], s.schemas["Rule"] = input, inputPart, narrowing, rule
-	addEvents(s, events(s))
-	s.schemas["StreamEvent"] = streamEvent(s)
+	addEvents(s)
+	s.of(reflect.TypeFor[wire.StepUsage]())
+	s.schemas["StreamEvent"] = streamEvent()
 	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])
 	doc.Components = components{Schemas: s.schemas, Responses: sharedResponses(),
 		SecuritySchemes: map[string]map[string]string{"bearer": {"type": "http", "scheme": "bearer",

@@ -205,8 +205,8 @@ func (p *pager) example(told Told) {
 }
 
 func (p *pager) events() {
-	p.f("\n## Types of events\n\nMore may come: pass over those you do not know. What `data` holds is in `/openapi.json`.\n\n| type | |\n|---|---|\n")
-	for _, e := range events(newShapes()) {
+	p.f("\n## Types of events\n\nMore may come: pass over those you do not know. [Events](events.md) has their members, with examples.\n\n| type | |\n|---|---|\n")
+	for _, e := range events {
 		p.f("| `%s` | %s |\n", e.of, e.about)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -46,10 +45,6 @@ func (s *shapes) of(t reflect.Type) *jsonschema.Schema {
 	case t == reflect.TypeFor[wire.Time]():
 		s.named("Time", func() *jsonschema.Schema { return timeSchema })
 		return refTo("Time")
-	case t == reflect.TypeFor[core.Suspension]():
-		t = reflect.TypeFor[wire.Suspension]()
-	case t == reflect.TypeFor[core.Preview]():
-		t = reflect.TypeFor[wire.Preview]()
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Kind() == reflect.Uint8:
 		return enumOf(wordsOf(t)...)
 	}
@@ -68,6 +63,8 @@ func (s *shapes) of(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.Bool:
 		return &jsonschema.Schema{Type: "boolean"}
+	case reflect.Float64:
+		return &jsonschema.Schema{Type: "number"}
 	case reflect.Int, reflect.Int64:
 		return &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
 	}

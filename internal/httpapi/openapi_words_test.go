@@ -58,6 +58,34 @@ func partOf(kind string, needed []string, members map[string]*schema) *schema {
 	return &schema{Type: "object", Required: append([]string{"type"}, needed...), AdditionalProperties: nothing, Properties: members}
 }
 
+// Words that several members share.
+const (
+	whoBy     = "The principal, such as `token:anna`. Left out where callers have no names."
+	whoVia    = "The way it came, such as `api`, `link` or `queue`."
+	messageID = "The message, unique in its thread."
+	callID    = "The call, unique in its thread."
+)
+
+var (
+	causes             = enumOf(texts(core.TurnCauses)...)
+	checkpoints        = enumOf(texts(core.Checkpoints)...)
+	activationOutcomes = enumOf(core.ActivationOutcomes...)
+	callOutcomes       = func() *schema {
+		var all []string
+		for _, w := range core.CallOutcomes {
+			all = append(all, string(w.Outcome))
+		}
+		return enumOf(all...)
+	}()
+)
+
+func texts[T ~string](values []T) (all []string) {
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
+}
+
 var nothing = &schema{Not: &schema{}}
 
 // narrowing are the permissions of one run: docs/agents.md says what its rules mean.
@@ -109,23 +137,37 @@ var abouts = map[string]string{
 	"Thread":          "A conversation.",
 	"Event":           "One entry of a thread's log. More types may come: pass over those you do not know.",
 	"EventPage":       "A page of events.",
-	"Agent":           "Something that can be run.",
-	"AgentPage":       "All agents.",
-	"Tool":            "A tool of an agent.",
-	"Problem":         "An error answer, RFC 9457. Programs go by `code`, which does not change.",
-	"Health":          "The server and its store.",
-	"CallState":       "Where a call stands.",
-	"SuspendedCall":   "A call that begins to wait.",
-	"PendingCall":     "The call as it would run.",
-	"DecisionRecord":  "An answer to a call, as it was taken up.",
-	"RunState":        "The run's new status.",
-	"StateDelta":      "What tools and hooks changed of the state that they share.",
-	"StateOp":         "One change.",
-	"State":           "The state that tools and hooks share, as it is now.",
-}
 
-// inMillis is of the times inside of an event's data.
-const inMillis = "When, in milliseconds since 1970."
+	"RunStatusData":        "Data of `run.status`.",
+	"RunStartedData":       "Data of `run.started`.",
+	"TurnStartedData":      "Data of `turn.started`.",
+	"MessageReceivedData":  "Data of `message.received`.",
+	"MessageQueuedData":    "Data of `message.queued`.",
+	"StepStartedData":      "Data of `step.started`.",
+	"StepUsage":            "What one model call used.",
+	"DeltaData":            "Data of `text.delta` and `reasoning.delta`.",
+	"SaidData":             "Data of `text.ended` and `reasoning.ended`.",
+	"CallReadyData":        "Data of `call.ready`.",
+	"CallInvalidData":      "Data of `call.invalid`.",
+	"CallStartedData":      "Data of `call.started`.",
+	"CallProgressData":     "Data of `call.progress`.",
+	"CallResumingData":     "Data of `call.resuming`.",
+	"CallEndedData":        "Data of `call.succeeded`, `call.failed` and `call.cancelled`.",
+	"DecisionRecordedData": "Data of `decision.recorded`.",
+	"StateDeltaData":       "Data of `state.delta`.",
+	"StateOp":              "One change of the state.",
+	"StateSnapshotData":    "Data of `state.snapshot`.",
+	"StepResetData":        "Data of `step.reset`.",
+	"FailureData":          "Data of `hook.failed` and `memory.failed`.",
+	"RequestRecordedData":  "Data of `interrupt.recorded` and `cancel.recorded`.",
+	"TurnEndedData":        "Data of `turn.ended`.",
+	"ActivationEndedData":  "Data of `activation.ended`.",
+	"Agent":                "Something that can be run.",
+	"AgentPage":            "All agents.",
+	"Tool":                 "A tool of an agent.",
+	"Problem":              "An error answer, RFC 9457. Programs go by `code`, which does not change.",
+	"Health":               "The server and its store.",
+}
 
 // members says of each member what it means, and what it holds where its Go type leaves that open.
 var members = map[string]member{
@@ -202,19 +244,21 @@ var members = map[string]member{
 	"RunError.code":   {"What went wrong.", nil},
 	"RunError.detail": {"A sentence.", nil},
 
-	"Pending.call_id":     {"The call's id.", nil},
-	"Pending.tool":        {"The tool; empty where the run as a whole was interrupted.", nil},
-	"Pending.arguments":   {"Those it would run with.", anyValue},
-	"Pending.kind":        {"Who is expected to answer: a person who allows it (`approval`), a program that runs it (`client`), somebody who tells something (`input`), a person who knows what happened (`unknown_outcome`), somebody who lets the run go on (`interrupt`).", words[core.Kind]()},
-	"Pending.suspension":  {"What to answer.", nil},
-	"Pending.resume_mode": {"How the answer becomes a result.", words[core.ResumeMode]()},
-	"Pending.since":       {"Since when it waits.", nil},
-	"Pending.deadline":    {"When it is decided without an answer. No such member: never.", nil},
-	"Pending.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
-	"Pending.grant_scope": {"What that allows beyond this call, in a sentence to show before it is given.", nil},
-	"Pending.not_by":      {"`starter`: the callers who asked for the thread's work may deny the call, but not approve it.", enumOf(core.NotByStarter, "")},
-	"Pending.approvers":   {"The only callers who may approve it.", nil},
-	"Pending.warnings":    {"What a reader of the arguments may miss, such as characters that do not show; at most 20. No such member: nothing.", nil},
+	"Pending.call_id":         {"The call's id.", nil},
+	"Pending.tool_name":       {"The tool, by the name that call events use.", nil},
+	"Pending.asked_arguments": {"As the model asked. Left out unless a person edited them.", anyValue},
+	"Pending.tool":            {"The tool; empty where the run as a whole was interrupted.", nil},
+	"Pending.arguments":       {"Those it would run with.", anyValue},
+	"Pending.kind":            {"Who is expected to answer: a person who allows it (`approval`), a program that runs it (`client`), somebody who tells something (`input`), a person who knows what happened (`unknown_outcome`), somebody who lets the run go on (`interrupt`).", words[core.Kind]()},
+	"Pending.suspension":      {"What to answer.", nil},
+	"Pending.resume_mode":     {"How the answer becomes a result.", words[core.ResumeMode]()},
+	"Pending.since":           {"Since when it waits.", nil},
+	"Pending.deadline":        {"When it is decided without an answer. No such member: never.", nil},
+	"Pending.grantable":       {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
+	"Pending.grant_scope":     {"What that allows beyond this call, in a sentence to show before it is given.", nil},
+	"Pending.not_by":          {"`starter`: the callers who asked for the thread's work may deny the call, but not approve it.", enumOf(core.NotByStarter, "")},
+	"Pending.approvers":       {"The only callers who may approve it.", nil},
+	"Pending.warnings":        {"What a reader of the arguments may miss, such as characters that do not show; at most 20. No such member: nothing.", nil},
 
 	"Pending.requests":     {"The thread's user messages that the model had read when it asked for this call, the newest last: at most 8. Those of earlier runs are among them.", nil},
 	"Pending.requests_cut": {"Whether there are earlier messages, which are not shown.", nil},
@@ -313,6 +357,14 @@ var members = map[string]member{
 	"Winner.via":         {"The way it came.", nil},
 	"Winner.at":          {"When.", nil},
 
+	"Message.id":         {"Unique in the thread. Of a user message: the `message_id` that its sender gave it, if any.", nil},
+	"Message.seq":        {"Of the event that tells of the message.", nil},
+	"Message.step":       {"Of that event.", nil},
+	"Message.cut":        {"Of an assistant message: a cancel stopped the model in the middle of it.", nil},
+	"Message.outcome":    {"Of a tool's message: how the call ended.", callOutcomes},
+	"Message.value":      {"Of a tool's message: the result as JSON. Left out if it is plain text or was cut off.", anyValue},
+	"Message.ran_with":   {"Of a tool's message: the edited arguments that the call ran with. The model is told of them.", anyValue},
+	"Message.added":      {"Of a tool's message: what hooks added to the result for the model.", nil},
 	"Message.run_id":     {"The run it belongs to.", runID},
 	"Message.role":       {"Who says it.", enumOf(string(core.RoleUser), string(core.RoleAssistant), string(core.RoleTool))},
 	"Message.text":       {"What is said; of a tool, its result.", nil},
@@ -344,15 +396,17 @@ var members = map[string]member{
 	"Thread.run_id": {"Its newest run.", runID},
 	"Thread.status": {"The status of that run.", statuses},
 
-	"Event.seq":       {"Numbered without gaps in each thread.", nil},
-	"Event.run_id":    {"The run it happened to.", runID},
-	"Event.thread_id": {"Its conversation.", threadID},
-	"Event.turn":      {"Counts what woke the run: its input, a message, an answer.", nil},
-	"Event.step":      {"Counts the model's turns.", nil},
-	"Event.at":        {"When it was committed.", nil},
-	"Event.type":      {"What happened.", nil},
-	"Event.data":      {"More of it; what it holds depends on `type`.", anyValue},
-	"Event.cursor":    {"Where a reader goes on behind this event.", nil},
+	"Event.v":          {"The version of the shapes of all events. New types and new members do not change it.", &schema{Type: "integer", Const: jsonschema.Ptr[any](float64(wire.EventVersion))}},
+	"Event.checkpoint": {"The commit that ends with this event is these checkpoints.", &schema{Type: "array", Items: checkpoints}},
+	"Event.seq":        {"Numbered without gaps in each thread.", nil},
+	"Event.run_id":     {"The run it happened to.", runID},
+	"Event.thread_id":  {"Its conversation.", threadID},
+	"Event.turn":       {"Counts what woke the run: its input, a message, an answer.", nil},
+	"Event.step":       {"Counts the model's turns.", nil},
+	"Event.at":         {"When it was committed.", nil},
+	"Event.type":       {"What happened.", nil},
+	"Event.data":       {"More of it; what it holds depends on `type`.", anyValue},
+	"Event.cursor":     {"Where a reader goes on behind this event.", nil},
 
 	"Agent.name":         {"Its name.", nil},
 	"Agent.version":      {"A digest of its definition.", nil},
@@ -387,65 +441,150 @@ var members = map[string]member{
 	"DecisionExtra.same":   {"With `already_decided`: false, since another decision was first.", nil},
 	"DecisionExtra.winner": {"With `already_decided`: that decision.", nil},
 
-	"CallState.call_id":      {"The call's id.", nil},
-	"CallState.tool_name":    {"The tool.", nil},
-	"CallState.arguments":    {"Those that run, if they are not the model's.", anyValue},
-	"CallState.status":       {"Where the call is now.", nil},
-	"CallState.resume_token": {"Not used.", nil},
-	"CallState.resume":       {"Not used.", anyValue},
-	"CallState.scratch":      {"Not used.", anyValue},
-	"CallState.updated_at":   {inMillis, nil},
+	"RunStatusData.id":          {"The run.", runID},
+	"RunStatusData.status":      {"Its new status.", statuses},
+	"RunStatusData.done_reason": {"Why it ended; null until it is done.", orNull(reasons.CloneSchemas())},
+	"RunStatusData.updated_at":  {"When.", nil},
 
-	"SuspendedCall.call_id":     {"The call's id.", nil},
-	"SuspendedCall.tool_name":   {"The tool.", nil},
-	"SuspendedCall.arguments":   {"As the model wrote them.", anyValue},
-	"SuspendTicket.suspension":  {"What to answer.", nil},
-	"SuspendTicket.pending":     {"What is shown.", nil},
-	"SuspendTicket.resume_mode": {"How the answer becomes a result.", nil},
-	"SuspendTicket.preview":     {"What the call would do, for the approver.", nil},
-	"SuspendTicket.not_by":      {"`starter`: the callers who asked for the thread's work may not approve it.", nil},
-	"SuspendTicket.approvers":   {"The only callers who may approve it.", nil},
-	"SuspendedCall.kind":        {"Who is expected to answer.", nil},
-	"SuspendedCall.deadline":    {"When it is decided without an answer, in milliseconds since 1970.", nil},
-	"SuspendedCall.grantable":   {"Whether a yes may carry `\"grant\":\"run\"`.", nil},
+	"RunStartedData.by":       {whoBy, nil},
+	"RunStartedData.via":      {whoVia, nil},
+	"RunStartedData.retry_of": {"The run that this one retries.", runID},
 
-	"PendingCall.id":        {"The call's id.", nil},
-	"PendingCall.name":      {"The tool.", nil},
-	"PendingCall.arguments": {"Those it would run with.", anyValue},
+	"TurnStartedData.cause": {"Why the run sets to work.", causes},
 
-	"DecisionRecord.call_id":    {"The call that was answered.", nil},
-	"DecisionRecord.suspension": {"The suspension that was answered.", nil},
-	"DecisionRecord.digest":     {"Of what the decision says.", nil},
-	"DecisionRecord.by":         {"Who answered.", nil},
-	"DecisionRecord.via":        {"The way the answer came: `api`, `link`, `message` or `deadline`.", nil},
-	"DecisionRecord.applied":    {"Whether it took effect.", nil},
-	"DecisionRecord.timed_out":  {"Nobody answered; the deadline did.", nil},
-	"DecisionRecord.late":       {"It came after the deadline and changes nothing.", nil},
-	"DecisionRecord.link":       {"With `via` `link`: the link's id; `by` is then `link:` and the recipient.", nil},
-	"DecisionRecord.minted_by":  {"Who made that link.", nil},
-	"Resume.decision_id":        {"Its key.", nil},
-	"Resume.action":             {"What it says.", nil},
-	"Resume.result":             {"Its result.", anyValue},
-	"Resume.error":              {"Its error.", nil},
-	"Resume.reason":             {"Its reason.", nil},
-	"Resume.arguments":          {"Edited arguments.", anyValue},
-	"Resume.grant":              {"What else it allows.", nil},
-	"Resume.updated_at":         {inMillis, nil},
-	"Resume.shown":              {"The fingerprint of the question that the approver was shown. Left out: nothing was claimed.", nil},
-	"Resume.shown_by":           {"What drew it: `page/1` for the page of a link, `api`, or what the client calls itself.", nil},
+	"MessageReceivedData.message_id": {messageID, nil},
+	"MessageReceivedData.text":       {"Its text. Images and documents are in the message.", nil},
+	"MessageReceivedData.by":         {whoBy, nil},
+	"MessageReceivedData.via":        {whoVia, nil},
+	"MessageReceivedData.answers":    {"The call whose result the text became.", nil},
 
-	"RunState.id":          {"The run.", runID},
-	"RunState.status":      {"Its status.", nil},
-	"RunState.done_reason": {"Why it ended; null until it is done.", nil},
-	"RunState.updated_at":  {inMillis, nil},
+	"MessageQueuedData.key":        {"Names the message among those that wait.", nil},
+	"MessageQueuedData.message_id": {"The id that its sender gave it.", nil},
+	"MessageQueuedData.parts":      {"Its content.", &schema{Types: []string{"array", "null"}}},
+	"MessageQueuedData.by":         {whoBy, nil},
+	"MessageQueuedData.via":        {whoVia, nil},
 
-	"StateDelta.ops": {"In order.", nil},
-	"StateOp.scope":  {"Whose state; left out, the run's.", nil},
-	"StateOp.key":    {"Which entry.", nil},
-	"StateOp.op":     {"What is done to it.", nil},
-	"StateOp.value":  {"What is set, added or inserted.", anyValue},
-	"State.run":      {"The run's.", nil},
-	"State.thread":   {"The conversation's, over all its runs.", nil},
+	"StepStartedData.asked_at":       {"When the model was asked.", nil},
+	"StepStartedData.latency_ms":     {"Milliseconds until its answer was complete.", nil},
+	"StepStartedData.first_token_ms": {"Milliseconds until its first words. Left out if the answer did not come in pieces.", nil},
+	"StepStartedData.usage":          {"What the call used. Null if the provider did not say; left out if the model counts no tokens.", orNull(refTo("StepUsage"))},
+
+	"StepUsage.input_tokens":       {"All that was read, from a cache or not.", nil},
+	"StepUsage.output_tokens":      {"All that was written.", nil},
+	"StepUsage.cache_read_tokens":  {"Of the input, what came from the provider's cache.", nil},
+	"StepUsage.cache_write_tokens": {"Of the input, what was put into the provider's cache.", nil},
+
+	"DeltaData.part_id": {"What it is part of, unique in the thread.", nil},
+	"DeltaData.attempt": {"Which attempt of the model says it. `step.reset` comes between two attempts.", nil},
+	"DeltaData.offset":  {"Where the text belongs, in bytes.", nil},
+	"DeltaData.text":    {"Whole characters.", nil},
+
+	"SaidData.part_id":    {"The same as that of its deltas.", nil},
+	"SaidData.message_id": {messageID, nil},
+	"SaidData.text":       {"All of it.", nil},
+	"SaidData.cut":        {"A cancel stopped the model in the middle of it.", nil},
+
+	"CallReadyData.call_id":    {callID, nil},
+	"CallReadyData.tool_name":  {"The tool.", nil},
+	"CallReadyData.arguments":  {"As the model wrote them. Text that is no JSON is shown as a text.", anyValue},
+	"CallReadyData.message_id": {"The assistant message that asks for the call.", nil},
+
+	"CallInvalidData.call_id":   {callID, nil},
+	"CallInvalidData.tool_name": {"The tool.", nil},
+	"CallInvalidData.detail":    {"What is wrong with the arguments.", nil},
+
+	"CallStartedData.call_id":    {callID, nil},
+	"CallStartedData.tool_name":  {"The tool.", nil},
+	"CallStartedData.status":     {"Always `running`.", words[core.CallStatus]()},
+	"CallStartedData.arguments":  {"Those that run, if a person edited them.", anyValue},
+	"CallStartedData.started_at": {"When the body started. Left out if it starts after this event is committed.", nil},
+	"CallStartedData.updated_at": {"When the status changed.", nil},
+	"CallStartedData.live":       {"The event is not stored.", nil},
+
+	"CallProgressData.call_id":   {callID, nil},
+	"CallProgressData.tool_name": {"The tool.", nil},
+	"CallProgressData.done":      {"How much is done.", nil},
+	"CallProgressData.total":     {"Of how much, if that is known.", nil},
+	"CallProgressData.text":      {"What the tool is doing. Untrusted.", nil},
+
+	"CallResumingData.call_id":    {callID, nil},
+	"CallResumingData.tool_name":  {"The tool. Left out if the run itself waited.", nil},
+	"CallResumingData.status":     {"Always `resuming`.", words[core.CallStatus]()},
+	"CallResumingData.updated_at": {"When the status changed.", nil},
+
+	"CallEndedData.call_id":      {callID, nil},
+	"CallEndedData.tool_name":    {"The tool. Left out if the run itself waited.", nil},
+	"CallEndedData.status":       {"Where the call is now.", words[core.CallStatus]()},
+	"CallEndedData.outcome":      {"How the call ended. [Call outcomes](events.md#call-outcomes) lists them.", callOutcomes},
+	"CallEndedData.result":       {"The result as text.", nil},
+	"CallEndedData.value":        {"The result as JSON. Left out if it is plain text or was cut off.", anyValue},
+	"CallEndedData.ran_with":     {"The edited arguments that the call ran with. The model is told of them.", anyValue},
+	"CallEndedData.added":        {"What hooks added to the result for the model.", nil},
+	"CallEndedData.message_id":   {"The message that holds the result.", nil},
+	"CallEndedData.started_at":   {"When the body started. Left out if none ran.", nil},
+	"CallEndedData.ended_at":     {"When the body, or the wait, ended.", nil},
+	"CallEndedData.attempts":     {"How many bodies of the call have started, those included that a crashed worker may have started.", nil},
+	"CallEndedData.may_have_run": {"The call was cancelled while its body ran, or while nobody knew whether it had run: it may have taken effect.", nil},
+	"CallEndedData.updated_at":   {"When the status changed.", nil},
+
+	"DecisionRecordedData.call_id":                 {"The call that was answered.", nil},
+	"DecisionRecordedData.suspension":              {"The suspension that was answered.", nil},
+	"DecisionRecordedData.decision_id":             {"The key of the decision.", nil},
+	"DecisionRecordedData.digest":                  {"SHA-256 of what the decision says, in hex.", nil},
+	"DecisionRecordedData.action":                  {"What it says.", words[core.ResumeAction]()},
+	"DecisionRecordedData.result":                  {"Its result.", anyValue},
+	"DecisionRecordedData.error":                   {"Its error.", nil},
+	"DecisionRecordedData.reason":                  {"Its reason.", nil},
+	"DecisionRecordedData.arguments":               {"The arguments that it puts in place of the call's.", anyValue},
+	"DecisionRecordedData.arguments_digest":        {"SHA-256 of the arguments that the decision was about, in hex, of their canonical JSON.", nil},
+	"DecisionRecordedData.edited_arguments_digest": {"The same of the edited arguments.", nil},
+	"DecisionRecordedData.grant":                   {"What else it allows.", nil},
+	"DecisionRecordedData.by":                      {whoBy + " `link:` and the recipient, with `via` `link`.", nil},
+	"DecisionRecordedData.via":                     {"The way the decision came: `api`, `link`, `message` or `deadline`.", nil},
+	"DecisionRecordedData.link":                    {"The id of the link it came by.", nil},
+	"DecisionRecordedData.minted_by":               {"Who made that link.", nil},
+	"DecisionRecordedData.shown":                   {"The fingerprint of the question that the approver was shown. Left out: nothing was claimed.", nil},
+	"DecisionRecordedData.shown_by":                {"What drew it: `page/1` for the page of a link, `api`, or what the client calls itself.", nil},
+	"DecisionRecordedData.applied":                 {"Whether it took effect.", nil},
+	"DecisionRecordedData.timed_out":               {"Nobody answered before the deadline, which decided.", nil},
+	"DecisionRecordedData.late":                    {"It came after the deadline and changes nothing.", nil},
+	"DecisionRecordedData.updated_at":              {"When it was sent.", nil},
+
+	"StateDeltaData.ops":       {"The changes, in order.", nil},
+	"StateOp.scope":            {"Whose state; left out, the run's.", words[core.Scope]()},
+	"StateOp.key":              {"Which entry.", nil},
+	"StateOp.op":               {"What is done to it.", words[core.StateOpKind]()},
+	"StateOp.value":            {"What is set, added or inserted.", anyValue},
+	"StateSnapshotData.run":    {"The run's.", nil},
+	"StateSnapshotData.thread": {"The conversation's, over all its runs.", nil},
+
+	"StepResetData.reason": {"`repeated`: the model is asked again. `cancelled`: the run was cancelled. `model_unavailable`: the model failed, and is asked again at `try_at`. `yielded`: the run made way for others.", enumOf("repeated", "cancelled", "model_unavailable", "yielded")},
+	"StepResetData.text":   {"What happened, in words.", nil},
+	"StepResetData.code":   {"With `model_unavailable`: why.", nil},
+	"StepResetData.try":    {"How many attempts in a row have failed.", nil},
+	"StepResetData.try_at": {"When the model is asked again.", nil},
+
+	"FailureData.detail": {"What went wrong.", nil},
+
+	"RequestRecordedData.id":      {"The key of the request.", nil},
+	"RequestRecordedData.by":      {whoBy, nil},
+	"RequestRecordedData.via":     {whoVia, nil},
+	"RequestRecordedData.applied": {"Whether it changed anything.", nil},
+
+	"TurnEndedData.status":         {"Whether the run is done or waits.", enumOf("done", "suspended")},
+	"TurnEndedData.reason":         {"Why the run ended.", reasons},
+	"TurnEndedData.code":           {"More about the reason, for programs.", nil},
+	"TurnEndedData.detail":         {"More about the reason, in words.", nil},
+	"TurnEndedData.by":             {"Who cancelled the run.", nil},
+	"TurnEndedData.via":            {whoVia, nil},
+	"TurnEndedData.response_state": {"What the end means to the caller.", responses},
+	"TurnEndedData.output":         {"The run's output: the value it finished with, or its final text. Null if it has none; left out if the run waits.", anyValue},
+	"TurnEndedData.usage":          {"What the run has used so far.", nil},
+	"TurnEndedData.pending":        {"What the run waits for, as it was when it began to wait.", nil},
+
+	"ActivationEndedData.activation": {"Counts the activations of the run.", nil},
+	"ActivationEndedData.outcome":    {"How it ended.", activationOutcomes},
+	"ActivationEndedData.step":       {"The run's last step.", nil},
 
 	"Health.status": {"`failing`, with 503, while the store can't be relied on.", enumOf(wire.HealthOK, wire.HealthFailing)},
 	"Health.storage": {"What is wrong with the store. `full`: reads are served and nothing is stored. `failing`: the disk answers with errors. `damaged`: a part of what is stored is damaged. " +

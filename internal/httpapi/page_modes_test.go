@@ -68,7 +68,7 @@ func TestAResultIsTypedIntoThePage(t *testing.T) {
 			t.Errorf("%+v: %d %s", tt, got.StatusCode, got.text)
 		}
 		s.worker.Drain(run.ID)
-		if rec := s.decisionOf(run.ID); string(rec.Result) != tt.result || rec.Action != core.ActionResume {
+		if rec := s.decisionOf(run.ID); string(rec.Result) != tt.result || rec.Action != "resume" {
 			t.Errorf("%+v: %s", tt, rec.Result)
 		}
 		if page := s.page(link).text; !strings.Contains(page, "Answered: With a result") || strings.Contains(page, "call succeeded") {

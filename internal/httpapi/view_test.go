@@ -263,7 +263,7 @@ func TestTheRecordSaysWhatDrewTheQuestion(t *testing.T) {
 }
 
 // recorded is the decision in the events of a run.
-func (s *server) decisionOf(run string) (rec core.DecisionRecord) {
+func (s *server) decisionOf(run string) (rec wire.DecisionRecordedData) {
 	s.t.Helper()
 	page := decoded[wire.EventPage](s.t, s.send("GET", "/v1/runs/"+run+"/events", "", bearer("secret"), header("Accept", "application/json")).text)
 	for _, e := range page.Items {

@@ -2,8 +2,10 @@ package httptool
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net"
 	"strings"
 	"syscall"
@@ -119,7 +121,16 @@ func (e *execution) success(a *answer) core.Outcome {
 	case text == "":
 		return core.Outcome{Text: "The service answered " + a.name() + ", without a text."}
 	}
-	return core.Outcome{Text: text}
+	return core.Outcome{Text: text, Value: valueOf(a.media, text)}
+}
+
+// valueOf is the text of an answer as JSON; nil if its media type is another. One that is not valid JSON counts as text.
+func valueOf(media, text string) json.RawMessage {
+	kind, _, err := mime.ParseMediaType(media)
+	if err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
+		return json.RawMessage(text)
+	}
+	return nil
 }
 
 // headOf is what an answer to HEAD says of a body.

@@ -24,7 +24,7 @@ func (e *execution) outcome(a attempt, earlier string) core.Outcome {
 	case a.err != nil:
 		return e.unanswered(e.unsettled(a))
 	case a.answer.FunctionError == nil:
-		return core.Outcome{Text: e.result(a.answer.Payload)}
+		return e.result(a.answer.Payload)
 	}
 	return e.failure(readFailure(a.answer.Payload), earlier)
 }
@@ -152,21 +152,25 @@ func (e *execution) begin(text string) string {
 }
 
 // result is an answer as text: JSON as it was written but for blanks, and a JSON string as what it says.
-func (e *execution) result(payload []byte) string {
-	text := string(payload)
+func (e *execution) result(payload []byte) core.Outcome {
+	text, value := string(payload), false
 	var compact bytes.Buffer
 	var said string
 	switch {
 	case !utf8.Valid(payload):
-		return "The function answered with bytes that are no text, which cannot be shown."
+		return core.Outcome{Text: "The function answered with bytes that are no text, which cannot be shown."}
 	case core.IsNull(payload):
-		return "The function answered without a text."
+		return core.Outcome{Text: "The function answered without a text."}
 	case json.Unmarshal(payload, &said) == nil:
 		text = said
 	case json.Compact(&compact, payload) == nil:
-		text = compact.String() // every digit stays
+		text, value = compact.String(), true // every digit stays
 	}
-	return e.cut(text)
+	out := core.Outcome{Text: e.cut(text)}
+	if value {
+		out.Value = json.RawMessage(out.Text)
+	}
+	return out
 }
 
 // cut hides before it cuts at last, so that no beginning of a value is left where the text ends.

@@ -89,7 +89,7 @@ func (r *reader) event(e wire.Event) {
 		live = true
 		r.delta(e, part{text: data.Text, attempt: data.Attempt}, data.Part, data.Offset)
 	case core.EventStepReset:
-		live = data.Reason == "repeated"
+		live = data.Reason == "repeated" || data.Reason == "cancelled"
 		for id, p := range r.parts {
 			if !p.ended {
 				r.truth.seen["text is taken back by a reset that is "+map[bool]string{true: "live", false: "committed"}[live]]++
@@ -128,7 +128,8 @@ func (r *reader) delta(e wire.Event, piece part, id string, offset int) {
 	}
 	r.truth.seen[fmt.Sprintf("text goes on: %v", offset > 0)]++
 	r.parts[id] = part{text: p.text + piece.text, attempt: piece.attempt}
-	kind, _, _ := strings.Cut(id, "-")
+	_, name, _ := strings.Cut(id, ":")
+	kind, _, _ := strings.Cut(name, "-")
 	if all := r.truth.of(piece.attempt + " " + kind); !strings.HasPrefix(all, r.parts[id].text) {
 		r.t.Errorf("%s reads %q; attempt %s has said %q", id, r.parts[id].text, piece.attempt, all)
 	}

@@ -27,7 +27,7 @@ func results(t *testing.T, s running, run wire.Run) (texts []string) {
 	}
 	for _, m := range messages {
 		if m.Role == string(core.RoleTool) && !m.Pending {
-			texts = append(texts, m.Text)
+			texts = append(texts, m.Text+core.AddedToResult(m.RanWith, m.Added))
 		}
 	}
 	return texts

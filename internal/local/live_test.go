@@ -109,7 +109,7 @@ func (s stream) reads(offset int, want string) (id string) {
 	s.t.Helper()
 	for got := ""; got != want; {
 		at, e, d := s.hears(core.EventTextDelta)
-		if d.Offset != offset+len(got) || !strings.HasPrefix(want[len(got):], d.Text) || d.Part != "text-1" {
+		if d.Offset != offset+len(got) || !strings.HasPrefix(want[len(got):], d.Text) || !strings.HasSuffix(d.Part, ":text-1") {
 			s.t.Fatalf("behind %q came %s", got, d)
 		}
 		if at != e.Cursor {
@@ -141,7 +141,7 @@ func TestReadersHearTheModelBeforeItsTurnIsCommittedAndEachTextOnce(t *testing.T
 	m.end <- ended{turn: core.Turn{Text: "Once upon a time."}}
 	for name, open := range map[string]stream{"who stayed": second, "who came back": again, "who came late": late} {
 		_, e, d := open.hears(core.EventTextEnded)
-		if d.Part != "text-1" || d.Text != "Once upon a time." {
+		if !strings.HasSuffix(d.Part, ":text-1") || d.Text != "Once upon a time." {
 			t.Errorf("%s gets %+v %s", name, e, d)
 		}
 		rest, _ := open.rest()

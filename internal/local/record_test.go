@@ -91,7 +91,7 @@ func TestARecordingPlaysTheSameConversation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(wire.Message{}, "RunID", "At")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(wire.Message{}, "ID", "RunID", "At")); diff != "" {
 		t.Errorf("played again (-first +second):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package mcptool
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -44,7 +45,19 @@ func (e *execution) result(r *mcp.CallToolResult) core.Outcome {
 	} else if text == "" && len(c.media) == 0 {
 		text = "The MCP server answered without a text."
 	}
-	return core.Outcome{Text: text, Media: c.media, Failed: r.IsError}
+	return core.Outcome{Text: text, Value: e.value(r), Media: c.media, Failed: r.IsError}
+}
+
+// value is a result's structured content, secrets hidden; nil if it has none.
+func (e *execution) value(r *mcp.CallToolResult) json.RawMessage {
+	if r.StructuredContent == nil {
+		return nil
+	}
+	raw, err := core.EncodeAny(r.StructuredContent)
+	if err != nil {
+		return nil
+	}
+	return json.RawMessage(e.hide(string(raw)))
 }
 
 // content is what a result is made of.

@@ -51,7 +51,8 @@ func (c Conversation) check() error {
 
 // MessageOf is a message of the API as it was said. Without the bytes of an image or a document, these are missing in it as well.
 func MessageOf(m wire.Message) core.Message {
-	out := core.Message{Role: core.Role(m.Role), Parts: core.TextParts(m.Text), CallID: m.CallID, Tool: m.Tool, Error: m.Error, Pending: m.Pending, RunID: m.RunID}
+	out := core.Message{Role: core.Role(m.Role), Parts: core.TextParts(m.Text), CallID: m.CallID, Tool: m.Tool, Error: m.Error,
+		RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, RunID: m.RunID}
 	if m.Parts != nil {
 		out.Parts = nil
 	}

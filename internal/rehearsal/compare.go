@@ -168,7 +168,7 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 			asked[call.ID] = call
 		}
 		if m.CallID != "" && !m.Pending {
-			call := made{tool: m.Tool, arguments: asked[m.CallID].Arguments, result: m.Text, failed: m.Error}
+			call := made{tool: m.Tool, arguments: asked[m.CallID].Arguments, result: m.Text + core.AddedToResult(m.RanWith, m.Added), failed: m.Error}
 			if other, ran := started[m.CallID]; ran {
 				call.ran = orNull(call.arguments)
 				if other != nil {

@@ -261,7 +261,7 @@ func (a *actor) note(e wire.Event, ends map[string][]core.EventType) {
 	case core.EventStepReset:
 		a.s.report.PutOff++
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
-		var call core.CallState
+		var call wire.CallEndedData
 		if err := json.Unmarshal(e.Data, &call); err != nil {
 			a.s.report.mismatch(a.conversation, fmt.Sprintf("event %d: %v", e.Seq, err))
 			return

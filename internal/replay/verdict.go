@@ -137,8 +137,8 @@ func (a *actor) ranEdited(call core.ToolCall, result core.Message, r *ruling) st
 	switch {
 	case !ok:
 		return fmt.Sprintf("its result is %q", result.Text())
-	case !strings.Contains(named, string(r.decision.Arguments)):
-		return fmt.Sprintf("its result names %q instead of the edited arguments %s", named, r.decision.Arguments)
+	case named != "" || string(result.RanWith) != string(r.decision.Arguments):
+		return fmt.Sprintf("its result says that it ran with %s instead of the edited arguments %s", result.RanWith, r.decision.Arguments)
 	}
 	return ""
 }

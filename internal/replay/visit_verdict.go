@@ -109,12 +109,11 @@ func refusedOnly(t *tale, result core.Message, reason string) string {
 
 // namesEdit: the result is the recorded one, and names the arguments it ran with.
 func namesEdit(result core.Message, recorded string, arguments []byte) string {
-	named, ok := strings.CutPrefix(result.Text(), recorded)
 	switch {
-	case !ok:
+	case result.Text() != recorded:
 		return fmt.Sprintf("its result is %q", result.Text())
-	case !strings.Contains(named, string(arguments)):
-		return fmt.Sprintf("its result names %q instead of the edited arguments %s", named, arguments)
+	case string(result.RanWith) != string(arguments):
+		return fmt.Sprintf("its result says that it ran with %s instead of the edited arguments %s", result.RanWith, arguments)
 	}
 	return ""
 }

@@ -253,7 +253,7 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 			}
 		}
 		for _, m := range seg.Messages {
-			after += strings.Count(m.Text(), seen)
+			after += strings.Count(m.Text()+m.Added, seen)
 		}
 	}
 	state := core.ReadState(h, segments)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/sim"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -162,9 +163,9 @@ func (p *performance) checkCancels() {
 // checkFollowers: whoever read along has seen what the journal says (I-8).
 func (p *performance) checkFollowers(segments []core.Segment) {
 	for who, f := range p.followers {
-		var all []core.Event
+		var all []wire.Event
 		for _, s := range segments {
-			for _, e := range s.Expand() {
+			for _, e := range frontend.EventsOf(s) {
 				if e.RunID == f.run {
 					all = append(all, e)
 				}
@@ -176,8 +177,10 @@ func (p *performance) checkFollowers(segments []core.Segment) {
 	}
 }
 
-func sameEvent(a wire.Event, b core.Event) bool {
-	return a.Seq == b.Seq && a.Type == string(b.Type) && string(a.Data) == string(b.Data)
+// sameEvent: the end of a turn is shown with what other segments hold.
+func sameEvent(a, b wire.Event) bool {
+	joined := a.Type == string(core.EventTurnEnded) && len(a.Data) > len(b.Data)
+	return a.Seq == b.Seq && a.Type == b.Type && a.Cursor == b.Cursor && (joined || string(a.Data) == string(b.Data))
 }
 
 func toldEnd(r core.Record) string {

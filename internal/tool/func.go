@@ -137,7 +137,7 @@ func (f Function) Spec() core.ToolSpec { return f.spec }
 // Run implements [engine.Tool]. When ctx has ended and the body returned an error, Run returns it as an error and not as
 // an outcome, since it says nothing of the tool.
 func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
-	text, err := f.guarded(ctx, Call{
+	out, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,
 		ID: req.Call.ID, Name: req.Call.Name, Arguments: req.Call.Arguments,
 		Key: req.Key, Epoch: req.Epoch, Again: req.Again, Resume: req.Resume, State: req.State,
@@ -151,7 +151,7 @@ func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	if err != nil {
 		return core.Outcome{Text: strings.ToValidUTF8(err.Error(), "\uFFFD"), Failed: true}, nil
 	}
-	return core.Outcome{Text: strings.ToValidUTF8(text, "\uFFFD")}, nil
+	return out, nil
 }
 
 // hidden is a failure whose cause is for the log alone: it may hold anything.
@@ -164,26 +164,26 @@ const (
 	unwritable hidden = "The tool ran, but its result could not be written down."
 )
 
-// guarded runs the body and writes its result as text.
-func (f Function) guarded(ctx context.Context, call Call) (text string, err error) {
+// guarded runs the body and writes its result down.
+func (f Function) guarded(ctx context.Context, call Call) (out core.Outcome, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			f.logger().ErrorContext(ctx, "a tool panicked", "tool", f.spec.Name, "run", call.Run, "call", call.ID,
 				"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			text, err = "", panicked
+			out, err = core.Outcome{}, panicked
 		}
 	}()
 	result, err := f.body(ctx, call)
 	if err != nil {
-		return "", err
+		return core.Outcome{}, err
 	}
-	text, err = resultText(result)
+	out, err = written(result)
 	if err != nil {
 		f.logger().ErrorContext(ctx, "a tool's result has no JSON form", "tool", f.spec.Name, "run", call.Run, "call", call.ID,
 			"cause", err)
-		return "", unwritable
+		return core.Outcome{}, unwritable
 	}
-	return text, nil
+	return out, nil
 }
 
 func (s Suspend) outcome(call core.ToolCall) core.Outcome {
@@ -203,20 +203,22 @@ func wholeMillis(d time.Duration) int64 {
 	return int64((max(0, d) + time.Millisecond - 1) / time.Millisecond)
 }
 
-func resultText(result any) (string, error) {
+// written is a result as the model sees it, and as a value if it is more than text.
+func written(result any) (core.Outcome, error) {
 	switch r := result.(type) {
 	case nil:
-		return "", nil
+		return core.Outcome{}, nil
 	case string:
-		return r, nil
+		return core.Outcome{Text: strings.ToValidUTF8(r, "\uFFFD")}, nil
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(result); err != nil {
-		return "", err
+		return core.Outcome{}, err
 	}
-	return strings.TrimSuffix(buf.String(), "\n"), nil
+	text := strings.ToValidUTF8(strings.TrimSuffix(buf.String(), "\n"), "\uFFFD")
+	return core.Outcome{Text: text, Value: json.RawMessage(text)}, nil
 }
 
 func (f Function) logger() *slog.Logger {

@@ -99,7 +99,7 @@ func TestOutcome(t *testing.T) {
 		want   core.Outcome
 	}{
 		{"text as it is", "", "paid <back> & done", nil, core.Outcome{Text: "paid <back> & done"}},
-		{"anything else as JSON", "", map[string]any{"paid": 12.5, "by": "<me>"}, nil, core.Outcome{Text: `{"by":"<me>","paid":12.5}`}},
+		{"anything else as JSON", "", map[string]any{"paid": 12.5, "by": "<me>"}, nil, core.Outcome{Text: `{"by":"<me>","paid":12.5}`, Value: json.RawMessage(`{"by":"<me>","paid":12.5}`)}},
 		{"nothing as nothing", "", nil, nil, core.Outcome{}},
 		{"bytes that are no text", "", "a\xffb", nil, core.Outcome{Text: "a\uFFFDb"}},
 		{"an error as a failure", "", nil, errors.New("no such order"), core.Outcome{Text: "no such order", Failed: true}},

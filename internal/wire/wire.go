@@ -108,8 +108,10 @@ type RunError struct {
 // interrupt, without a tool.
 type Pending struct {
 	CallID     string          `json:"call_id"`
-	Tool       string          `json:"tool"`
+	ToolName   string          `json:"tool_name"`
+	Tool       string          `json:"tool"` // the same as ToolName
 	Arguments  json.RawMessage `json:"arguments"`
+	Asked      json.RawMessage `json:"asked_arguments,omitempty"` // as the model asked; absent unless a person edited them
 	Kind       string          `json:"kind"`
 	Suspension Suspension      `json:"suspension"`
 	ResumeMode string          `json:"resume_mode"`
@@ -265,19 +267,31 @@ type DecisionAnswers struct {
 
 // Message is one entry of a thread's conversation.
 type Message struct {
+	ID        string     `json:"id"`  // unique in the thread; of a user message, the one that its sender gave it
+	Seq       int64      `json:"seq"` // of the event that tells of the message
+	Step      int        `json:"step,omitempty"`
 	RunID     string     `json:"run_id"`
 	Role      string     `json:"role"`
 	Text      string     `json:"text"`
 	Parts     []Part     `json:"parts,omitempty"` // all of them, if there is more than text
+	Cut       bool       `json:"cut,omitempty"`   // of an assistant message: a cancel stopped the model in the middle of it
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	CallID    string     `json:"call_id,omitempty"`
 	Tool      string     `json:"tool,omitempty"`
 	Error     bool       `json:"error,omitempty"`
-	Pending   bool       `json:"pending,omitempty"`
-	By        string     `json:"by,omitempty"`      // of a user message
-	Via       string     `json:"via,omitempty"`     // of a user message
-	Answers   string     `json:"answers,omitempty"` // of a user message: the call whose result its text became
-	At        Time       `json:"at"`
+
+	// Of a tool message: how the call ended, its result as JSON (absent if it is plain text, or was cut off), the edited arguments that it
+	// ran with, and what hooks added for the model.
+	Outcome string          `json:"outcome,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	RanWith json.RawMessage `json:"ran_with,omitempty"`
+	Added   string          `json:"added,omitempty"`
+
+	Pending bool   `json:"pending,omitempty"`
+	By      string `json:"by,omitempty"`      // of a user message
+	Via     string `json:"via,omitempty"`     // of a user message
+	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text became
+	At      Time   `json:"at"`
 }
 
 // Part is one piece of a message. Data is there only where it was asked for.
@@ -307,6 +321,7 @@ type Thread struct {
 
 // Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on behind it.
 type Event struct {
+	Version  int             `json:"v"` // of the shapes of all events: [EventVersion]
 	Seq      int64           `json:"seq"`
 	RunID    string          `json:"run_id"`
 	ThreadID string          `json:"thread_id"`
@@ -315,8 +330,14 @@ type Event struct {
 	At       Time            `json:"at"`
 	Type     string          `json:"type"`
 	Data     json.RawMessage `json:"data,omitempty"`
-	Cursor   string          `json:"cursor"`
+
+	// Checkpoint names the checkpoints that the commit is whose last event this is.
+	Checkpoint []string `json:"checkpoint,omitempty"`
+	Cursor     string   `json:"cursor"`
 }
+
+// EventVersion is the version of the shapes of events. Members may be added to a shape; a change of what is there raises it.
+const EventVersion = 1
 
 // Agent is something that can be run.
 type Agent struct {

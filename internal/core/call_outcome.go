@@ -1,0 +1,126 @@
+package core
+
+import "slices"
+
+// CallOutcome says how a call ended, in a word that programs can compare. The list is closed: see [CallOutcomes].
+type CallOutcome string
+
+const (
+	CallOutcomeSucceeded        CallOutcome = "succeeded"
+	CallOutcomeToolError        CallOutcome = "tool_error"
+	CallOutcomeOutOfTime        CallOutcome = "out_of_time"
+	CallOutcomeLost             CallOutcome = "lost"
+	CallOutcomeInvalidArguments CallOutcome = "invalid_arguments"
+	CallOutcomeUnknownTool      CallOutcome = "unknown_tool"
+	CallOutcomeNotOffered       CallOutcome = "not_offered"
+	CallOutcomeBudgetExhausted  CallOutcome = "budget_exhausted"
+	CallOutcomeDeniedByRule     CallOutcome = "denied_by_rule"
+	CallOutcomeBlocked          CallOutcome = "blocked"
+	CallOutcomeSetByRule        CallOutcome = "set_by_rule"
+	CallOutcomeDeniedByPerson   CallOutcome = "denied_by_person"
+	CallOutcomeDeclined         CallOutcome = "declined"
+	CallOutcomeTimedOut         CallOutcome = "timed_out"
+	CallOutcomeAbandoned        CallOutcome = "abandoned"
+	CallOutcomeNotFinished      CallOutcome = "not_finished"
+	CallOutcomeRunCancelled     CallOutcome = "run_cancelled"
+	CallOutcomeRunEnded         CallOutcome = "run_ended"
+)
+
+// CallOutcomeWord is one outcome with what it means. The docs are generated from [CallOutcomes].
+type CallOutcomeWord struct {
+	Outcome CallOutcome
+	Ran     string // "yes", "no" or "maybe": whether the tool's body ran to its end
+	Means   string
+}
+
+// CallOutcomes are all outcomes, in the order in which a call can meet them.
+var CallOutcomes = []CallOutcomeWord{
+	{CallOutcomeSucceeded, "yes", "The tool, the client or the approver returned a result."},
+	{CallOutcomeToolError, "yes", "The tool or the client returned an error."},
+	{CallOutcomeUnknownTool, "no", "The agent has no tool of that name."},
+	{CallOutcomeNotOffered, "no", "A hook left the tool out of this step."},
+	{CallOutcomeInvalidArguments, "no", "The arguments are not valid JSON or don't match the tool's schema."},
+	{CallOutcomeBudgetExhausted, "no", "The step or the run has made as many tool calls as it may."},
+	{CallOutcomeDeniedByRule, "no", "A permission or a hook denied the call."},
+	{CallOutcomeBlocked, "no", "A permission or a hook denied the call and ended the run."},
+	{CallOutcomeSetByRule, "no", "A hook supplied the result."},
+	{CallOutcomeDeniedByPerson, "no", "The approver denied the call."},
+	{CallOutcomeDeclined, "no", "The client or the person who was asked sent cancel instead of an answer."},
+	{CallOutcomeTimedOut, "no", "The deadline passed before an answer arrived."},
+	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. Its body may have run if the call waited for an unknown outcome."},
+	{CallOutcomeOutOfTime, "maybe", "The tool did not stop within the time of its activation."},
+	{CallOutcomeLost, "maybe", "The worker crashed while the tool ran, and its outcome is unknown."},
+	{CallOutcomeNotFinished, "no", "The model asked to end the run when it could not end yet."},
+	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. The event call.cancelled says whether the body had started."},
+	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. The event call.cancelled says whether the body had started."},
+}
+
+// Known says whether o is in [CallOutcomes].
+func (o CallOutcome) Known() bool {
+	return slices.ContainsFunc(CallOutcomes, func(w CallOutcomeWord) bool { return w.Outcome == o })
+}
+
+// CallOutcome is the outcome of a body that ran: success or failure.
+func (o Outcome) CallOutcome() CallOutcome {
+	if o.Failed {
+		return CallOutcomeToolError
+	}
+	return CallOutcomeSucceeded
+}
+
+// CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and for a message of another role.
+// A message stores it only where its Error flag alone would mean something else.
+func (m Message) CallOutcome() CallOutcome {
+	switch {
+	case m.Role != RoleTool || m.Pending:
+		return ""
+	case m.Outcome != "":
+		return m.Outcome
+	}
+	return Outcome{Failed: m.Error}.CallOutcome()
+}
+
+// stored is the outcome as a message stores it: empty where the Error flag says the same.
+func (o CallOutcome) stored(failed bool) CallOutcome {
+	if o == (Outcome{Failed: failed}).CallOutcome() {
+		return ""
+	}
+	return o
+}
+
+// orTimedOut is o unless the deadline decided.
+func (o CallOutcome) orTimedOut(rec DecisionRecord) CallOutcome {
+	if rec.TimedOut {
+		return CallOutcomeTimedOut
+	}
+	return o
+}
+
+// refusedBy is the outcome of a wait of this kind that was answered with cancel.
+func refusedBy(k Kind) CallOutcome {
+	switch k {
+	case KindApproval:
+		return CallOutcomeDeniedByPerson
+	case KindUnknownOutcome:
+		return CallOutcomeLost
+	}
+	return CallOutcomeDeclined
+}
+
+// overtakenBy is the outcome of a call that was open when the run ended.
+func overtakenBy(r Reason) CallOutcome {
+	if r.Kind == Cancelled {
+		return CallOutcomeRunCancelled
+	}
+	return CallOutcomeRunEnded
+}
+
+// ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the message's.
+type ended struct {
+	CallState
+	Outcome    CallOutcome `json:"outcome,omitempty"` // only where no message holds it
+	StartedAt  int64       `json:"started_at,omitempty"`
+	EndedAt    int64       `json:"ended_at,omitempty"` // 0: the event's time
+	Attempts   int         `json:"attempts,omitempty"`
+	MayHaveRun bool        `json:"may_have_run,omitempty"`
+}

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// answered is the outcome of a call whose result is a JSON value that a decision carries.
+func answered(raw json.RawMessage) Outcome {
+	if IsNull(raw) {
+		return Outcome{}
+	}
+	return Outcome{Text: resultText(raw), Value: raw}
+}
+
+// textResult is a result that is text alone.
+func textResult(text string) Message { return Message{Parts: TextParts(text)} }
+
+// message is the outcome as the log keeps it: at most so many bytes of its text, and its value if nothing was cut off.
+func (o Outcome) message(most int) Message {
+	text := CutResult(o.Text, most)
+	m := Message{Parts: append(TextParts(text), o.Media...)}
+	if text != o.Text || len(o.Value) > most || !plainValue(o.Value) {
+		return m
+	}
+	switch same := string(o.Value) == text; {
+	case same:
+		m.JSON = true
+	default:
+		m.Value = o.Value
+	}
+	return m
+}
+
+// plainValue says whether a value is worth keeping beside its text: valid JSON that is no string and not null.
+func plainValue(raw json.RawMessage) bool {
+	return !IsNull(raw) && json.Valid(raw) && !TooDeep(raw) && jsonTrim(raw)[0] != '"'
+}
+
+// ResultValue is the JSON value of a tool's result; nil if the result is plain text, or was cut.
+func (m Message) ResultValue() json.RawMessage {
+	switch {
+	case len(m.Value) > 0:
+		return m.Value
+	case m.JSON:
+		return json.RawMessage(m.Text())
+	}
+	return nil
+}
+
+// AddedToResult is what the model reads behind a result's text: the edited arguments that the call ran with, and what hooks added.
+func AddedToResult(ranWith json.RawMessage, added string) (text string) {
+	if len(ranWith) > 0 {
+		text = "\n(Ran with arguments that a person edited: " + string(ranWith) + ")"
+	}
+	if added != "" {
+		text += "\n" + added
+	}
+	return text
+}
+
+// forModel is a result as the model sees it: what a person and the hooks added to it stands behind its text.
+func (m Message) forModel() Message {
+	more := AddedToResult(m.RanWith, m.Added)
+	m.JSON, m.Value, m.RanWith, m.Added, m.Outcome = false, nil, nil, "", ""
+	if more == "" {
+		return m
+	}
+	if len(m.Parts) > 0 && m.Parts[0].Type == PartText {
+		m.Parts = slices.Clone(m.Parts)
+		m.Parts[0].Text += more
+		return m
+	}
+	m.Parts = append(TextParts(more), m.Parts...)
+	return m
+}
+
+// describe adds a result to the data of the event that tells of it.
+func (m Message) describe(data map[string]any) {
+	data["result"] = m.Text()
+	if v := m.ResultValue(); v != nil {
+		data["value"] = v
+	}
+	if how := m.CallOutcome(); how != "" {
+		data["outcome"] = how
+	}
+	if len(m.RanWith) > 0 {
+		data["ran_with"] = m.RanWith
+	}
+	if m.Added != "" {
+		data["added"] = m.Added
+	}
+}

@@ -1,0 +1,134 @@
+package frontend
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// EventsOf are the events of a segment as callers see them, but for what other segments hold of the end of a turn.
+func EventsOf(s core.Segment) []wire.Event {
+	events := s.Expand()
+	shown := make([]wire.Event, len(events))
+	for i, e := range events {
+		shown[i] = wire.Event{Version: wire.EventVersion, Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
+			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: cursor{seq: s.Seq, read: i + 1}.of(e.ThreadID)}
+	}
+	if n := len(shown); n > 0 {
+		for _, c := range s.Checkpoints() {
+			shown[n-1].Checkpoint = append(shown[n-1].Checkpoint, string(c))
+		}
+	}
+	return shown
+}
+
+// shownData is an event's data as callers see it: a waiting call in the one shape that it has everywhere, and times in RFC 3339.
+func shownData(e core.Event) json.RawMessage {
+	if e.Type == core.EventCallSuspended {
+		w := waitingCall{since: e.At}
+		if json.Unmarshal(e.Data, &w.SuspendedCall) == nil {
+			return core.Encode(pendingOf(w))
+		}
+	}
+	return shownTimes(e)
+}
+
+// timesIn are the members of each event's data that are moments. What callers and tools wrote is in other members, and stays.
+var timesIn = map[core.EventType][]string{
+	core.EventRunStatus:        {"updated_at"},
+	core.EventStepStarted:      {"asked_at"},
+	core.EventStepReset:        {"try_at"},
+	core.EventCallStarted:      {"updated_at", "started_at"},
+	core.EventCallResuming:     {"updated_at"},
+	core.EventCallSucceeded:    {"updated_at", "started_at", "ended_at"},
+	core.EventCallFailed:       {"updated_at", "started_at", "ended_at"},
+	core.EventCallCancelled:    {"updated_at", "started_at", "ended_at"},
+	core.EventDecisionRecorded: {"updated_at"},
+}
+
+func shownTimes(e core.Event) json.RawMessage {
+	var data map[string]json.RawMessage
+	names := timesIn[e.Type]
+	if names == nil || !bytes.Contains(e.Data, []byte(`_at":`)) || json.Unmarshal(e.Data, &data) != nil {
+		return e.Data
+	}
+	if _, there := data["ended_at"]; !there && slices.Contains(names, "ended_at") {
+		data["ended_at"] = core.Encode(e.At)
+	}
+	for _, name := range names {
+		var ms int64
+		if raw, there := data[name]; there && json.Unmarshal(raw, &ms) == nil {
+			data[name] = core.Encode(wire.Millis(ms))
+		}
+	}
+	return core.Encode(data)
+}
+
+// turnEnd are the members of a turn.ended event that are joined.
+type turnEnd struct {
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Pending []struct {
+		Suspension string `json:"suspension"`
+	} `json:"pending"`
+}
+
+// joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a run that is done, and the calls that a
+// suspended one waits for, whole.
+func (f *Frontend) joinTurnEnds(ctx context.Context, p place, events []wire.Event) error {
+	for i, e := range events {
+		if e.Type != string(core.EventTurnEnded) {
+			continue
+		}
+		var end turnEnd
+		data := map[string]json.RawMessage{}
+		if json.Unmarshal(e.Data, &end) != nil || json.Unmarshal(e.Data, &data) != nil {
+			continue
+		}
+		if len(end.Pending) > 0 {
+			pending, err := f.suspensionsOf(ctx, p, end)
+			if err != nil {
+				return err
+			}
+			data["pending"] = core.Encode(pending)
+		}
+		if end.Status == core.RunDone.String() {
+			output, err := f.outputAtEnd(ctx, p)
+			if err != nil {
+				return err
+			}
+			data["output"] = core.Encode(output)
+		}
+		events[i].Data = core.Encode(data)
+	}
+	return nil
+}
+
+// suspensionsOf are the calls that a turn ended with, as they were when they began to wait.
+func (f *Frontend) suspensionsOf(ctx context.Context, p place, end turnEnd) ([]wire.Pending, error) {
+	wanted := map[string]bool{}
+	for _, call := range end.Pending {
+		wanted[call.Suspension] = true
+	}
+	calls := map[string]wire.Pending{}
+	for _, seq := range segmentsOf(wanted) {
+		waiting, err := f.suspendedAt(ctx, p, seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range waiting {
+			calls[w.Suspension.ID] = pendingOf(w)
+		}
+	}
+	found := make([]wire.Pending, 0, len(end.Pending))
+	for _, call := range end.Pending {
+		if w, there := calls[call.Suspension]; there {
+			found = append(found, w)
+		}
+	}
+	return found, nil
+}
