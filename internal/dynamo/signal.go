@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -67,8 +68,21 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 		u.value("sus", text(req.Suspension))
 		u.value("suspended", text(core.CallSuspended.String()))
 	}
+	for i, one := range req.Together {
+		s.together(u, i, one)
+	}
 	requireMore(u, req)
 	return u
+}
+
+// together adds another decision of a batch to the update of the first one: one item, one write, one condition.
+func (s *Store) together(u *update, i int, one engine.Answer) {
+	n := strconv.Itoa(i)
+	place := u.in("{inbox}.") + u.alias("key"+n, one.Suspension)
+	u.sets = append(u.sets, place+" = "+u.value("signal"+n, signalOf(one.Signal)))
+	u.alias("call"+n, one.Call)
+	u.require("attribute_not_exists(" + place + ") AND {calls}.#call" + n + ".{sus} = :sus" + n + " AND {calls}.#call" + n + ".{st} = :suspended")
+	u.value("sus"+n, text(one.Suspension))
 }
 
 func requireMore(u *update, req engine.SignalRequest) {

@@ -88,6 +88,12 @@ type KeyTakenError struct{ Key Key }
 
 func (e *KeyTakenError) Error() string { return "engine: the key was used before" }
 
+// Answer is a decision on a call that is suspended on exactly this suspension.
+type Answer struct {
+	Signal           core.Signal
+	Call, Suspension string
+}
+
 // SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head still holds Run, that its
 // end is not set, that InboxKey is not there, and on those below.
 type SignalRequest struct {
@@ -100,6 +106,10 @@ type SignalRequest struct {
 
 	// MaxMessages: fewer than this many signals are in the inbox; 0 for no limit.
 	MaxMessages int
+
+	// Together are more decisions, stored in the same write: each under the id of its suspension, on its own condition, all of them or
+	// none. They count as one signal.
+	Together []Answer
 
 	// Late: this suspension is among those whose deadline closed them.
 	Late string

@@ -97,19 +97,13 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d deci
 		if !p.current || !d.awaits(p.head) {
 			return f.explain(ctx, c, p, d)
 		}
-		if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+		if err := f.mayStore(ctx, c, p, d); err != nil {
 			return wire.DecisionAnswer{}, err
-		}
-		if c.Link != nil && f.passed(d.call) {
-			return wire.DecisionAnswer{}, lateDecision()
-		}
-		if d.changed(p.head) {
-			return wire.DecisionAnswer{}, refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
 		}
 		w, err := f.storeDecision(ctx, c, p.head, d)
 		if err == nil {
 			f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
-			return wire.DecisionAnswer{Code: string(CodeAccepted)}, nil
+			return wire.DecisionAnswer{Code: string(CodeAccepted), Cursor: endOf(w.Head.Record())}, nil
 		}
 		if !errors.Is(err, engine.ErrRefused) {
 			return wire.DecisionAnswer{}, err
@@ -119,6 +113,20 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d deci
 		}
 	}
 	return wire.DecisionAnswer{}, contended()
+}
+
+// mayStore says why a decision that its call awaits is not stored.
+func (f *Frontend) mayStore(ctx context.Context, c Caller, p place, d decision) error {
+	if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+		return err
+	}
+	switch {
+	case c.Link != nil && f.passed(d.call):
+		return lateDecision()
+	case d.changed(p.head):
+		return refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
+	}
+	return nil
 }
 
 func (f *Frontend) storeDecision(ctx context.Context, c Caller, h core.Head, d decision) (engine.Written, error) {

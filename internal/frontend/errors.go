@@ -38,6 +38,7 @@ const (
 	CodeNotWaiting           Code = "not_waiting"
 	CodeAlreadyDecided       Code = "already_decided"
 	CodeChanged              Code = "changed"
+	CodeBatchRefused         Code = "batch_refused"
 	CodeLateDecision         Code = "late_decision"
 	CodeStaleSuspension      Code = "stale_suspension"
 	CodeSuspensionIDRequired Code = "suspension_id_required"
@@ -65,7 +66,7 @@ const CodeAccepted Code = "accepted"
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
-		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeLateDecision, CodeStaleSuspension,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeTooManyLinks, CodeInboxFull,
 		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
@@ -84,6 +85,8 @@ type Error struct {
 	// Of refused decisions: Same is false where another decision was first, and Winner is that one.
 	Same   *bool
 	Winner *wire.Winner
+
+	Answers []BatchAnswer // with CodeBatchRefused: what each decision met
 
 	cause error
 }

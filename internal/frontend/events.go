@@ -11,6 +11,7 @@ import (
 // EventQuery says which events of a run are wanted.
 type EventQuery struct {
 	After string        // where to go on, as an earlier page said; empty from the first
+	Tail  bool          // without After: only what is committed from now on
 	Limit int           // at most so many
 	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
 	Wait  time.Duration // how long to wait if there is none yet
@@ -22,6 +23,13 @@ type EventQuery struct {
 // goes on from Next misses no committed event and sees none twice; live ones are described at [Frontend.liveEvents].
 func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
 	var page wire.EventPage
+	if q.Tail && q.After == "" { // found once: what comes while the read is held is wanted
+		p, err := f.find(ctx, c, run)
+		if err != nil {
+			return page, err
+		}
+		q.After = endOf(p.record)
+	}
 	err := f.until(ctx, c, run, q.Wait, q.Live, func() (bool, error) {
 		var err error
 		page, err = f.events(ctx, c, run, q)

@@ -197,7 +197,7 @@ func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread
 	if err != nil {
 		return wire.Thread{}, err
 	}
-	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String()}, nil
+	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String(), Cursor: endOf(h.Record())}, nil
 }
 
 // Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry

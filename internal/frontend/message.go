@@ -30,6 +30,9 @@ func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beg
 		return b, err
 	}
 	b.message = true
+	if b, err = b.named(thread, req.MessageID); err != nil {
+		return b, err
+	}
 	b.digest, err = digest(struct {
 		Thread string `json:"thread"`
 		wire.MessageRequest
@@ -68,7 +71,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		}
 		return Started{}, head, err
 	}
-	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, By: c.By, Via: c.Via, At: f.now(),
+	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: f.now(),
 		On: b.on, Sus: question}, b.parts)
 	if err != nil {
 		return Started{}, head, err

@@ -80,11 +80,14 @@ func queued(p place) int {
 	return n
 }
 
+// endOf is the cursor behind everything that is committed of a run.
+func endOf(r core.Record) string { return cursor{seq: r.Seq + 1}.of(r.Thread) }
+
 func runOf(r core.Record) wire.Run {
 	run := wire.Run{ID: r.Run, ThreadID: r.Thread, Agent: r.Agent, AgentVersion: r.Version, Status: r.Status.String(),
 		Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
 		Usage:    wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens},
-		Metadata: r.Metadata, Pending: []wire.Pending{}, CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
+		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: endOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf
 	}

@@ -34,6 +34,8 @@ type beginning struct {
 	retryOf  string
 	on       core.OnPending
 	message  bool // an open run may have it
+
+	messageID string // as the caller named its input; empty: it has no name
 }
 
 // fits says whether an open run could take what was asked for as a new run.
@@ -49,15 +51,31 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 	if err != nil {
 		return Started{}, err
 	}
-	if req.ThreadID == "" {
-		return f.startThread(ctx, c, b)
+	thread := req.ThreadID
+	if req.ThreadKey != "" {
+		thread = keyedThread(c.Tenant, req.ThreadKey)
 	}
-	return f.startOn(ctx, c, req.ThreadID, b)
+	if b, err = b.named(thread, req.MessageID); err != nil {
+		return Started{}, err
+	}
+	switch {
+	case req.ThreadKey != "":
+		return f.startKeyed(ctx, c, req.ThreadKey, b)
+	case req.ThreadID != "":
+		return f.startOn(ctx, c, req.ThreadID, b)
+	}
+	return f.startThread(ctx, c, b)
 }
 
 func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
 	if req.Agent == "" {
 		return beginning{}, refuse(CodeInvalid, "agent is missing")
+	}
+	if req.ThreadKey != "" && req.ThreadID != "" {
+		return beginning{}, refuse(CodeInvalid, "a start names its conversation by thread_id or by thread_key, not by both")
+	}
+	if err := readThreadKey(req.ThreadKey); err != nil {
+		return beginning{}, err
 	}
 	b, err := f.begin("start", key, req.OnPending, req.Input)
 	if err != nil {
@@ -149,7 +167,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 		return core.Head{}, err
 	}
 	now := f.now()
-	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, By: c.By, Via: c.Via, At: now}, b.parts)
+	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: now}, b.parts)
 	if err != nil {
 		return core.Head{}, err
 	}

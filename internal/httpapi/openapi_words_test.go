@@ -29,6 +29,7 @@ var (
 	name255     = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
 	millis      = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
 	statuses    = words[core.RunStatus]()
+	messageIDs  = &schema{Type: "string", MaxLength: jsonschema.Ptr(128)}
 	onPending   = enumOf("refuse", "abandon", "queue", "")
 	reasons     = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
 	responses   = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
@@ -396,17 +397,26 @@ var members = map[string]member{
 	"Thread.run_id": {"Its newest run.", runID},
 	"Thread.status": {"The status of that run.", statuses},
 
-	"Event.v":          {"The version of the shapes of all events. New types and new members do not change it.", &schema{Type: "integer", Const: jsonschema.Ptr[any](float64(wire.EventVersion))}},
-	"Event.checkpoint": {"The commit that ends with this event is these checkpoints.", &schema{Type: "array", Items: checkpoints}},
-	"Event.seq":        {"Numbered without gaps in each thread.", nil},
-	"Event.run_id":     {"The run it happened to.", runID},
-	"Event.thread_id":  {"Its conversation.", threadID},
-	"Event.turn":       {"Counts what woke the run: its input, a message, an answer.", nil},
-	"Event.step":       {"Counts the model's turns.", nil},
-	"Event.at":         {"When it was committed.", nil},
-	"Event.type":       {"What happened.", nil},
-	"Event.data":       {"More of it; what it holds depends on `type`.", anyValue},
-	"Event.cursor":     {"Where a reader goes on behind this event.", nil},
+	"StartRequest.thread_key":   {"Your own id of the conversation, at most 255 bytes: the conversation is found or created. Not with `thread_id`.", name255},
+	"StartRequest.message_id":   {"Your own id of the input, at most 128 bytes. In a conversation the same id has the effect of one request, like an `Idempotency-Key`.", messageIDs},
+	"MessageRequest.message_id": {"Your own id of the message, at most 128 bytes. The same id has the effect of one request, like an `Idempotency-Key`.", messageIDs},
+	"Run.cursor":                {"The position in the run's events behind everything that was committed when it was read.", nil},
+	"Thread.cursor":             {"The position in its events behind everything that was committed when it was read.", nil},
+	"Thread.key":                {"The `thread_key` it was read by.", nil},
+	"DecisionAnswer.cursor":     {"With `accepted`: the position in the run's events at that moment. Read from here to see what follows.", nil},
+	"Decisions.all_or_none":     {"Whether all of them are stored in one write, or none. At most 16 then.", nil},
+	"BatchExtra.answers":        {"With `batch_refused`: what each decision met. The code `batch_refused` says that nothing is wrong with a decision itself.", nil},
+	"Event.v":                   {"The version of the shapes of all events. New types and new members do not change it.", &schema{Type: "integer", Const: jsonschema.Ptr[any](float64(wire.EventVersion))}},
+	"Event.checkpoint":          {"The commit that ends with this event is these checkpoints.", &schema{Type: "array", Items: checkpoints}},
+	"Event.seq":                 {"Numbered without gaps in each thread.", nil},
+	"Event.run_id":              {"The run it happened to.", runID},
+	"Event.thread_id":           {"Its conversation.", threadID},
+	"Event.turn":                {"Counts what woke the run: its input, a message, an answer.", nil},
+	"Event.step":                {"Counts the model's turns.", nil},
+	"Event.at":                  {"When it was committed.", nil},
+	"Event.type":                {"What happened.", nil},
+	"Event.data":                {"More of it; what it holds depends on `type`.", anyValue},
+	"Event.cursor":              {"Where a reader goes on behind this event.", nil},
 
 	"Agent.name":         {"Its name.", nil},
 	"Agent.version":      {"A digest of its definition.", nil},

@@ -74,6 +74,7 @@ var problems = []problem{
 	{frontend.CodeRunSuperseded, 409, "Run superseded", "The thread has a newer run; only the newest can be retried. Nothing was stored."},
 	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried. Nothing was stored."},
 	{frontend.CodeNotWaiting, 409, "Not waiting", "The run is not interrupted, so that there is nothing to resume. Nothing was stored."},
+	{frontend.CodeBatchRefused, 409, "Batch refused", "Of the decisions that were to be stored all or none, at least one can't be. `answers` says what each of them met. Nothing was stored."},
 	{frontend.CodeAlreadyDecided, 409, "Already decided", "Another decision on this suspension was first; `winner` shows it. (The same decision again is answered with 200.)"},
 	{frontend.CodeChanged, 409, "Changed", "The `shown` of the decision is not the fingerprint of the question that waits. Read the question again. Nothing was stored."},
 	{frontend.CodeLateDecision, 409, "Late decision", "The deadline passed and its outcome was used. The first such answer is recorded, and the model is told of it once; nothing else follows. An answer by a link is not recorded: links are dead at the deadline."},
@@ -180,5 +181,29 @@ func document(e *frontend.Error) wire.Problem {
 	if e.Same != nil {
 		doc.DecisionExtra = &wire.DecisionExtra{Same: e.Same, Winner: e.Winner}
 	}
+	if len(e.Answers) > 0 {
+		doc.BatchExtra = &wire.BatchExtra{Answers: metBy(e.Answers)}
+	}
 	return doc
+}
+
+// metBy is what each decision of a refused batch met, with the status that it would have had alone. Nothing is wrong with one whose
+// code is that of the batch.
+func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
+	answers := make([]wire.DecisionAnswer, len(batch))
+	for i, m := range batch {
+		answer := wire.DecisionAnswer{Status: problemOf[frontend.CodeBatchRefused].status, Code: string(frontend.CodeBatchRefused),
+			Detail: "it was not stored, because another decision of the batch was refused"}
+		switch {
+		case m.Err != nil:
+			doc := document(m.Err)
+			answer = wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Same: m.Err.Same, Winner: m.Err.Winner}
+		case m.Same:
+			same := true
+			answer = wire.DecisionAnswer{Status: 200, Code: string(frontend.CodeAlreadyDecided), Same: &same, Applied: m.Applied}
+		}
+		answer.Target, answer.CallID, answer.DecisionID = m.Decision.Target, m.CallID, m.Decision.DecisionID
+		answers[i] = answer
+	}
+	return answers
 }

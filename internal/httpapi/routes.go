@@ -81,6 +81,7 @@ var (
 	cursorParam = inQuery("cursor", "`next` of the page before.")
 	agentParam  = inQuery("agent", "Only those of this agent.")
 	followParam = param{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}}
+	fromParam   = param{in: "query", name: "from", about: "`tail`: without a cursor, only what is committed from now on.", one: []string{"tail"}}
 	dataParam   = param{in: "query", name: "data", about: "`true` shows images and documents with their bytes.", one: []string{"true", "false"}}
 	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
 	statusParam = param{in: "query", name: "status", about: "Only runs of this status.", one: []string{"created", "running", "waiting", "done"}}
@@ -106,7 +107,7 @@ var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFoun
 
 var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
 	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
-	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
+	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeBatchRefused, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
 	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeResultRequired, frontend.CodeInvalidArguments,
 	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
 
@@ -149,7 +150,7 @@ func (a *api) runRoutes() []route {
 				"each event once and in order. The `id` of an event is its cursor. Between them come live events, which say what the model is saying and are not stored. The stream ends behind the events with which the run is done or waits: `turn.ended`, and what was committed with it, `run.status` among it. " +
 				"Opened again with `Last-Event-ID` it goes on behind that event; at the end of a run that waits it holds, and at the end of one that is done it is 204, " +
 				"so that a browser's EventSource stops.",
-			params: []param{inQuery("after", "A cursor: only events behind it."),
+			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam,
 				limitParam("100", 1000), waitSoLong,
 				followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
@@ -170,10 +171,10 @@ func (a *api) runRoutes() []route {
 func (a *api) steeringRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Answer calls that wait", roles: deciding,
-			about: "One decision, or several that are answered one by one. The same decision may be sent again; of two different ones the first counts. " +
-				"Without `decision_id`, the rest of the decision is its name.",
+			about: "One decision, or several that are answered one by one. With `all_or_none` up to 16 are stored in one write, or none of them, and the run takes them up in one turn. " +
+				"The same decision may be sent again; of two different ones the first counts. Without `decision_id`, the rest of the decision is its name.",
 			body: takes(either{wire.Decision{}, wire.Decisions{}}),
-			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
+			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "It was made before (`same: true`), or the answers to several.")},
 			codes: decisionCodes, serve: a.decide},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "End a run", roles: mastering, body: mayTake(struct{}{}),
@@ -198,6 +199,10 @@ func (a *api) steeringRoutes() []route {
 
 func (a *api) threadRoutes() []route {
 	return []route{
+		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a conversation by your own key", roles: reading,
+			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` that the conversation was started with."}},
+			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
+			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeThreadNotFound}, serve: a.findThread},
 		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a conversation's newest state", roles: reading,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},

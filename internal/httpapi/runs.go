@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -105,6 +106,17 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
 	return a.writeStarted(w, r, s)
 }
 
+// fromTail says whether only new events are wanted.
+func fromTail(values url.Values) (bool, error) {
+	switch values.Get("from") {
+	case "":
+		return false, nil
+	case "tail":
+		return true, nil
+	}
+	return false, &frontend.Error{Code: frontend.CodeInvalid, Detail: "from is tail, or left out"}
+}
+
 func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	if values.Has("follow") {
@@ -118,8 +130,12 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	tail, err := fromTail(values)
+	if err != nil {
+		return err
+	}
 	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"),
-		frontend.EventQuery{After: values.Get("after"), Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
+		frontend.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err
 	}
@@ -158,9 +174,12 @@ func decidedStatus(answer wire.DecisionAnswer) int {
 }
 
 func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMessage) error {
-	decisions, err := readDecisions(raw)
+	decisions, together, err := readDecisions(raw)
 	if err != nil {
 		return err
+	}
+	if together {
+		return a.decideTogether(w, r, decisions)
 	}
 	answers := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(decisions))}
 	for i, d := range decisions {
@@ -172,23 +191,36 @@ func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMess
 	return a.writeJSON(w, r, http.StatusOK, answers)
 }
 
-func readDecisions(raw json.RawMessage) ([]wire.Decision, error) {
+// decideTogether stores all of the decisions or none.
+func (a *api) decideTogether(w http.ResponseWriter, r *http.Request, decisions []wire.Decision) error {
+	answers, err := a.front.DecideTogether(r.Context(), caller(r), r.PathValue("id"), decisions)
+	if err != nil {
+		return err
+	}
+	for i := range answers {
+		answers[i].Status = decidedStatus(answers[i])
+	}
+	return a.writeJSON(w, r, answers[0].Status, wire.DecisionAnswers{Answers: answers})
+}
+
+func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together bool, err error) {
 	var several struct {
 		Decisions []json.RawMessage `json:"decisions"`
+		AllOrNone bool              `json:"all_or_none"`
 	}
 	if err := decodeStrict(raw, &several); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if n := len(several.Decisions); n == 0 || n > maxDecisions {
-		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
+		return nil, false, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
 	}
-	decisions := make([]wire.Decision, len(several.Decisions))
+	decisions = make([]wire.Decision, len(several.Decisions))
 	for i, one := range several.Decisions {
 		if err := decodeStrict(one, &decisions[i]); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return decisions, nil
+	return decisions, several.AllOrNone, nil
 }
 
 func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {

@@ -73,9 +73,12 @@ func (a *api) eventStream(r *http.Request, f *feed) error {
 		return err
 	}
 	defer leave()
-	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
+	}
+	if f.tail && f.after == "" {
+		f.after = page.Next
 	}
 	if f.read(page) {
 		f.w.WriteHeader(http.StatusNoContent)
@@ -94,6 +97,7 @@ type feed struct {
 	out    *http.ResponseController
 	after  string // the cursor of what was sent last
 	sent   bool   // something was
+	tail   bool   // without a cursor, only new events
 	follow bool
 	end    time.Time
 }
@@ -115,6 +119,10 @@ func (a *api) newFeed(w http.ResponseWriter, r *http.Request, id string) (*feed,
 	f := &feed{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		f.after = last
+	}
+	var err error
+	if f.tail, err = fromTail(values); err != nil {
+		return nil, err
 	}
 	switch values.Get("follow") {
 	case "", "false":

@@ -15,6 +15,15 @@ func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
 	return a.writeJSON(w, r, http.StatusOK, thread)
 }
 
+// findThread finds a conversation by the caller's own key.
+func (a *api) findThread(w http.ResponseWriter, r *http.Request) error {
+	thread, err := a.front.ThreadByKey(r.Context(), caller(r), r.URL.Query().Get("key"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, thread)
+}
+
 func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	q, err := list(r)
 	if err != nil {

@@ -43,9 +43,12 @@ func (a *api) sendStreamsTo(address string) error {
 //	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
 func (a *api) sendToStream(r *http.Request, f *feed) error {
 	p := principal(r)
-	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Limit: 1})
+	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {
 		return err
+	}
+	if f.tail && f.after == "" {
+		f.after = page.Next
 	}
 	if f.read(page) {
 		f.w.WriteHeader(http.StatusNoContent)

@@ -278,6 +278,9 @@ func (m *Memory) Signal(_ context.Context, req engine.SignalRequest) (engine.Wri
 	}
 	m.use(req.Key)
 	h.Inbox[req.InboxKey], h.Sigs, h.Due = req.Signal, h.Sigs+1, req.Due
+	for _, one := range req.Together {
+		h.Inbox[one.Suspension] = one.Signal
+	}
 	return engine.Written{Head: m.put(h)}, nil
 }
 
@@ -285,6 +288,12 @@ func accepts(h core.Head, req engine.SignalRequest) bool {
 	call := h.Calls[req.Call]
 	_, there := h.Inbox[req.InboxKey]
 	_, timed := h.Timed[req.Late]
+	for _, one := range req.Together {
+		_, there := h.Inbox[one.Suspension]
+		if c := h.Calls[one.Call]; there || c.Status != core.CallSuspended || c.Sus != one.Suspension {
+			return false
+		}
+	}
 	return h.Run == req.Run && h.End == nil && !there &&
 		(!req.NobodyWaits || h.Pending == 0) &&
 		(req.MaxMessages == 0 || len(h.Inbox) < req.MaxMessages) &&

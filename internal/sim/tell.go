@@ -132,6 +132,9 @@ func toldSignal(req engine.SignalRequest, err error) string {
 	if req.Signal.Kind == core.SignalDecision || req.Signal.Kind == core.SignalLate {
 		what = fmt.Sprintf("decision %q on %s (%s)", req.Signal.ID, req.Signal.Call, req.InboxKey)
 	}
+	for _, one := range req.Together {
+		what += fmt.Sprintf(" and decision %q on %s (%s)", one.Signal.ID, one.Call, one.Suspension)
+	}
 	return fmt.Sprintf("leaves for %s %s: %s", short(req.Run), what, toldError(err))
 }
 

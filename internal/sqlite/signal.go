@@ -24,10 +24,14 @@ const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? 
 // Signal implements frontend.Store.
 func (db *DB) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	value := text(req.Signal)
-	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.signal(req, value, db.now()) })
+	together := make([]string, len(req.Together))
+	for i, one := range req.Together {
+		together[i] = text(one.Signal)
+	}
+	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.signal(req, value, together, db.now()) })
 }
 
-func (t *tx) signal(req engine.SignalRequest, value string, now int64) (engine.Written, error) {
+func (t *tx) signal(req engine.SignalRequest, value string, together []string, now int64) (engine.Written, error) {
 	if err := t.putKey(req.Key, now); err != nil {
 		return engine.Written{}, err
 	}
@@ -39,9 +43,41 @@ func (t *tx) signal(req engine.SignalRequest, value string, now int64) (engine.W
 	if n == 0 {
 		return t.refused(req.Tenant, req.Thread)
 	}
+	if all, err := t.signalTogether(req, together); err != nil || !all {
+		if err != nil {
+			return engine.Written{}, err
+		}
+		return t.refused(req.Tenant, req.Thread)
+	}
 	head, _, err := t.change(countSignal, req.Due, req.Tenant, req.Thread)
 	if err != nil {
 		return engine.Written{}, err
 	}
 	return t.written(head, req.Wake, now)
+}
+
+// signalTogether stores the other decisions of a batch. If one is refused it takes back those before it, the request's own signal too:
+// the head that is read then has none of them.
+func (t *tx) signalTogether(req engine.SignalRequest, values []string) (all bool, err error) {
+	stored := []string{req.InboxKey}
+	for i, one := range req.Together {
+		n, err := t.exec(putSignal, req.Tenant, req.Thread, one.Suspension, values[i], req.Run, false, 0, one.Suspension, one.Call, "", "")
+		if err != nil {
+			return false, err
+		}
+		if n == 0 {
+			return false, t.unstore(req, stored)
+		}
+		stored = append(stored, one.Suspension)
+	}
+	return true, nil
+}
+
+func (t *tx) unstore(req engine.SignalRequest, keys []string) error {
+	for _, key := range keys {
+		if _, err := t.exec("DELETE FROM inbox WHERE tenant = ? AND thread = ? AND key = ?", req.Tenant, req.Thread, key); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -27,6 +27,8 @@ type StartRequest struct {
 	Agent       string          `json:"agent"`
 	Input       json.RawMessage `json:"input"`
 	ThreadID    string          `json:"thread_id,omitempty"`
+	ThreadKey   string          `json:"thread_key,omitempty"` // the caller's own id of the conversation
+	MessageID   string          `json:"message_id,omitempty"` // the caller's own id of the input
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 	OnPending   string          `json:"on_pending,omitempty"`
 	Permissions json.RawMessage `json:"permissions,omitempty"`
@@ -42,6 +44,7 @@ type ResumeRequest struct {
 // MessageRequest is the body of POST /v1/threads/{id}/messages. OnPending is refuse (or empty), abandon or queue.
 type MessageRequest struct {
 	Input     json.RawMessage `json:"input"`
+	MessageID string          `json:"message_id,omitempty"` // the caller's own id of the message
 	OnPending string          `json:"on_pending,omitempty"`
 }
 
@@ -71,6 +74,7 @@ type Run struct {
 	Queued        int             `json:"queued,omitempty"` // messages that wait for the end of the run
 	StartedBy     *Actor          `json:"started_by,omitempty"`
 	CancelledBy   *Actor          `json:"cancelled_by,omitempty"` // of a run that was cancelled
+	Cursor        string          `json:"cursor"`                 // of its events: the position behind all that was committed when it was read
 	CreatedAt     Time            `json:"created_at"`
 	UpdatedAt     Time            `json:"updated_at"`
 }
@@ -228,9 +232,10 @@ type Decision struct {
 	ShownBy string `json:"shown_by,omitempty"`
 }
 
-// Decisions is the body that carries several at once.
+// Decisions is the body that carries several at once. AllOrNone stores all of them in one write, or none.
 type Decisions struct {
 	Decisions []Decision `json:"decisions"`
+	AllOrNone bool       `json:"all_or_none,omitempty"`
 }
 
 // DecisionAnswer is what became of one decision. Status is the HTTP status it would have had alone.
@@ -246,6 +251,9 @@ type DecisionAnswer struct {
 	Applied *bool `json:"applied,omitempty"`
 	// Winner is the decision that was first, when it was another.
 	Winner *Winner `json:"winner,omitempty"`
+
+	// Cursor is the position in the run's events at which the decision was accepted.
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // Winner is the decision that was first.
@@ -314,9 +322,11 @@ type ToolCall struct {
 // Thread is a conversation.
 type Thread struct {
 	ID     string `json:"id"`
+	Key    string `json:"key,omitempty"` // the thread_key it was read by
 	Agent  string `json:"agent"`
 	RunID  string `json:"run_id"` // the newest
 	Status string `json:"status"`
+	Cursor string `json:"cursor"` // of its events: the position behind all that was committed when it was read
 }
 
 // Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on behind it.
@@ -388,12 +398,18 @@ type Problem struct {
 	// RunID names the run that is in the way, with run_open.
 	RunID string `json:"run_id,omitempty"`
 	*DecisionExtra
+	*BatchExtra
 }
 
 // DecisionExtra are the members that a refused decision adds to its problem.
 type DecisionExtra struct {
 	Same   *bool   `json:"same,omitempty"`
 	Winner *Winner `json:"winner,omitempty"`
+}
+
+// BatchExtra is the member that a refused batch adds to its problem.
+type BatchExtra struct {
+	Answers []DecisionAnswer `json:"answers,omitempty"` // what each decision met; nothing was stored
 }
 
 // Health is the answer of GET /healthz.

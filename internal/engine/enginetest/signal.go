@@ -23,6 +23,8 @@ var signalCases = []storeCase{
 	{"H25 32 late answers at once: one is stored", testLateRace},
 	{"a decision by a link comes back with the link and its maker", testDecisionByLink},
 	{"an interrupt that was drained is not stored again, another one is", testInterrupt},
+	{"H53 decisions that belong together are stored in one write, and counted once", testTogether},
+	{"H53 of decisions that belong together one is refused: none is stored", testTogetherRefused},
 }
 
 func testSignalWrites(t *storeTest) {
@@ -289,4 +291,59 @@ func testInterrupt(t *storeTest) {
 	_, err = t.store.Signal(t.Context(), interrupt(done, "i1"))
 	t.wantErr(err, engine.ErrRefused)
 	t.unchanged(done)
+}
+
+// both suspends c1 on sus_1 and c2 on sus_2.
+func (t *storeTest) both() core.Head {
+	t.Helper()
+	h := t.claim(t.start(thread), "w1", 1000)
+	req := suspend(h, 1, "sus_1")
+	req.Next.Calls["c2"] = core.Call{Status: core.CallSuspended, Kind: core.KindApproval, Sus: "sus_2", Times: 1}
+	return t.commit(req)
+}
+
+// decideBoth is the request that answers c1 and c2 of h, all or none.
+func decideBoth(h core.Head) engine.SignalRequest {
+	req := decide(h, "sus_1", "d1")
+	second := decision("d2")
+	second.Call = "c2"
+	req.Together = []engine.Answer{{Signal: second, Call: "c2", Suspension: "sus_2"}}
+	return req
+}
+
+func testTogether(t *storeTest) {
+	h := t.both()
+	got := t.signal(decideBoth(h))
+	want := h.Clone()
+	want.Sigs, want.Due = h.Sigs+1, 9000
+	want.Inbox["sus_1"], want.Inbox["sus_2"] = decideBoth(h).Signal, decideBoth(h).Together[0].Signal
+	t.equal("head", got, want)
+	t.unchanged(want)
+	w, err := t.store.Signal(t.Context(), decideBoth(h))
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head that refused the repeat", w.Head, want)
+}
+
+func testTogetherRefused(t *storeTest) {
+	h := t.both()
+	for name, spoil := range map[string]func(*engine.SignalRequest){
+		"the first one's suspension is old":  func(r *engine.SignalRequest) { r.Suspension, r.InboxKey = "sus_0", "sus_0" },
+		"the second one's suspension is old": func(r *engine.SignalRequest) { r.Together[0].Suspension = "sus_0" },
+		"the second one's call is not there": func(r *engine.SignalRequest) { r.Together[0].Call = "c9" },
+		"the run is another":                 func(r *engine.SignalRequest) { r.Run = "run_a_other" },
+	} {
+		req := decideBoth(h)
+		spoil(&req)
+		w, err := t.store.Signal(t.Context(), req)
+		t.wantErr(err, engine.ErrRefused)
+		t.equal("head that refused, since "+name, w.Head, h)
+		t.unchanged(h)
+	}
+	second := decide(h, "sus_2", "d3")
+	second.Call, second.Signal.Call = "c2", "c2"
+	h = t.signal(second)
+	w, err := t.store.Signal(t.Context(), decideBoth(h))
+	t.wantErr(err, engine.ErrRefused)
+	t.equal("head that refused, since one was decided", w.Head, h)
+	t.unchanged(h)
 }

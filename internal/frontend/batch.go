@@ -1,0 +1,199 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// MaxBatch is how many decisions are stored all or none.
+const MaxBatch = 16
+
+// BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing is wrong with.
+type BatchAnswer struct {
+	Decision wire.Decision
+	CallID   string
+	Same     bool // it was made before
+	Applied  *bool
+	Err      *Error
+}
+
+// member is one decision of a batch.
+type member struct {
+	asked  wire.Decision
+	d      decision
+	refuse *Error // why it was refused on reading; nil: it can be stored
+}
+
+// DecideTogether answers several suspended calls of one run, all or none, in one write: the run takes them up together, in one turn.
+// Each is one that [Frontend.Decide] could store, and the same rules hold: a batch and a single decision meet in one condition. All are
+// accepted, or all had been before; otherwise the error is [CodeBatchRefused], with what each of them met, and nothing is stored.
+func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
+	if n := len(asked); n == 0 || n > MaxBatch {
+		return nil, refuse(CodeInvalid, "1 to %d decisions can be stored all or none", MaxBatch)
+	}
+	p, err := f.find(ctx, c, run)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := f.readBatch(ctx, c, p, asked)
+	if err != nil {
+		return nil, err
+	}
+	for range lostRaces {
+		stored, err := f.tryBatch(ctx, c, p, batch)
+		if !errors.Is(err, errMoved) {
+			return stored.answers, err
+		}
+		if p, err = f.moved(ctx, c, p, stored.head); err != nil {
+			return nil, err
+		}
+	}
+	return nil, contended()
+}
+
+// readBatch reads each decision by itself. A fault of one is told with the others.
+func (f *Frontend) readBatch(ctx context.Context, c Caller, p place, asked []wire.Decision) ([]member, error) {
+	batch := make([]member, len(asked))
+	answered := map[string]bool{}
+	for i, one := range asked {
+		d, err := f.readMember(ctx, c, p, one)
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Code != CodeUnavailable {
+			batch[i] = member{asked: one, refuse: refused}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if answered[d.sus()] {
+			return nil, refuse(CodeInvalid, "two decisions answer the suspension %s; send one", d.sus())
+		}
+		answered[d.sus()] = true
+		batch[i] = member{asked: one, d: d}
+	}
+	return batch, nil
+}
+
+func (f *Frontend) readMember(ctx context.Context, c Caller, p place, one wire.Decision) (decision, error) {
+	in, err := decisionInput(one, f.now())
+	if err != nil {
+		return decision{}, err
+	}
+	call, err := f.target(ctx, p, one.Target)
+	if err != nil {
+		return decision{}, err
+	}
+	return f.readDecision(ctx, c, p, call, in)
+}
+
+// tried is what became of a batch on one head; head is there with [errMoved].
+type tried struct {
+	answers []wire.DecisionAnswer
+	head    core.Head
+}
+
+func (f *Frontend) tryBatch(ctx context.Context, c Caller, p place, batch []member) (tried, error) {
+	met, all, err := f.meet(ctx, c, p, batch)
+	switch {
+	case err != nil:
+		return tried{}, err
+	case all == allMadeBefore:
+		return tried{answers: answersOf(met, CodeAlreadyDecided, "")}, nil
+	case all != allAwaited:
+		return tried{}, &Error{Code: CodeBatchRefused, Detail: "nothing was stored: not all of the decisions can be; the answers say what each of them met", Answers: met}
+	}
+	w, err := f.storeBatch(ctx, c, p.head, batch)
+	switch {
+	case err == nil:
+		f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
+		return tried{answers: answersOf(met, CodeAccepted, endOf(w.Head.Record()))}, nil
+	case errors.Is(err, engine.ErrRefused):
+		return tried{head: w.Head}, errMoved
+	}
+	return tried{}, err
+}
+
+// What the decisions of a batch have in common.
+const (
+	allAwaited = iota + 1
+	allMadeBefore
+	mixed
+)
+
+// meet says what each decision meets in the head, and what they have in common.
+func (f *Frontend) meet(ctx context.Context, c Caller, p place, batch []member) (met []BatchAnswer, all int, err error) {
+	met = make([]BatchAnswer, len(batch))
+	awaited, before := 0, 0
+	for i, m := range batch {
+		met[i] = BatchAnswer{Decision: m.asked, CallID: m.d.call.CallID, Err: m.refuse}
+		if m.refuse != nil {
+			continue
+		}
+		met[i].Decision.DecisionID = m.d.resume.DecisionID
+		if p.current && m.d.awaits(p.head) {
+			if met[i].Err, err = asRefusal(f.mayStore(ctx, c, p, m.d)); err != nil {
+				return nil, 0, err
+			}
+			if met[i].Err == nil {
+				awaited++
+			}
+			continue
+		}
+		answer, why := f.explain(ctx, c, p, m.d)
+		if met[i].Err, err = asRefusal(why); err != nil {
+			return nil, 0, err
+		}
+		if met[i].Err == nil {
+			met[i].Same, met[i].Applied = true, answer.Applied
+			before++
+		}
+	}
+	switch len(batch) {
+	case awaited:
+		return met, allAwaited, nil
+	case before:
+		return met, allMadeBefore, nil
+	}
+	return met, mixed, nil
+}
+
+// asRefusal parts what a caller is told from what went wrong here.
+func asRefusal(err error) (*Error, error) {
+	refused, ok := errors.AsType[*Error](err)
+	if ok && refused.Code != CodeUnavailable {
+		return refused, nil
+	}
+	return nil, err
+}
+
+func (f *Frontend) storeBatch(ctx context.Context, c Caller, h core.Head, batch []member) (engine.Written, error) {
+	req := engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, Due: f.due(), Wake: &engine.Delay{}}
+	for i, m := range batch {
+		signal, err := f.signalOf(ctx, c, h, core.SignalDecision, m.d)
+		if err != nil {
+			return engine.Written{}, err
+		}
+		if i == 0 {
+			req.InboxKey, req.Signal, req.Call, req.Suspension = m.d.sus(), signal, m.d.call.CallID, m.d.sus()
+			continue
+		}
+		req.Together = append(req.Together, engine.Answer{Signal: signal, Call: m.d.call.CallID, Suspension: m.d.sus()})
+	}
+	return f.send(ctx, req)
+}
+
+func answersOf(met []BatchAnswer, code Code, cursor string) []wire.DecisionAnswer {
+	answers := make([]wire.DecisionAnswer, len(met))
+	for i, m := range met {
+		answers[i] = wire.DecisionAnswer{Code: string(code), Target: m.Decision.Target, CallID: m.CallID, DecisionID: m.Decision.DecisionID,
+			Applied: m.Applied, Cursor: cursor}
+		if m.Same {
+			same := true
+			answers[i].Same = &same
+		}
+	}
+	return answers
+}

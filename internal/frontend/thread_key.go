@@ -1,0 +1,126 @@
+package frontend
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// keyedThread is the id of the conversation that a caller calls key. It follows from tenant and key, so there is no record of the
+// mapping that a crash could leave out. Ids made of idempotency keys and random ids can't collide with it.
+func keyedThread(tenant, key string) string {
+	domain := sha256.Sum256([]byte("thread_key"))
+	sum := sha256.Sum256([]byte(string(domain[:]) + tenant + "\x00" + key))
+	return core.ThreadID(strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:24])
+}
+
+func readThreadKey(key string) error {
+	switch {
+	case len(key) > maxKey:
+		return refuse(CodeInvalid, "thread_key is longer than %d bytes", maxKey)
+	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+		return refuse(CodeInvalid, "thread_key must be text without NUL characters")
+	}
+	return nil
+}
+
+// startKeyed gives the conversation of a caller's key its next run, and creates the conversation if it isn't there. Each attempt is one
+// write, conditional on what was read: of two first starts one creates the thread, and the other meets its open run.
+//
+//	start "chat-7" ── read: none ─────────────── create: refused ── read: open ── run_open, or a message
+//	start "chat-7" ── read: none ── create: done
+func (f *Frontend) startKeyed(ctx context.Context, c Caller, key string, b beginning) (Started, error) {
+	thread := keyedThread(c.Tenant, key)
+	if s, known, err := f.known(ctx, c, b); known || err != nil {
+		return s, err
+	}
+	head, err := f.load(ctx, c.Tenant, thread)
+	if errors.Is(err, engine.ErrNotFound) {
+		var s Started
+		s, head, err = f.createKeyed(ctx, c, thread, b)
+		if !errors.Is(err, errMoved) {
+			return s, err
+		}
+		err = nil
+	}
+	if err != nil {
+		return Started{}, err
+	}
+	return f.goOn(ctx, c, head, b)
+}
+
+// createKeyed stores the first run of a conversation. [errMoved], with the head that is there, if another start was first.
+func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b beginning) (Started, core.Head, error) {
+	leave, err := f.room(ctx, c, b, 1)
+	if err != nil {
+		return Started{}, core.Head{}, err
+	}
+	defer leave()
+	head, err := f.newHead(ctx, c, thread, b)
+	if err != nil {
+		return Started{}, core.Head{}, err
+	}
+	head.Run = core.RunID(thread, 0)
+	req := engine.StartRequest{Head: head, Key: f.key(c, b.key, b.record, head.Run, b.digest), Due: f.due(), Wake: &engine.Delay{}}
+	w, err := write(ctx, f, req.Key != nil, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+	var taken *engine.KeyTakenError
+	switch {
+	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.KeyStart].ID == b.nonce:
+		s, err := f.started(ctx, head, w.Woken)
+		return s, head, err
+	case errors.As(err, &taken):
+		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
+		return s, head, err
+	case errors.Is(err, engine.ErrRefused):
+		return Started{}, w.Head, errMoved
+	}
+	return Started{}, head, err
+}
+
+// ThreadByKey finds the conversation that the caller calls key. [CodeThreadNotFound] if nothing was started under it.
+func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.Thread, error) {
+	if err := readThreadKey(key); err != nil {
+		return wire.Thread{}, err
+	}
+	if key == "" {
+		return wire.Thread{}, refuse(CodeInvalid, "key is missing; it is the thread_key of a start")
+	}
+	t, err := f.Thread(ctx, c, keyedThread(c.Tenant, key))
+	t.Key = key
+	return t, err
+}
+
+// maxMessageID is how many bytes a caller's own message id may have.
+const maxMessageID = 128
+
+// named gives the input the id that its sender chose. In a conversation the id makes the request idempotent, as an idempotency key does,
+// unless the request has one of its own. thread is empty where the conversation is new and has no key.
+func (b beginning) named(thread, id string) (beginning, error) {
+	switch {
+	case id == "":
+		return b, nil
+	case len(id) > maxMessageID:
+		return b, refuse(CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
+	case !printable(id):
+		return b, refuse(CodeInvalid, "message_id must be printable text")
+	case thread != "" && strings.HasPrefix(id, "msg_"+strings.TrimPrefix(thread, "thr_")+"_"):
+		return b, refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
+	}
+	b.messageID = id
+	if b.key == "" && thread != "" {
+		b.key = "message_id:" + thread + ":" + id
+		b.record = b.key
+	}
+	return b, nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
