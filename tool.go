@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -86,10 +87,52 @@ type Call struct {
 	// Answer is what a [Suspend] with HandAnswer waited for; else nil.
 	Answer *Answer
 
+	// Scratch is the call's own memory from one run of its body to the next. What the body sets before it suspends is there when it
+	// runs again, and gone when the call has its result. Nil in a Call that a test made without one.
+	Scratch Scratch
+
+	progress func(ToolProgress)
+
 	// State is shared with the other tools and the hooks of the run. What the body writes takes effect with its result, or with its
 	// wait; nothing of it does if the body is cut off and runs again.
 	State State
 }
+
+// ToolProgress is how far a tool is.
+type ToolProgress struct {
+	Done  float64
+	Total float64 // 0: not known
+	Text  string  // what the tool is doing, for people; at most 500 bytes are shown
+}
+
+// Report tells readers who follow the run how far the tool is. They see the last report: it is not stored, and costs no write. It
+// returns at once and may be called from any goroutine.
+func (c Call) Report(p ToolProgress) {
+	if c.progress != nil {
+		c.progress(p)
+	}
+}
+
+// OnProgress makes report the receiver of what the body reports, for tests of tools and for programs that run them.
+func (c *Call) OnProgress(report func(ToolProgress)) { c.progress = report }
+
+// Scratch is what one call keeps while it waits, at most 16 KiB of JSON. Safe for concurrent use.
+//
+//	if call.Scratch.Get() == nil {
+//		call.Scratch.Set(quote)
+//		return nil, dormouse.Suspend{Action: "accept_quote", Message: quote.String()}
+//	}
+type Scratch interface {
+	// Get returns the JSON that is kept, nil if nothing is. [Value] reads it.
+	Get() json.RawMessage
+
+	// Set replaces what is kept; a nil value keeps nothing. It is committed with the [Suspend] that the body returns, and dropped if the
+	// body returns anything else or crashes. An error says that value has no JSON form or is too large, and changes nothing.
+	Set(value any) error
+}
+
+// NewScratch returns a scratch with nothing in it, for tests of tools.
+func NewScratch() Scratch { return engine.NewScratch(nil) }
 
 // Answer is a decision on a call that waited. One that says no never reaches the body: the call is cancelled then.
 type Answer struct {
@@ -115,8 +158,8 @@ type Then string
 
 const (
 	// RunAgain runs the body again with the same arguments, or with those that the person wrote: the wait was for an approval. It is what
-	// an empty Then means. The body must know that it asked already, or it asks for ever: what it writes to [Call.State] before it suspends
-	// is there when it runs again.
+	// an empty Then means. The body must know that it asked already, or it asks for ever: what it writes to [Call.Scratch] before it
+	// suspends is there when it runs again.
 	RunAgain Then = "run_again"
 
 	// HandAnswer runs the body again, with the answer in [Call.Answer].

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/binding"
@@ -55,10 +56,11 @@ func TestACallHasAllThatIsKnownOfIt(t *testing.T) {
 		call.State.Run.Add("n", 2)
 		return nil, call.State.Thread.Set("k", 3)
 	}), req)
-	got.State = dormouse.State{}
+	got.State, got.Scratch = dormouse.State{}, nil
+	got.OnProgress(nil)
 	want := dormouse.Call{Tenant: "tenant", Thread: "thread", Run: "run", ID: "c1", Name: "order", Arguments: json.RawMessage(`{}`), Key: "key", Epoch: 7,
 		Again: true, Answer: &dormouse.Answer{Value: json.RawMessage(`"yes"`), Reason: "why"}}
-	if diff := cmp.Diff(want, got); diff != "" || string(k) != "1" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(dormouse.Call{})); diff != "" || string(k) != "1" {
 		t.Errorf("the state has %s, and the call (-want +got):\n%s", k, diff)
 	}
 	wrote := []core.StateOp{{Key: "n", Op: core.StateAdd, Value: json.RawMessage(`2`)}, {Scope: core.ThreadScope, Key: "k", Value: json.RawMessage(`3`)}}

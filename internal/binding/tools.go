@@ -65,7 +65,10 @@ func promise(spec *core.ToolSpec, promises []dormouse.Promise) error {
 
 func callOf(c tool.Call) dormouse.Call {
 	call := dormouse.Call{Tenant: c.Tenant, Thread: c.Thread, Run: c.Run, ID: c.ID, Name: c.Name, Arguments: c.Arguments,
-		Key: c.Key, Epoch: c.Epoch, Again: c.Again, State: stateOf(c.State)}
+		Key: c.Key, Epoch: c.Epoch, Again: c.Again, State: stateOf(c.State), Scratch: c.Scratch}
+	if c.Progress != nil {
+		call.OnProgress(func(p dormouse.ToolProgress) { c.Progress(engine.Progress(p)) })
+	}
 	if c.Resume != nil {
 		call.Answer = &dormouse.Answer{Value: c.Resume.Result, Reason: c.Resume.Reason}
 	}

@@ -48,7 +48,7 @@ var changing = []struct {
 	word string
 }{
 	{regexp.MustCompile(`run_[a-z0-9]+_[a-z0-9]+`), "run"}, {regexp.MustCompile(`thr_[a-z0-9]+`), "thr"},
-	{regexp.MustCompile(`sus_[0-9]+_[a-z0-9]+`), "sus"}, {regexp.MustCompile(`dec_[0-9a-f]{24}`), "dec"},
+	{regexp.MustCompile(`sus_[0-9a-z]+_[a-z0-9]+_[a-z0-9]+`), "sus"}, {regexp.MustCompile(`dec_[0-9a-f]{24}`), "dec"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}|\b[0-9a-f]{64}\b`), "digest"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][0-9:.]+Z`), "time"}, {regexp.MustCompile(`"(latency|first_token)_ms": [0-9]+`), "duration"}, {regexp.MustCompile(`msg_[a-z0-9]+`), "msg"},
 	{regexp.MustCompile(`"(cursor|next|link)": "[^"]+"`), "cursor"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,9 +14,10 @@ import (
 // tale tells what a run does in the words of people. It is shown the run's events in order and remembers the calls, so that what happens to
 // one can be told by its name. It prints nothing.
 type tale struct {
-	now   func() time.Time
-	calls map[string]told // by id
-	ended fact            // the last turn.ended: it says why a run is done
+	now     func() time.Time
+	calls   map[string]told // by id
+	running map[string]bool // calls whose start was told live
+	ended   fact            // the last turn.ended: it says why a run is done
 }
 
 // told is what a call asks for.
@@ -24,7 +26,9 @@ type told struct {
 	arguments json.RawMessage
 }
 
-func newTale(now func() time.Time) *tale { return &tale{now: now, calls: map[string]told{}} }
+func newTale(now func() time.Time) *tale {
+	return &tale{now: now, calls: map[string]told{}, running: map[string]bool{}}
+}
 
 // fact is what the events of a run carry, of all sorts.
 type fact struct {
@@ -49,6 +53,9 @@ type fact struct {
 	Late       bool            `json:"late"`
 	Applied    *bool           `json:"applied"`
 	Grant      string          `json:"grant"`
+	Live       bool            `json:"live"`
+	Done       float64         `json:"done"`
+	Total      float64         `json:"total"`
 	Ops        []struct {
 		Key string `json:"key"`
 	} `json:"ops"`
@@ -158,7 +165,14 @@ func (t *tale) call(e wire.Event, f fact) []line {
 	case "call.invalid":
 		return []line{{{yellow, "asked for " + tool + " in a way that does not fit: " + oneLine(f.Detail)}}}
 	case "call.started":
+		if seen := t.running[f.CallID]; seen {
+			delete(t.running, f.CallID)
+			return nil // it was told while it ran
+		}
+		t.running[f.CallID] = f.Live
 		return []line{{{asIs, "runs "}, {cyan, tool}}}
+	case "call.progress":
+		return []line{{{faint, tool + " " + f.progress()}}}
 	case "call.succeeded":
 		return []line{{{cyan, tool}, {asIs, " returns " + shorten(word(f.Result), longest)}}}
 	case "call.failed":
@@ -169,6 +183,15 @@ func (t *tale) call(e wire.Event, f fact) []line {
 		return t.suspended(e, f, tool)
 	}
 	return []line{text(e.Type + "  " + Describe(e))}
+}
+
+// progress is how far a tool is.
+func (f fact) progress() string {
+	words := strconv.FormatFloat(f.Done, 'f', -1, 64)
+	if f.Total > 0 {
+		words += " of " + strconv.FormatFloat(f.Total, 'f', -1, 64)
+	}
+	return strings.TrimSpace(words + " " + oneLine(f.Text))
 }
 
 // longest is how much of a result is told; the messages verb shows all of it.

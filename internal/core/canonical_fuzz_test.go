@@ -65,7 +65,7 @@ func FuzzIDs(f *testing.F) {
 		f.Add(seed, int64(4), "ewuibbrzogybp3m2")
 	}
 	f.Fuzz(func(t *testing.T, id string, number int64, random string) {
-		if seq, ok := core.SuspensionSeq(core.SuspensionID(number, random)); ok != (number > 0) || ok && seq != number {
+		if seq, ok := core.SuspensionSeq(core.SuspensionID("thr_a", number, random)); ok != (number > 0) || ok && seq != number {
 			t.Fatalf("suspension %d came back as %d, %v", number, seq, ok)
 		}
 		if seq, ok := core.SuspensionSeq(id); ok && (seq < 1 || !strings.HasPrefix(id, "sus_")) {

@@ -25,7 +25,7 @@ type draft struct {
 
 func newDraft(v View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]span{},
-		round: Round{Decisions: cloneMap(v.Round.Decisions), LateWords: v.Round.LateWords}}
+		round: Round{Decisions: cloneMap(v.Round.Decisions), Scratch: cloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
 	d.h.upgrade()
 	for _, call := range v.Round.Calls {
 		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" { // a pseudo-call that is settled is forgotten

@@ -162,7 +162,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	}
 	d.round.Decisions[rec.Suspension] = rec
 	d.endGrantsOfAnswered()
-	delete(d.h.Out, "n:"+rec.Suspension)
+	delete(d.h.Out, NoticeKey(rec.Suspension))
 	d.event(EventDecisionRecorded, rec, 0)
 	d.event(EventCallResuming, d.callState(call), 0)
 	return nil

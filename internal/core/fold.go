@@ -193,7 +193,9 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
 	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed, c.Ran = "", "", "", c.Ran+1 }) // what the tool asks is not what a rule did
-	if err := d.suspend(call, kind, *o.Ticket); err != nil {
+	ticket := *o.Ticket
+	ticket.Scratch = o.Scratch
+	if err := d.suspend(call, kind, ticket); err != nil {
 		return err
 	}
 	behind := false

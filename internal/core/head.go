@@ -221,9 +221,19 @@ func (h Head) Claimable(now int64, claim string) bool {
 	return false
 }
 
-// SuspensionID makes the id of a suspension that is committed in segment seq; random must be fresh for each.
-func SuspensionID(seq int64, random string) string {
-	return "sus_" + strconv.FormatInt(seq, 36) + "_" + random
+// SuspensionID makes the id of a suspension that is committed in segment seq of a thread; random must be fresh for each. It names the
+// thread, so that it is found without knowing its run.
+func SuspensionID(thread string, seq int64, random string) string {
+	return "sus_" + strconv.FormatInt(seq, 36) + "_" + random + "_" + strings.TrimPrefix(thread, "thr_")
+}
+
+// SuspensionThread is the thread of a suspension, or false if id does not say it.
+func SuspensionThread(id string) (string, bool) {
+	parts := strings.SplitN(id, "_", 4)
+	if _, ok := SuspensionSeq(id); !ok || len(parts) != 4 || parts[3] == "" {
+		return "", false
+	}
+	return ThreadID(parts[3]), true
 }
 
 // SuspensionSeq is the segment a suspension was committed in, or false if id is not a suspension's.

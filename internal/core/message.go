@@ -161,7 +161,7 @@ func (d *draft) abandon(key string, s Signal) error {
 			continue
 		}
 		d.closes = true
-		delete(d.h.Out, "n:"+d.h.Calls[call.ID].Sus)
+		delete(d.h.Out, NoticeKey(d.h.Calls[call.ID].Sus))
 		if err := d.settleCall(call, CallCancelled, CallOutcomeAbandoned, textResult(text)); err != nil {
 			return err
 		}

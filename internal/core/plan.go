@@ -138,9 +138,10 @@ type BodyRun struct {
 	Call       ToolCall
 	Attempt    int
 	AtMostOnce bool
-	Resume     *Resume // the decision, in the mode that passes it on
-	State      State   // as the body sees it
-	Again      bool    // it may have begun before, in a process that was lost; never so if it is AtMostOnce
+	Resume     *Resume         // the decision, in the mode that passes it on
+	State      State           // as the body sees it
+	Scratch    json.RawMessage // what the call kept when it began to wait; nil: nothing
+	Again      bool            // it may have begun before, in a process that was lost; never so if it is AtMostOnce
 }
 
 // RetryDue is how long after a write the sweep looks, in case the wake-up was lost.

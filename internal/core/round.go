@@ -10,6 +10,7 @@ import (
 type Round struct {
 	Calls     []ToolCall
 	Decisions map[string]DecisionRecord
+	Scratch   map[string]json.RawMessage // what calls keep from one run of their body to the next, by call
 
 	LateWords bool // since the model's last turn words of a caller came after their deadline: it is told of them in the next one
 }
@@ -36,7 +37,7 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 // ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a turn has an empty
 // round.
 func ReadRound(h Head, segments []Segment) Round {
-	r := Round{Decisions: map[string]DecisionRecord{}}
+	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}}
 	for _, s := range segments {
 		for _, m := range s.Messages {
 			if m.Role == RoleAssistant && m.RunID == h.Run {
@@ -56,13 +57,27 @@ func ReadRound(h Head, segments []Segment) Round {
 				}
 			case EventCallSuspended:
 				var c SuspendedCall
-				if json.Unmarshal(e.Data, &c) == nil && h.Calls[c.CallID].Pseudo && h.Calls[c.CallID].Sus == c.Suspension.ID {
+				if json.Unmarshal(e.Data, &c) == nil {
+					r.keep(c)
+				}
+				if h.Calls[c.CallID].Pseudo && h.Calls[c.CallID].Sus == c.Suspension.ID {
 					r.Calls = append(r.Calls, pseudoCall(c.CallID))
 				}
 			}
 		}
 	}
 	return r
+}
+
+// keep notes what a call keeps from its suspension on.
+func (r Round) keep(c SuspendedCall) {
+	switch {
+	case len(c.Kept) == 0:
+	case IsNull(c.Kept):
+		delete(r.Scratch, c.CallID)
+	default:
+		r.Scratch[c.CallID] = c.Kept
+	}
 }
 
 // ofRound are those calls of a turn that the head still looks at: all of the current round, and of an earlier one those that were kept.

@@ -170,7 +170,7 @@ func (d *draft) readyUpTo(refusal int) error {
 
 func (d *draft) body(call ToolCall, s State) BodyRun {
 	c := d.h.Calls[call.ID]
-	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: s}
+	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: s, Scratch: d.round.Scratch[call.ID]}
 	run.Again = !run.AtMostOnce && (c.Again || d.v.Orphaned)
 	if rec, ok := d.round.Decisions[c.Passed]; ok {
 		run.Resume = &rec.Resume

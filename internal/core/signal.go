@@ -59,6 +59,9 @@ func LateKey(suspension string) string { return "late:" + suspension }
 // MessageKey is the inbox key of a message.
 func MessageKey(id string) string { return "m:" + id }
 
+// NoticeKey is the outbox key of the notice of a suspension.
+func NoticeKey(suspension string) string { return "n:" + suspension }
+
 // Out is something that must be sent after the commit that names it, at least once.
 type Out struct {
 	Kind OutKind `json:"k"`

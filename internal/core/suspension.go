@@ -67,6 +67,8 @@ type SuspendTicket struct {
 
 	Preview *Preview `json:"preview,omitempty"` // what the call would do, for the approver; nil: the definition says nothing about it
 
+	Scratch json.RawMessage `json:"-"` // what the call keeps for its next run; nil: what it kept before
+
 	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: no one is barred
 	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
 }
@@ -77,15 +79,19 @@ type SuspendedCall struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	SuspendTicket
-	Kind      Kind  `json:"kind,omitempty"`
-	Deadline  int64 `json:"deadline,omitempty"`  // 0: none
-	Grantable bool  `json:"grantable,omitempty"` // an approval may be given for the rest of the turn, see [GrantRun]
+	Kind      Kind            `json:"kind,omitempty"`
+	Deadline  int64           `json:"deadline,omitempty"`  // 0: none
+	Kept      json.RawMessage `json:"scratch,omitempty"`   // the scratch, if the call changed it; null: it keeps nothing any more
+	Grantable bool            `json:"grantable,omitempty"` // an approval may be given for the rest of the turn, see [GrantRun]
 }
 
 // NewSuspendedCall binds a ticket to the call it holds back.
 func NewSuspendedCall(call ToolCall, kind Kind, ticket SuspendTicket) SuspendedCall {
-	return SuspendedCall{CallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, SuspendTicket: ticket, Kind: kind}
+	return SuspendedCall{CallID: call.ID, ToolName: call.Name, Arguments: call.Arguments, SuspendTicket: ticket, Kind: kind, Kept: ticket.Scratch}
 }
+
+// MaxScratch is how many bytes of JSON a call may keep from one run of its body to the next.
+const MaxScratch = 16 << 10
 
 // SuspendedCalls is a set of waiting calls by call id. The zero value is empty and ready to read.
 type SuspendedCalls struct {

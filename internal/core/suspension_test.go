@@ -100,7 +100,7 @@ func TestOutcomeStatus(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	t.Run("a suspension id carries its segment", func(t *testing.T) {
-		if seq, ok := SuspensionSeq(SuspensionID(1234, "abc_def")); !ok || seq != 1234 {
+		if seq, ok := SuspensionSeq(SuspensionID("thr_a", 1234, "abc_def")); !ok || seq != 1234 {
 			t.Errorf("got %d, %v", seq, ok)
 		}
 		for _, bad := range []string{"", "sus_", "sus_5", "sus__x", "sus_-1_x", "sus_!_x", "run_5_x"} {

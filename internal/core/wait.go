@@ -13,7 +13,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	if err := d.move(call.ID, CallSuspended); err != nil {
 		return err
 	}
-	t.Suspension.ID = SuspensionID(d.seq(), d.v.Fresh())
+	t.Suspension.ID = SuspensionID(d.h.Thread, d.seq(), d.v.Fresh())
 	if !json.Valid(t.Suspension.ResponseSchema) || TooDeep(t.Suspension.ResponseSchema) {
 		t.Suspension.ResponseSchema = nil
 	}
@@ -29,9 +29,10 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 		c.Times++
 	})
 	d.place(call)
+	d.round.keep(sus)
 	d.event(EventCallSuspended, sus, 0)
 	if d.v.Notify && kind != KindInterrupt { // whoever interrupts knows
-		d.h.Out["n:"+t.Suspension.ID] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
+		d.h.Out[NoticeKey(t.Suspension.ID)] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
 	}
 	d.must = true
 	return nil

@@ -40,7 +40,7 @@ func (s *Store) commitUpdate(req engine.CommitRequest) *update {
 		s.setDue(u, *req.Due)
 	}
 	for i, key := range req.Drained {
-		u.removes = append(u.removes, u.in("{inbox}.")+u.alias(fmt.Sprintf("in%d", i), key))
+		u.removes = append(u.removes, u.in("{inbox}.")+u.alias(fmt.Sprintf("in%d", i), packed(h.Thread, key)))
 	}
 	u.require("{epoch} = :epoch AND {rev} = :was")
 	u.value("epoch", number(h.Epoch))

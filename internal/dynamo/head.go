@@ -109,6 +109,7 @@ func position(h core.Head) string {
 
 func restOf(h core.Head) types.AttributeValue {
 	r := rest{Head: h}
+	r.Out = outboxOf(h.Out, func(id string) string { return packed(h.Thread, id) })
 	if position(h) != h.Oldest {
 		r.Oldest = h.Oldest
 	}
@@ -138,7 +139,7 @@ func ownerAttributes(h core.Head) []attribute {
 		{attrLease, unlessZero(h.Lease)}, {attrTries, unlessZero(int64(h.Tries))}, {attrDl, unlessZero(h.Deadline)},
 		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end}, {attrInt, unlessEmpty(h.Interrupt)},
 		{attrAV, hashOf(h.Version)}, {attrAt, unlessZero(h.At)}, {attrSeq0, unlessZero(h.Seq0)}, {attrEv0, unlessZero(h.Ev0)},
-		{attrCalls, callsOf(h.Calls)}, {attrTimed, timedOf(h.Timed)}, {attrRest, restOf(h)},
+		{attrCalls, callsOf(h.Thread, h.Calls)}, {attrTimed, timedOf(h.Thread, h.Timed)}, {attrRest, restOf(h)},
 		{attrApprovalsPK, ap}, {attrApprovalsSK, unlessEmpty(position(h))},
 	}
 }
@@ -151,7 +152,7 @@ func (s *Store) startAttributes(h core.Head) []attribute {
 	}
 	return []attribute{
 		{attrRun, text(h.Run)}, {attrAgent, text(h.Agent)}, {attrIdem, hashOf(h.Idem)},
-		{attrEpoch, number(h.Epoch)}, {attrClaim, unlessEmpty(h.Claim)}, {attrSigs, number(h.Sigs)}, {attrInbox, inboxOf(h.Inbox)},
+		{attrEpoch, number(h.Epoch)}, {attrClaim, unlessEmpty(h.Claim)}, {attrSigs, number(h.Sigs)}, {attrInbox, inboxOf(h.Thread, h.Inbox)},
 		{attrDue, unlessZero(h.Due)}, {attrShard, shard},
 		{attrListPK, text(runsPartition(h.Tenant))}, {attrListSK, text(runPosition(h.Born, h.Run))},
 	}
@@ -178,12 +179,13 @@ type restOfCall struct {
 	Sus    *hidden `json:"sus,omitempty"`
 }
 
-func callsOf(calls map[string]core.Call) types.AttributeValue {
+func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
 	if len(calls) == 0 {
 		return nil
 	}
 	out := item{}
 	for id, c := range calls {
+		c = suspensionsOf(c, func(id string) string { return packed(thread, id) })
 		call := item{attrStatus: text(c.Status.String())}
 		if c.Sus != "" {
 			call[attrSus] = text(c.Sus)
@@ -196,13 +198,13 @@ func callsOf(calls map[string]core.Call) types.AttributeValue {
 	return mapOf(out)
 }
 
-func timedOf(timed map[string]int) types.AttributeValue {
+func timedOf(thread string, timed map[string]int) types.AttributeValue {
 	if len(timed) == 0 {
 		return nil
 	}
 	out := item{}
 	for sus, n := range timed {
-		out[sus] = number(int64(n))
+		out[packed(thread, sus)] = number(int64(n))
 	}
 	return mapOf(out)
 }
@@ -213,7 +215,7 @@ func readHead(it item) (core.Head, error) {
 	if err != nil {
 		return core.Head{}, err
 	}
-	h, err := decodeHead(it)
+	h, err := decodeHead(it, at.Thread)
 	h.Tenant, h.Thread = at.Tenant, at.Thread
 	switch {
 	case err == nil:
@@ -224,10 +226,12 @@ func readHead(it item) (core.Head, error) {
 	return core.Head{}, unreadable("head of thread "+at.Thread, err)
 }
 
-func decodeHead(it item) (core.Head, error) {
+func decodeHead(it item, thread string) (core.Head, error) {
+	long := func(id string) string { return unpacked(thread, id) }
 	var r rest
 	err := json.Unmarshal([]byte(textAt(it, attrRest)), &r)
 	h := r.Head
+	h.Out = outboxOf(h.Out, long)
 	h.Run, h.Agent, h.Claim, h.Interrupt = textAt(it, attrRun), textAt(it, attrAgent), textAt(it, attrClaim), textAt(it, attrInt)
 	h.Version, h.Idem = hashAt(it, attrAV), hashAt(it, attrIdem)
 	h.Schema, h.Tries, h.Pending = int(numberAt(it, attrSchema)), int(numberAt(it, attrTries)), int(numberAt(it, attrNsus))
@@ -240,7 +244,7 @@ func decodeHead(it item) (core.Head, error) {
 	if h.Oldest = r.Oldest; h.Oldest == "" {
 		h.Oldest = textAt(it, attrApprovalsSK)
 	}
-	return h, errors.Join(err, h.Status.UnmarshalText([]byte(textAt(it, attrStatus))), decodeEnd(it, &h), decodeMaps(it, &h))
+	return h, errors.Join(err, h.Status.UnmarshalText([]byte(textAt(it, attrStatus))), decodeEnd(it, &h), decodeMaps(it, &h, long))
 }
 
 func decodeEnd(it item, h *core.Head) error {
@@ -252,22 +256,22 @@ func decodeEnd(it item, h *core.Head) error {
 }
 
 // decodeMaps leaves every map there, if only empty: who plans with the head writes into them.
-func decodeMaps(it item, h *core.Head) (err error) {
+func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
 	h.Calls, h.Timed, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
 	if h.Out == nil {
 		h.Out = map[string]core.Out{}
 	}
 	for id := range mapAt(it, attrCalls) {
 		call, decodeErr := decodeCall(mapAt(mapAt(it, attrCalls), id))
-		h.Calls[id], err = call, errors.Join(err, decodeErr)
+		h.Calls[id], err = suspensionsOf(call, long), errors.Join(err, decodeErr)
 	}
 	timed := mapAt(it, attrTimed)
 	for sus := range timed {
-		h.Timed[sus] = int(numberAt(timed, sus))
+		h.Timed[long(sus)] = int(numberAt(timed, sus))
 	}
 	inbox := mapAt(it, attrInbox)
 	for key := range inbox {
-		h.Inbox[key] = readSignal(mapAt(inbox, key))
+		h.Inbox[long(key)] = readSignal(mapAt(inbox, key), long)
 	}
 	return err
 }

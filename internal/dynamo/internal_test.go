@@ -2,10 +2,12 @@ package dynamo
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -108,13 +110,50 @@ func TestASignalComesBackAsItWas(t *testing.T) {
 		"a text":                      {Value: []byte(`"text"`)},
 		"none":                        {},
 	} {
-		got := readSignal(mapAt(item{"s": signalOf(want)}, "s"))
+		got := readSignal(mapAt(item{"s": signalOf("thr_a", want)}, "s"), same)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	decision := mapAt(item{"s": signalOf(core.Signal{ID: "d1", At: 77, Value: resume})}, "s")
+	decision := mapAt(item{"s": signalOf("thr_a", core.Signal{ID: "d1", At: 77, Value: resume})}, "s")
 	if textAt(decision, attrDecision) == "" {
 		t.Errorf("a decision is stored in full: %v", decision)
 	}
+}
+
+func same(id string) string { return id }
+
+func TestAHeadDoesNotRepeatItsThreadInItsSuspensions(t *testing.T) {
+	t.Parallel()
+	const thread = "thr_ewuibbrzogybp3m2aylul3cr"
+	one, other := core.SuspensionID(thread, 2, "lt3l2msrmzhpnsyu"), core.SuspensionID("thr_another", 2, "lt3l2msrmzhpnsyu")
+	want := core.Head{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Timed: map[string]int{one: 1, other: 1, "sus_1": 1},
+		Calls: map[string]core.Call{"c1": {Sus: one, Passed: one, Edited: one}, "c2": {Sus: other}, "c3": {Sus: "sus_1"}, "c4": {}},
+		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: core.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: core.OutMemory}},
+		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
+	stored := New(nil, Options{}).headItem(want)
+	got, err := readHead(stored)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	delete(stored, attrPK)
+	delete(stored, attrRun)
+	delete(stored, attrListSK)
+	if text := fmt.Sprint(flat(stored)); strings.Contains(text, "ewuibbrzogybp3m2aylul3cr") {
+		t.Errorf("the thread is repeated: %s", text)
+	}
+}
+
+// flat is an item as text, with everything in it.
+func flat(it item) (all []string) {
+	for name, v := range it {
+		all = append(all, name)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			all = append(all, v.Value)
+		case *types.AttributeValueMemberM:
+			all = append(all, flat(v.Value)...)
+		}
+	}
+	return all
 }

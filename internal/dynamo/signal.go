@@ -56,8 +56,8 @@ func orRefused(err error) error {
 
 func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	u := &update{key: headKey(req.Tenant, req.Thread)}
-	place := u.in("{inbox}.") + u.alias("key", req.InboxKey)
-	u.sets = append(u.sets, place+" = "+u.value("signal", signalOf(req.Signal)))
+	place := u.in("{inbox}.") + u.alias("key", packed(req.Thread, req.InboxKey))
+	u.sets = append(u.sets, place+" = "+u.value("signal", signalOf(req.Thread, req.Signal)))
 	u.add(attrSigs, 1)
 	s.setDue(u, req.Due)
 	u.require("{run} = :run AND attribute_not_exists({end}) AND attribute_not_exists(" + place + ")")
@@ -65,24 +65,24 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	if req.Suspension != "" && req.Call != "" {
 		u.alias("call", req.Call)
 		u.require("{calls}.#call.{sus} = :sus AND {calls}.#call.{st} = :suspended")
-		u.value("sus", text(req.Suspension))
+		u.value("sus", text(packed(req.Thread, req.Suspension)))
 		u.value("suspended", text(core.CallSuspended.String()))
 	}
 	for i, one := range req.Together {
-		s.together(u, i, one)
+		s.together(u, req.Thread, i, one)
 	}
 	requireMore(u, req)
 	return u
 }
 
 // together adds another decision of a batch to the update of the first one: one item, one write, one condition.
-func (s *Store) together(u *update, i int, one engine.Answer) {
+func (s *Store) together(u *update, thread string, i int, one engine.Answer) {
 	n := strconv.Itoa(i)
-	place := u.in("{inbox}.") + u.alias("key"+n, one.Suspension)
-	u.sets = append(u.sets, place+" = "+u.value("signal"+n, signalOf(one.Signal)))
+	place := u.in("{inbox}.") + u.alias("key"+n, packed(thread, one.Suspension))
+	u.sets = append(u.sets, place+" = "+u.value("signal"+n, signalOf(thread, one.Signal)))
 	u.alias("call"+n, one.Call)
 	u.require("attribute_not_exists(" + place + ") AND {calls}.#call" + n + ".{sus} = :sus" + n + " AND {calls}.#call" + n + ".{st} = :suspended")
-	u.value("sus"+n, text(one.Suspension))
+	u.value("sus"+n, text(packed(thread, one.Suspension)))
 }
 
 func requireMore(u *update, req engine.SignalRequest) {
@@ -94,7 +94,7 @@ func requireMore(u *update, req engine.SignalRequest) {
 		u.require("attribute_not_exists({nsus})")
 	}
 	if req.Late != "" {
-		u.alias("late", req.Late)
+		u.alias("late", packed(req.Thread, req.Late))
 		u.require("attribute_exists({timed}.#late)")
 	}
 	if req.NotInterrupt != "" {

@@ -32,19 +32,19 @@ const (
 	attrMint     = "mint"
 )
 
-func inboxOf(inbox map[string]core.Signal) types.AttributeValue {
+func inboxOf(thread string, inbox map[string]core.Signal) types.AttributeValue {
 	out := item{}
 	for key, signal := range inbox {
-		out[key] = signalOf(signal)
+		out[packed(thread, key)] = signalOf(thread, signal)
 	}
 	return mapOf(out)
 }
 
-func signalOf(s core.Signal) types.AttributeValue {
+func signalOf(thread string, s core.Signal) types.AttributeValue {
 	it := item{attrKind: text(string(s.Kind)), attrTime: number(s.At)}
 	for name, v := range map[string]types.AttributeValue{
 		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
-		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(s.Sus), attrOn: unlessEmpty(string(s.On)),
+		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(packed(thread, s.Sus)), attrOn: unlessEmpty(string(s.On)),
 		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint), attrMessage: unlessEmpty(s.Msg),
 	} {
 		if v != nil {
@@ -69,9 +69,9 @@ func around(id string, at int64) (before, after string) {
 	return `{"decision_id":` + encoded(id) + ",", `,"updated_at":` + strconv.FormatInt(at, 10) + "}"
 }
 
-func readSignal(it item) core.Signal {
+func readSignal(it item, long func(string) string) core.Signal {
 	s := core.Signal{Kind: core.SignalKind(textAt(it, attrKind)), Call: textAt(it, attrCall), ID: textAt(it, attrID), Digest: hashAt(it, attrDig),
-		Ref: textAt(it, attrRef), By: textAt(it, attrBy), Via: textAt(it, attrVia), Sus: textAt(it, attrAnswers), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn)),
+		Ref: textAt(it, attrRef), By: textAt(it, attrBy), Via: textAt(it, attrVia), Sus: long(textAt(it, attrAnswers)), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn)),
 		Link: textAt(it, attrLink), Mint: textAt(it, attrMint), Msg: textAt(it, attrMessage)}
 	if v := textAt(it, attrValue); v != "" {
 		s.Value = json.RawMessage(v)

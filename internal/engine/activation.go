@@ -23,6 +23,8 @@ type activation struct {
 
 	previewing time.Duration // that the previews in the view took
 
+	bodies *bodyWatch // of the bodies that ran since the last commit; nil: there is none, or nobody looks on
+
 	speaker *speaker // of the model call whose fate is not committed yet; nil: there is none, or nobody looks on
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Live is told what models say while they speak, for readers who look on. It is no part of what is durable: what it loses, the commit
+// Live is told what models say while they speak, and what bodies do while they run, for readers who look on. It is no part of what is durable: what it loses, the commit
 // brings. Every method returns at once, and neither fails nor panics; the engine goes on if one does.
 //
 //	Begin(1)  Say(1) Say(1) ...  the turn is committed  End(1)
@@ -22,12 +22,15 @@ type Live interface {
 	// Say is what it says next. Offsets of one kind follow one another without gaps, and no piece ends within a character.
 	Say(a Attempt, p Piece)
 
+	// Note is what a body of the attempt's step does. Versions grow by one.
+	Note(a Attempt, n Note)
+
 	// End says that it is decided what became of the attempt: its turn is committed, or it was given up. It comes after that commit, so that
 	// who does not find the attempt any more finds the commit, if there is one.
 	End(a Attempt)
 }
 
-// Attempt is one try of a model at a step's turn.
+// Attempt is one try of a model at a step's turn, or of the bodies that run between two commits.
 type Attempt struct {
 	Tenant, Thread, Run string
 	Turn, Step          int
@@ -51,6 +54,7 @@ type Piece struct {
 type Speech struct {
 	Attempt
 	Text, Reasoning string
+	Notes           []Note    // in order of their versions
 	At              time.Time // when the last of it was said
 }
 
@@ -217,6 +221,8 @@ func harmless() { _ = recover() }
 func (a *activation) endLive() {
 	a.speaker.end()
 	a.speaker = nil
+	a.bodies.end()
+	a.bodies = nil
 }
 
 // patient says whether the run may soon wait for a person or a client: some tool that the model is offered runs elsewhere, or is not simply

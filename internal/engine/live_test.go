@@ -25,7 +25,7 @@ type listener struct {
 	atEnd func(engine.Attempt)
 }
 
-func (l *listener) note(format string, args ...any) {
+func (l *listener) heardThat(format string, args ...any) {
 	l.mu.Lock()
 	l.told = append(l.told, fmt.Sprintf(format, args...))
 	l.mu.Unlock()
@@ -38,18 +38,26 @@ func (l *listener) Begin(a engine.Attempt) {
 	l.mu.Lock()
 	l.at = append(l.at, a)
 	l.mu.Unlock()
-	l.note("begin %d.%d", a.Epoch, a.Restart)
+	l.heardThat("begin %d.%d", a.Epoch, a.Restart)
 }
 
 func (l *listener) Say(a engine.Attempt, p engine.Piece) {
-	l.note("%d.%d %s %d %s", a.Epoch, a.Restart, p.Kind, p.Offset, p.Text)
+	l.heardThat("%d.%d %s %d %s", a.Epoch, a.Restart, p.Kind, p.Offset, p.Text)
+}
+
+func (l *listener) Note(a engine.Attempt, n engine.Note) {
+	if n.Progress == nil {
+		l.heardThat("%d.%d note %d: %s begins", a.Epoch, a.Restart, n.Version, n.Call.Name)
+		return
+	}
+	l.heardThat("%d.%d note %d: %s %g of %g %s", a.Epoch, a.Restart, n.Version, n.Call.Name, n.Progress.Done, n.Progress.Total, n.Progress.Text)
 }
 
 func (l *listener) End(a engine.Attempt) {
 	if l.atEnd != nil {
 		l.atEnd(a)
 	}
-	l.note("end %d.%d", a.Epoch, a.Restart)
+	l.heardThat("end %d.%d", a.Epoch, a.Restart)
 }
 
 func (l *listener) heard() []string {

@@ -179,19 +179,28 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 		}, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
-		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), AtMostOnce: run.AtMostOnce,
+		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), Scratch: NewScratch(run.Scratch), AtMostOnce: run.AtMostOnce,
 		Again: run.Again}
+	watch := a.watchBodies()
+	req.Progress = func(p Progress) { watch.says(run.Call, p) }
 	// The last look at the clock before something that no store can take back. A process that was frozen between its intent and
 	// here finds its lease over, and the next owner has asked a person meanwhile.
 	if run.AtMostOnce && a.timeLeft() <= 0 {
 		return nil, errLeaseOver
 	}
 	a.report.Bodies++
+	committed := h.Calls[run.Call.ID].Status == core.CallRunning // its start is an event already
 	return func(ctx context.Context) (ran, error) {
 		began := a.now()
+		if !committed {
+			watch.began(run.Call)
+		}
 		out, err := traced(ctx, a.e, "tool "+run.Call.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
 		if out.State = nil; err == nil && !out.Failed {
 			out.State = req.State.Ops()
+		}
+		if out.Ticket != nil {
+			out.Scratch = req.Scratch.outcome()
 		}
 		return ran{out, began, a.now()}, err
 	}, nil

@@ -285,12 +285,14 @@ type Tool interface {
 type ToolRequest struct {
 	Tenant, Thread, Run string
 	Call                core.ToolCall
-	Key                 string       // idempotency key: run, call and attempt
-	Epoch               int64        // fencing token: a larger one is newer
-	Resume              *core.Resume // the decision, in the mode that passes it on
-	State               *Pad         // shared with the other tools and the hooks of the run
-	AtMostOnce          bool         // what may have taken effect must not be done again, within this execution neither
-	Again               bool         // an execution in a process that was lost may have begun before this one, with the same key
+	Key                 string         // idempotency key: run, call and attempt
+	Epoch               int64          // fencing token: a larger one is newer
+	Resume              *core.Resume   // the decision, in the mode that passes it on
+	State               *Pad           // shared with the other tools and the hooks of the run
+	Progress            func(Progress) // says how far it is, to readers who look on; stores nothing and returns at once; nil in tests
+	Scratch             *Scratch       // the call's own, from one run of its body to the next
+	AtMostOnce          bool           // what may have taken effect must not be done again, within this execution neither
+	Again               bool           // an execution in a process that was lost may have begun before this one, with the same key
 }
 
 // Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.

@@ -22,14 +22,18 @@ type hearing struct {
 	epoch           int64
 	restart         int
 	text, reasoning int // bytes
+	notes           int // the version of the last one
 }
 
 func (h hearing) any() bool { return h != hearing{} }
 
-// of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in what is being said.
+// of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in what is being said, and version 2 none in
+// what bodies do.
 func (c cursor) of(thread string) string {
 	text := fmt.Sprintf("1.%d.%d.%s", c.seq, c.read, cursorMark(thread))
-	if l := c.live; l.any() {
+	if l := c.live; l.notes > 0 {
+		text = fmt.Sprintf("3.%d.%d.%d.%d.%d.%d.%s", c.seq, l.epoch, l.restart, l.text, l.reasoning, l.notes, cursorMark(thread))
+	} else if l.any() {
 		text = fmt.Sprintf("2.%d.%d.%d.%d.%d.%s", c.seq, l.epoch, l.restart, l.text, l.reasoning, cursorMark(thread))
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
@@ -54,7 +58,9 @@ func readCursor(text, thread string, from, to int64) (cursor, error) {
 	case version == "1" && len(numbers) == 2:
 		at = cursor{seq: numbers[0], read: int(numbers[1])}
 	case version == "2" && len(numbers) == 5 && numbers[1] > 0:
-		at = cursor{seq: numbers[0], live: hearing{numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4])}}
+		at = cursor{seq: numbers[0], live: hearing{numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]), 0}}
+	case version == "3" && len(numbers) == 6 && numbers[1] > 0:
+		at = cursor{seq: numbers[0], live: hearing{numbers[1], int(numbers[2]), int(numbers[3]), int(numbers[4]), int(numbers[5])}}
 	default:
 		return cursor{}, badCursor()
 	}

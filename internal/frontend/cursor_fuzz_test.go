@@ -31,7 +31,7 @@ func FuzzCursor(f *testing.F) {
 		}
 		given := cursor{seq: seq, read: read}
 		if epoch > 0 {
-			given = cursor{seq: seq, live: hearing{epoch, restart, read, restart}}
+			given = cursor{seq: seq, live: hearing{epoch, restart, read, restart, read}}
 		}
 		if back, err := readCursor(given.of("thr_a"), "thr_a", from, to); err != nil || back != given {
 			t.Fatalf("%+v came back as %+v, %v", given, back, err)

@@ -53,12 +53,36 @@ func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) (
 			items, at = append(items, e), next
 		}
 	}
+	for _, n := range said.Notes {
+		if n.Version > at.live.notes && len(items) < most {
+			at.live.epoch, at.live.restart, at.live.notes = said.Epoch, said.Restart, n.Version
+			items = append(items, noteEvent(said, n, at))
+		}
+	}
 	return items, at
+}
+
+// noteEvent is what a body does, as an event. No segment holds it.
+func noteEvent(said engine.Speech, n engine.Note, at cursor) wire.Event {
+	e := wire.Event{Version: wire.EventVersion, Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(n.At),
+		Type: string(core.EventCallStarted), Cursor: at.of(said.Thread)}
+	if p := n.Progress; p != nil {
+		data := wire.CallProgressData{CallID: n.Call.ID, ToolName: n.Call.Name, Done: p.Done, Text: p.Text}
+		if p.Total > 0 {
+			data.Total = &p.Total
+		}
+		e.Type, e.Data = string(core.EventCallProgress), core.Encode(data)
+		return e
+	}
+	began := wire.Millis(n.At)
+	e.Data = core.Encode(wire.CallStartedData{CallID: n.Call.ID, ToolName: n.Call.Name, Status: core.CallRunning.String(), StartedAt: &began, UpdatedAt: began, Live: true})
+	return e
 }
 
 // goesOn says whether what is being said is what was heard, and perhaps more.
 func goesOn(said engine.Speech, heard hearing) bool {
-	return said.Epoch == heard.epoch && said.Restart == heard.restart && begins(said.Text, heard.text) && begins(said.Reasoning, heard.reasoning)
+	return said.Epoch == heard.epoch && said.Restart == heard.restart && begins(said.Text, heard.text) && begins(said.Reasoning, heard.reasoning) &&
+		(heard.notes == 0 || len(said.Notes) > 0 && said.Notes[len(said.Notes)-1].Version >= heard.notes)
 }
 
 // begins says whether a piece may begin there.

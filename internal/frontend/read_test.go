@@ -111,7 +111,7 @@ func TestEventsInPages(t *testing.T) {
 		after, seen = page.Next, append(seen, page.Items...)
 		return page
 	}
-	read(1)
+	read(2)
 	if page := read(1); len(page.Items) != 0 || page.Done {
 		t.Errorf("all was read, and there is %+v", page)
 	}
@@ -130,7 +130,7 @@ func TestEventsInPages(t *testing.T) {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
-	if len(seen) != 3 || seen[0].Type != "call.suspended" || seen[1].Type != "decision.recorded" || seen[2].Type != "run.status" {
+	if len(seen) != 4 || seen[0].Type != "call.ready" || seen[1].Type != "call.suspended" || seen[2].Type != "decision.recorded" || seen[3].Type != "run.status" {
 		t.Errorf("events %+v", seen)
 	}
 	_, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: "nonsense"})

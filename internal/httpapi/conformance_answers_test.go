@@ -153,7 +153,7 @@ func TestDecisionsOnWhatDoesNotWait(t *testing.T) {
 func TestListsTakeTheirOwnCursorsOnly(t *testing.T) {
 	s := newServer(t, settings{})
 	run := s.start()
-	for _, path := range []string{"/v1/runs", "/v1/threads/" + run.ThreadID + "/runs", "/v1/threads/" + run.ThreadID + "/messages", "/v1/approvals"} {
+	for _, path := range []string{"/v1/runs", "/v1/threads/" + run.ThreadID + "/runs", "/v1/threads/" + run.ThreadID + "/messages", "/v1/approvals", "/v1/runs/" + run.ID + "/calls"} {
 		if got := s.send("GET", path+"?cursor=x", ""); got.StatusCode != 400 || got.problem(t).Code != "bad_cursor" {
 			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
 		}

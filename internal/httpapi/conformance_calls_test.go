@@ -23,8 +23,14 @@ func at(rt httpapi.Route, run, thread string) string {
 	if strings.HasPrefix(rt.Path, "/v1/threads/") {
 		id = thread
 	}
+	if strings.HasPrefix(rt.Path, "/v1/suspensions/") {
+		id = core.SuspensionID(thread, 1, "nobody")
+	}
 	link := access.LinkKeys{linkKey}.Sign(access.Link{ID: "lnk_sus_1_nobody", Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
-	return strings.NewReplacer("{id}", id, "{name}", "desk", "{link}", "lnk_nobody", "{token}", link, "{ticket}", ticketFor(run)).Replace(rt.Path)
+	if rt.Name == "findThread" {
+		return rt.Path + "?key=nobody"
+	}
+	return strings.NewReplacer("{id}", id, "{call}", "c1", "{name}", "desk", "{link}", "lnk_nobody", "{token}", link, "{ticket}", ticketFor(run)).Replace(rt.Path)
 }
 
 // recorded stores the record of the link that [at] makes for a run.
@@ -43,7 +49,7 @@ func fit(rt httpapi.Route) string {
 		return `{"input":"x"}`
 	case rt.Name == "makeLink":
 		return `{"target":"c1","for":"anna"}`
-	case rt.Name == "answerLink":
+	case rt.Name == "answerLink", rt.Name == "answerSuspension":
 		return `{"action":"resume"}`
 	case rt.Name == "decide":
 		return `{"target":"c1","action":"resume"}`
@@ -71,7 +77,8 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 	s.recorded(run.ID)
 	path := func(rt httpapi.Route) string { return at(rt, run.ID, run.ThreadID) }
 	s.refusedAs(400, "unknown_field", func(rt httpapi.Route) (answer, bool) {
-		return s.send(rt.Method, path(rt)+"?colour=1", fit(rt)), !rt.Link
+		address, query, _ := strings.Cut(path(rt), "?")
+		return s.send(rt.Method, address+"?colour=1&"+query, fit(rt)), !rt.Link
 	})
 	s.refusedAs(400, "invalid_request", func(rt httpapi.Route) (answer, bool) {
 		return s.send(rt.Method, path(rt)+"?limit=%zz", fit(rt)), !rt.Link
@@ -97,7 +104,7 @@ func TestEveryCallRefusesWhatItDoesNotTake(t *testing.T) {
 func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
 	s.recorded("run_nobody_0")
-	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads/{id}": "thread_not_found", "/v1/agents/{name}": "agent_not_found",
+	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads": "thread_not_found", "/v1/suspensions/{id}": "call_not_found", "/v1/agents/{name}": "agent_not_found",
 		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)

@@ -21,11 +21,12 @@ var contract = func() *httpapitest.Contract {
 
 // unprovoked are documented answers that no test of this package gets, each with the reason.
 var unprovoked = map[httpapitest.Answer]string{
-	{Call: "health", Status: 500, What: "internal"}:            "nothing behind it can fail; the document says what any fault would look like",
-	{Call: "openapi", Status: 500, What: "internal"}:           "nothing behind it can fail; the document says what any fault would look like",
-	{Call: "resumeRun", Status: 409, What: "not_suspended"}:    "only where the run goes on between the look at it and the write",
-	{Call: "answerLink", Status: 403, What: "not_an_approver"}: "the approvers of a question never change, and no link is made for a recipient who may only deny",
-	{Call: "resumeRun", Status: 409, What: "stale_suspension"}: "only where the run is interrupted anew between the look at it and the write",
+	{Call: "health", Status: 500, What: "internal"}:                "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "openapi", Status: 500, What: "internal"}:               "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "resumeRun", Status: 409, What: "not_suspended"}:        "only where the run goes on between the look at it and the write",
+	{Call: "answerLink", Status: 403, What: "not_an_approver"}:     "the approvers of a question never change, and no link is made for a recipient who may only deny",
+	{Call: "answerSuspension", Status: 409, What: "not_suspended"}: "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
+	{Call: "resumeRun", Status: 409, What: "stale_suspension"}:     "only where the run is interrupted anew between the look at it and the write",
 }
 
 // TestMain looks, after all tests of the package have passed, for answers that the document has and no test has seen: each is in

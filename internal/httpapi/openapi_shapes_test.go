@@ -29,7 +29,7 @@ func newShapes() *shapes {
 
 var requests = map[reflect.Type]bool{
 	reflect.TypeFor[wire.StartRequest](): true, reflect.TypeFor[wire.MessageRequest](): true, reflect.TypeFor[wire.ResumeRequest](): true,
-	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[struct{}](): true,
+	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Answer](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[struct{}](): true,
 }
 
 var needed = map[string]bool{"StartRequest.agent": true, "StartRequest.input": true, "MessageRequest.input": true, "Decision.target": true,

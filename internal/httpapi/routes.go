@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -111,6 +112,15 @@ var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction
 	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeResultRequired, frontend.CodeInvalidArguments,
 	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
 
+func without(codes []frontend.Code, out ...frontend.Code) (rest []frontend.Code) {
+	for _, c := range codes {
+		if !slices.Contains(out, c) {
+			rest = append(rest, c)
+		}
+	}
+	return rest
+}
+
 // resumeCodes: a resume is a decision whose target and content are known.
 var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
@@ -158,6 +168,13 @@ func (a *api) runRoutes() []route {
 				answers(204, nil, "Of a stream: the run is done, and all of it was read."),
 				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
+		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List the tool calls of a run", roles: reading,
+			about:  "In the order the model asked for them, with the run's own waits among them.",
+			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound}, serve: a.listCalls},
+		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: reading,
+			answers: []answered{answers(200, wire.Call{}, "The call as it is now.")},
+			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.readCall},
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow a run's events by a ticket", stream: true,
 			about: "Where `readEvents` sends who asks it for a stream, where streams are served at an address of their own. The ticket in it is the right to open this one stream, for " +
 				"one minute; a reader that loses the stream asks for the events again, and is given another. It is the same stream.",
@@ -177,6 +194,16 @@ func (a *api) steeringRoutes() []route {
 			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "It was made before (`same: true`), or the answers to several.")},
 			codes: decisionCodes, serve: a.decide},
+		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read what waits, by its suspension alone", roles: seeing,
+			about:   "For clients that know the id of a suspension and not its run.",
+			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, while it waits, or what became of it.")},
+			codes:   []frontend.Code{frontend.CodeCallNotFound}, serve: a.readSuspension},
+		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer what waits, by its suspension alone", roles: deciding,
+			about: "A decision without a `target`. Otherwise it is the same as a decision on the run.",
+			body:  takes(wire.Answer{}),
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
+				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
+			codes: without(decisionCodes, frontend.CodeBatchRefused, frontend.CodeSuspensionIDRequired, frontend.CodeRunNotFound), serve: a.answerSuspension},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "End a run", roles: mastering, body: mayTake(struct{}{}),
 			about:   "The run ends at its next commit, or at once if it sleeps. What waits is not run any more.",
 			answers: []answered{answers(202, wire.Run{}, "Stored.")},

@@ -59,6 +59,26 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
+func (a *api) listCalls(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r)
+	if err != nil {
+		return err
+	}
+	page, err := a.front.Calls(r.Context(), caller(r), r.PathValue("id"), q)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) readCall(w http.ResponseWriter, r *http.Request) error {
+	call, err := a.front.Call(r.Context(), caller(r), r.PathValue("id"), r.PathValue("call"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, call)
+}
+
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
 		return err
@@ -159,6 +179,30 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err != nil {
+		return err
+	}
+	answer.Status = decidedStatus(answer)
+	return a.writeJSON(w, r, answer.Status, answer)
+}
+
+func (a *api) readSuspension(w http.ResponseWriter, r *http.Request) error {
+	waits, became, err := a.front.Suspension(r.Context(), caller(r), r.PathValue("id"))
+	switch {
+	case err != nil:
+		return err
+	case waits != nil:
+		return a.writeJSON(w, r, http.StatusOK, waits)
+	}
+	return a.writeJSON(w, r, http.StatusOK, became)
+}
+
+func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
+	var d wire.Answer
+	if err := readBody(w, r, &d); err != nil {
+		return err
+	}
+	answer, err := a.front.DecideSuspension(r.Context(), caller(r), r.PathValue("id"), d.Decision(""))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,7 @@ type place struct{ tenant, thread string }
 type speech struct {
 	engine.Attempt
 	text, reasoning strings.Builder
+	notes           []engine.Note
 	at              time.Time
 	full            bool
 }
@@ -79,6 +81,22 @@ func (b *Board) Say(a engine.Attempt, p engine.Piece) {
 	b.tell(at)
 }
 
+// Note implements [engine.Live]. Of one call it keeps that its body began, and the last progress.
+func (b *Board) Note(a engine.Attempt, n engine.Note) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := placeOf(a)
+	s, there := b.speaking[at]
+	if !there || s.Attempt != a {
+		return
+	}
+	s.notes = append(slices.DeleteFunc(slices.Clone(s.notes), func(old engine.Note) bool {
+		return old.Call.ID == n.Call.ID && (old.Progress == nil) == (n.Progress == nil)
+	}), n)
+	s.at = b.clock.Now()
+	b.tell(at)
+}
+
 // End implements [engine.Live].
 func (b *Board) End(a engine.Attempt) {
 	b.mu.Lock()
@@ -98,7 +116,7 @@ func (b *Board) Spoken(tenant, thread string) (engine.Speech, bool) {
 	if !there {
 		return engine.Speech{}, false
 	}
-	return engine.Speech{Attempt: s.Attempt, Text: s.text.String(), Reasoning: s.reasoning.String(), At: s.at}, true
+	return engine.Speech{Attempt: s.Attempt, Text: s.text.String(), Reasoning: s.reasoning.String(), Notes: s.notes, At: s.at}, true
 }
 
 // Watch returns a channel that holds a signal once something was said in the thread, or what was said is over, since the last receive. Call

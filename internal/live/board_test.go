@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,5 +122,38 @@ func TestABoardTellsItsWatchersOfEveryChange(t *testing.T) {
 	told(false, "having left")
 	if len(b.watchers) > 0 {
 		t.Errorf("watchers: %v", b.watchers)
+	}
+}
+
+func TestABoardKeepsOfEachCallThatItBeganAndHowFarItIs(t *testing.T) {
+	b, a := newBoard(), attempt(3, 0)
+	pay, find := core.ToolCall{ID: "c1", Name: "pay"}, core.ToolCall{ID: "c2", Name: "find"}
+	b.Note(a, engine.Note{Version: 1, Call: pay})
+	if _, there := b.Spoken("t", "thr"); there {
+		t.Error("a note of an attempt that did not begin is kept")
+	}
+	b.Begin(a)
+	b.Note(a, engine.Note{Version: 1, Call: pay})
+	b.Note(a, engine.Note{Version: 2, Call: pay, Progress: &engine.Progress{Done: 1}})
+	b.Note(a, engine.Note{Version: 3, Call: find})
+	before, _ := b.Spoken("t", "thr")
+	b.Note(a, engine.Note{Version: 4, Call: pay, Progress: &engine.Progress{Done: 2}})
+	b.Note(attempt(2, 0), engine.Note{Version: 9, Call: pay})
+	versions := func(s engine.Speech) (all []int) {
+		for _, n := range s.Notes {
+			all = append(all, n.Version)
+		}
+		return all
+	}
+	after, _ := b.Spoken("t", "thr")
+	if got := versions(after); !slices.Equal(got, []int{1, 3, 4}) {
+		t.Errorf("notes %v", got)
+	}
+	if got := versions(before); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("what a reader was given has changed to %v", got)
+	}
+	b.End(a)
+	if _, there := b.Spoken("t", "thr"); there {
+		t.Error("the notes outlive their attempt")
 	}
 }

@@ -79,6 +79,7 @@ func (r *reader) event(e wire.Event) {
 		Offset  int    `json:"offset"`
 		Text    string `json:"text"`
 		Reason  string `json:"reason"`
+		Live    bool   `json:"live"`
 	}
 	if len(e.Data) > 0 && json.Unmarshal(e.Data, &data) != nil {
 		r.t.Fatalf("%s has data that cannot be read: %s", e.Type, e.Data)
@@ -88,6 +89,8 @@ func (r *reader) event(e wire.Event) {
 	case core.EventTextDelta, core.EventReasoningDelta:
 		live = true
 		r.delta(e, part{text: data.Text, attempt: data.Attempt}, data.Part, data.Offset)
+	case core.EventCallStarted:
+		live = data.Live
 	case core.EventStepReset:
 		live = data.Reason == "repeated" || data.Reason == "cancelled"
 		for id, p := range r.parts {

@@ -121,7 +121,9 @@ func TestAReaderThatLosesTheStreamAtEveryEventSeesEachOnceInOrder(t *testing.T) 
 		if id != e.Cursor {
 			t.Fatalf("the id is %q and the event's cursor %q", id, e.Cursor)
 		}
-		seen, last = append(seen, e), id
+		if last = id; !strings.Contains(string(e.Data), `"live":true`) { // what is not stored is not seen later
+			seen = append(seen, e)
+		}
 		returned <- struct{}{}
 	}
 	all, err := s.Events(t.Context(), run.ID, "", 0, 1000)

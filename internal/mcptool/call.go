@@ -56,6 +56,7 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 	}
 	inside, wait := patient(ctx, e.tools.o.Clock, e.tool.MCP.Limit())
 	defer wait.done()
+	wait.progress = e.progress
 	e.wait = wait
 	earlier := "" // why nobody knows whether an attempt before this one took effect
 	for try := 0; ; try++ {
@@ -71,6 +72,14 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 		if err := engine.Sleep(ctx, e.tools.o.Clock, pause); err != nil {
 			return core.Outcome{}, err
 		}
+	}
+}
+
+// progress passes on how far the server is. Its text may quote a secret.
+func (e *execution) progress(p engine.Progress) {
+	if report := e.request.Progress; report != nil {
+		p.Text = e.hide(p.Text)
+		report(p)
 	}
 }
 

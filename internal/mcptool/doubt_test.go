@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // answering answers one method of JSON-RPC by hand.
@@ -206,6 +207,39 @@ func TestTheTimeOfACallEndsAndProgressGivesItMore(t *testing.T) {
 		if ended := out.Ticket != nil; ended != tt.ends || !ended && out.Text != "ok" {
 			t.Errorf("%d steps of 25s: outcome %+v", tt.steps, out)
 		}
+	}
+}
+
+func TestAServersProgressIsPassedOnWithoutSecrets(t *testing.T) {
+	w := newWorld(t, false, nil)
+	heard := make(chan engine.Progress)
+	var all []engine.Progress
+	w.server.AddTool(&mcp.Tool{Name: "do", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var told engine.Progress
+		for _, p := range []mcp.ProgressNotificationParams{{Progress: 3, Total: 10, Message: "page 3"}, {Progress: 4, Message: "with " + token}} {
+			p.ProgressToken = r.Params.GetProgressToken()
+			if err := r.Session.NotifyProgress(ctx, &p); err != nil {
+				return nil, err
+			}
+			select {
+			case told = <-heard:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			all = append(all, told)
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{text("ok")}}, nil
+	})
+	req := call{}.request()
+	req.Progress = func(p engine.Progress) { heard <- p }
+	if _, err := w.tool(w.tools(), agent.Tool{}).Run(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || all[0] != (engine.Progress{Done: 3, Total: 10, Text: "page 3"}) {
+		t.Fatalf("told %+v", all)
+	}
+	if p := all[1]; p.Done != 4 || strings.Contains(p.Text, token) || !strings.HasPrefix(p.Text, "with ") {
+		t.Errorf("told %+v", p)
 	}
 }
 

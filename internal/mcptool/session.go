@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // link is a server, and the headers of the definition as they are sent. Two calls may use one session after the other only if all of it is the same,
@@ -56,9 +57,13 @@ func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
-		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if wait := s.call.Load(); wait != nil {
 				wait.renew()
+				if wait.progress == nil {
+					return
+				}
+				wait.progress(engine.Progress{Done: r.Params.Progress, Total: r.Params.Total, Text: r.Params.Message})
 			}
 		},
 	})

@@ -126,6 +126,8 @@ type patience struct {
 	ends  time.Time
 	end   context.CancelCauseFunc
 
+	progress func(engine.Progress) // is told what the server says of its progress; nil: nobody wants to know
+
 	mu   sync.Mutex
 	stop func()
 	over bool

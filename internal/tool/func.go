@@ -33,6 +33,12 @@ type Call struct {
 	// State is shared with the other tools and the hooks of the run. What is written takes effect with the call's result, all of it
 	// or, if the body is cut off or runs again after a crash, nothing.
 	State *engine.Pad
+
+	// Progress tells readers who look on how far the body is. It stores nothing and returns at once; nil if nobody can look on.
+	Progress func(engine.Progress)
+
+	// Scratch is the call's own: what the body kept when it suspended is there when it runs again.
+	Scratch *engine.Scratch
 }
 
 // Suspend is the error a body returns to wait for an answer. The call is journaled as waiting and nothing stays in memory; Mode
@@ -140,7 +146,7 @@ func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	out, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,
 		ID: req.Call.ID, Name: req.Call.Name, Arguments: req.Call.Arguments,
-		Key: req.Key, Epoch: req.Epoch, Again: req.Again, Resume: req.Resume, State: req.State,
+		Key: req.Key, Epoch: req.Epoch, Again: req.Again, Resume: req.Resume, State: req.State, Progress: req.Progress, Scratch: req.Scratch,
 	})
 	if wait, ok := errors.AsType[Suspend](err); ok {
 		return wait.outcome(req.Call), nil

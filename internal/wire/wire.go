@@ -232,6 +232,25 @@ type Decision struct {
 	ShownBy string `json:"shown_by,omitempty"`
 }
 
+// Answer is a [Decision] on a target that is known.
+type Answer struct {
+	DecisionID string          `json:"decision_id,omitempty"`
+	Action     string          `json:"action,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	Grant      string          `json:"grant,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Shown      string          `json:"shown,omitempty"`
+	ShownBy    string          `json:"shown_by,omitempty"`
+}
+
+// Decision is the answer as a decision on target.
+func (a Answer) Decision(target string) Decision {
+	return Decision{DecisionID: a.DecisionID, Target: target, Action: a.Action, Result: a.Result, Error: a.Error, Arguments: a.Arguments,
+		Grant: a.Grant, Reason: a.Reason, Shown: a.Shown, ShownBy: a.ShownBy}
+}
+
 // Decisions is the body that carries several at once. AllOrNone stores all of them in one write, or none.
 type Decisions struct {
 	Decisions []Decision `json:"decisions"`
@@ -317,6 +336,37 @@ type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Call is one tool call of a run, from the model's turn that asked for it to its end.
+type Call struct {
+	CallID    string          `json:"call_id"`
+	ToolName  string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments"`            // as the model asked
+	RanWith   json.RawMessage `json:"ran_with,omitempty"`   // the edited arguments that it ran with, or would run with
+	MessageID string          `json:"message_id,omitempty"` // the assistant message that asks for it
+	Step      int             `json:"step,omitempty"`
+	Status    string          `json:"status"`
+
+	// Of a call that waits, or waited last: for whom, until when, the suspension to answer, and the decision that was applied to it.
+	Kind        string                `json:"kind,omitempty"`
+	ResumeToken string                `json:"resume_token,omitempty"`
+	ResumeMode  string                `json:"resume_mode,omitempty"`
+	Deadline    *Time                 `json:"deadline,omitempty"`
+	Resume      *DecisionRecordedData `json:"resume,omitempty"`
+	Scratch     json.RawMessage       `json:"scratch,omitempty"` // what the tool keeps while the call waits
+
+	// Of a call that has ended.
+	Outcome    string          `json:"outcome,omitempty"`
+	Result     string          `json:"result,omitempty"`
+	Value      json.RawMessage `json:"value,omitempty"`
+	MayHaveRun bool            `json:"may_have_run,omitempty"`
+
+	Attempts  int   `json:"attempts"` // bodies that have started
+	ReadyAt   Time  `json:"ready_at"`
+	StartedAt *Time `json:"started_at,omitempty"` // the last body
+	EndedAt   *Time `json:"ended_at,omitempty"`
+	UpdatedAt Time  `json:"updated_at"`
 }
 
 // Thread is a conversation.

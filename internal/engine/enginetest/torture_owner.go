@@ -79,7 +79,7 @@ func (h *hand) write(head core.Head, put int) engine.CommitRequest {
 	case 0:
 		req = next(settled, put, "a step")
 	case 1, 2:
-		req = suspend(settled, put, core.SuspensionID(head.Seq+1, h.fresh()))
+		req = suspend(settled, put, core.SuspensionID(head.Thread, head.Seq+1, h.fresh()))
 	case 3:
 		req = finish(settled, put)
 	default:

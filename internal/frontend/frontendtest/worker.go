@@ -238,6 +238,12 @@ func (c *commit) ask(calls []Call) {
 		c.head.Calls[call.ID] = core.Call{}
 	}
 	c.say(m)
+	for _, call := range calls {
+		if call.Tool != "" { // the run's own waits are asked for by no model
+			c.event(core.EventCallReady, map[string]any{"call_id": call.ID})
+			c.seg.Events[len(c.seg.Events)-1].Message = len(c.seg.Messages)
+		}
+	}
 	c.head.Round = c.seg.Seq
 }
 
@@ -266,7 +272,7 @@ func (w Worker) Resuspend(run string, call Call) string {
 }
 
 func (w Worker) suspend(c *commit, call Call) string {
-	id := core.SuspensionID(c.seg.Seq, w.Random.Text(8))
+	id := core.SuspensionID(c.head.Thread, c.seg.Seq, w.Random.Text(8))
 	known := c.head.Calls[call.ID]
 	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Kind: call.Kind, Mode: call.Mode, Sus: id, Times: known.Times + 1,
 		Deadline: call.Deadline, Pseudo: call.Tool == ""}

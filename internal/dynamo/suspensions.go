@@ -1,0 +1,55 @@
+package dynamo
+
+import (
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// The id of a suspension ends with its thread, which the head's key says already. In a head it is stored without: a final underscore
+// stands for the thread.
+//
+//	sus_2_lt3l2msrmzhpnsyu_ewuibbrzogybp3m2aylul3cr  in a head of that thread:  sus_2_lt3l2msrmzhpnsyu_
+
+func packed(thread, id string) string {
+	if rest, ours := strings.CutSuffix(id, strings.TrimPrefix(thread, "thr_")); ours && isSuspension(id) && strings.HasSuffix(rest, "_") {
+		return rest
+	}
+	return id
+}
+
+func unpacked(thread, id string) string {
+	if isSuspension(id) && strings.HasSuffix(id, "_") {
+		return id + strings.TrimPrefix(thread, "thr_")
+	}
+	return id
+}
+
+// isSuspension says whether id is that of a suspension, or made of one: the key of a late answer, or of a notice in the outbox.
+func isSuspension(id string) bool {
+	for _, prefix := range []string{"", core.LateKey(""), core.NoticeKey("")} {
+		if rest, ok := strings.CutPrefix(id, prefix); ok && strings.HasPrefix(rest, "sus_") {
+			return true
+		}
+	}
+	return false
+}
+
+// suspensionsOf applies change to every id of a suspension in a call.
+func suspensionsOf(c core.Call, change func(string) string) core.Call {
+	c.Sus, c.Passed, c.Edited = change(c.Sus), change(c.Passed), change(c.Edited)
+	return c
+}
+
+// outboxOf applies change to every id of a suspension in an outbox.
+func outboxOf(out map[string]core.Out, change func(string) string) map[string]core.Out {
+	if out == nil {
+		return nil
+	}
+	changed := make(map[string]core.Out, len(out))
+	for key, o := range out {
+		o.Sus = change(o.Sus)
+		changed[change(key)] = o
+	}
+	return changed
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Progress is how far a tool is, as it says itself.
+type Progress struct {
+	Done  float64
+	Total float64 // 0: not known
+	Text  string  // what it is doing; untrusted
+}
+
+// Note is what a body does just now: it began, or it says how far it is.
+type Note struct {
+	Version  int // counts the notes of an attempt from 1; a later note of the same sort on the same call takes the place of an earlier one
+	Call     core.ToolCall
+	At       int64
+	Progress *Progress // nil: the body began
+}
+
+// mostProgressText bounds what a tool says of its progress.
+const mostProgressText = 500
+
+// bodyWatch tells those who look on what bodies do. Safe for concurrent use. The nil bodyWatch tells nobody.
+type bodyWatch struct {
+	live  Live
+	clock Clock
+
+	mu      sync.Mutex
+	attempt Attempt
+	begun   bool
+	notes   int
+	over    bool
+}
+
+// watchBodies is for the bodies that run between two commits.
+func (a *activation) watchBodies() *bodyWatch {
+	h := a.view.Head
+	if a.e.o.Live == nil || a.bodies != nil && a.bodies.attempt.Seq == h.Seq {
+		return a.bodies
+	}
+	a.bodies.end()
+	a.bodies = &bodyWatch{live: a.e.o.Live, clock: a.e.o.Clock, attempt: Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run,
+		Turn: h.Turn, Step: h.Step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}}
+	return a.bodies
+}
+
+// began says that a body begins whose start is not committed.
+func (w *bodyWatch) began(call core.ToolCall) { w.note(Note{Call: call}) }
+
+// says is how far a body is.
+func (w *bodyWatch) says(call core.ToolCall, p Progress) {
+	if math.IsNaN(p.Done+p.Total) || math.IsInf(p.Done+p.Total, 0) {
+		return // JSON has no such number
+	}
+	text := strings.ToValidUTF8(p.Text, "\ufffd")
+	for len(text) > mostProgressText {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	p.Text = text
+	w.note(Note{Call: call, Progress: &p})
+}
+
+func (w *bodyWatch) note(n Note) {
+	if w == nil {
+		return
+	}
+	defer harmless()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	if !w.begun {
+		w.begun = true
+		w.live.Begin(w.attempt)
+	}
+	w.notes++
+	n.Version, n.At = w.notes, w.clock.Now().UnixMilli()
+	w.live.Note(w.attempt, n)
+}
+
+// end says that what bodies did is committed, or given up.
+func (w *bodyWatch) end() {
+	if w == nil {
+		return
+	}
+	defer harmless()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over = true; w.begun {
+		w.begun = false
+		w.live.End(w.attempt)
+	}
+}
