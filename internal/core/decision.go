@@ -102,6 +102,10 @@ func canonicalOrRaw(raw json.RawMessage) any {
 type Question struct {
 	Kind Kind
 	Mode ResumeMode
+
+	// Schema says that the call declares what an answer looks like. An answer that the schema takes is an answer then, also if it looks
+	// like a verdict; whoever reads the decision checks it against the schema.
+	Schema bool
 }
 
 // ReadDecision reads a loose decision on a call that waits. It is strict where an answer could run something: what is not clearly
@@ -168,7 +172,7 @@ func readAction(q Question, in DecisionInput) (ResumeAction, error) {
 	}
 	switch q.Kind {
 	case KindClient, KindInput:
-		return readAnswer(q.Kind, in)
+		return readAnswer(q, in)
 	case KindUnknownOutcome:
 		return readOutcome(in)
 	}
@@ -187,7 +191,8 @@ func readGoOn(in DecisionInput) (ResumeAction, error) {
 }
 
 // readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as it is.
-func readAnswer(kind Kind, in DecisionInput) (ResumeAction, error) {
+func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
+	kind := q.Kind
 	switch {
 	case in.Error != "":
 		return ActionResume, nil
@@ -195,7 +200,7 @@ func readAnswer(kind Kind, in DecisionInput) (ResumeAction, error) {
 		return 0, &DecisionError{CodeWrongKind, fmt.Sprintf("a call of kind %s waits for a result or an error; an approval is neither", kind)}
 	case in.Result == nil:
 		return 0, &DecisionError{CodeUnclearDecision, "a result, an error or action cancel is needed"}
-	case kind == KindClient && in.Action == "" && approvalShaped(in.Result):
+	case kind == KindClient && !q.Schema && in.Action == "" && approvalShaped(in.Result):
 		return 0, &DecisionError{CodeWrongKind, "a call of kind client waits for a result; an approval is none"}
 	}
 	return ActionResume, nil

@@ -145,7 +145,7 @@ func TestAnApprovalsModeSaysWhatItsResultIs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := ReadDecision(Question{KindApproval, tt.mode}, DecisionInput{Action: tt.action, Result: rawJSON(tt.result), Error: tt.error})
+			r, err := ReadDecision(Question{Kind: KindApproval, Mode: tt.mode}, DecisionInput{Action: tt.action, Result: rawJSON(tt.result), Error: tt.error})
 			if got := actionOrCode(r, err); got != tt.want {
 				t.Fatalf("got %s (%v), want %s", got, err, tt.want)
 			}
@@ -249,7 +249,7 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 	base := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{"a":1,"b":2}`)}
 	same := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{ "b": 2, "a": 1 }`), At: 99}
 	id := func(in DecisionInput) string {
-		r, err := ReadDecision(Question{KindApproval, PassDecisionToTool}, in)
+		r, err := ReadDecision(Question{Kind: KindApproval, Mode: PassDecisionToTool}, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,8 +296,8 @@ func FuzzANoNeverRuns(f *testing.F) {
 	f.Fuzz(func(t *testing.T, result, action, failure string) {
 		in := DecisionInput{Suspension: "sus_1_a", Action: action, Result: rawJSON(result), Error: failure}
 		for _, mode := range []ResumeMode{ReplayToolCall, PassDecisionToTool} {
-			r, err := ReadDecision(Question{KindApproval, mode}, in)
-			again, errAgain := ReadDecision(Question{KindApproval, mode}, in)
+			r, err := ReadDecision(Question{Kind: KindApproval, Mode: mode}, in)
+			again, errAgain := ReadDecision(Question{Kind: KindApproval, Mode: mode}, in)
 			if r.DecisionID != again.DecisionID || r.Action != again.Action || (err == nil) != (errAgain == nil) {
 				t.Fatalf("read twice: %+v, %v and %+v, %v", r, err, again, errAgain)
 			}
@@ -315,4 +315,16 @@ func FuzzANoNeverRuns(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestADeclaredSchemaDecidesWhatAClientsResultIs(t *testing.T) {
+	looksLikeAVerdict := DecisionInput{Suspension: "s", Result: []byte(`{"approved":true}`)}
+	for schema, taken := range map[string]bool{"": false, "null": false, "{}": false, " true ": false, `{"type":"object"}`: true,
+		`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`: true} {
+		call := SuspendedCall{Kind: KindClient, SuspendTicket: SuspendTicket{ResumeMode: UseDecisionAsToolResult, Suspension: Suspension{ResponseSchema: []byte(schema)}}}
+		r, err := ReadDecision(call.Question(), looksLikeAVerdict)
+		if (err == nil) != taken || taken && (r.Action != ActionResume || string(r.Result) != `{"approved":true}`) {
+			t.Errorf("with the schema %q: %+v, %v", schema, r, err)
+		}
+	}
 }

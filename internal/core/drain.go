@@ -64,6 +64,8 @@ func (d *draft) drainOne(key string, s Signal, apply bool) error {
 		return d.drainDecision(key, s, value, apply)
 	case SignalLate:
 		return d.drainLate(strings.TrimPrefix(key, LateKey("")), s, value)
+	case SignalMisfit:
+		return d.drainMisfit(s, value)
 	case SignalPause:
 		applied := apply && !d.paused()
 		d.event(EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
@@ -182,6 +184,30 @@ func (d *draft) drainLate(sus string, s Signal, value json.RawMessage) error {
 	d.endGrantsOfAnswered()
 	d.event(EventDecisionRecorded, rec, 0)
 	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
+	return nil
+}
+
+// MostMisfits is how many refused results of one suspension are journaled.
+const MostMisfits = 8
+
+// invalidAnswer is the data of a call.invalid_answer event.
+type invalidAnswer struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Detail     string `json:"detail"`
+	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
+}
+
+// drainMisfit journals that a client's result was refused, so that readers who took the call for answered know that it waits. Nothing
+// else follows.
+func (d *draft) drainMisfit(s Signal, value json.RawMessage) error {
+	var why string
+	_ = json.Unmarshal(value, &why) // a value that is lost leaves the reason out
+	d.event(EventCallInvalidAnswer, invalidAnswer{s.Call, s.Sus, clip(why, 500), s.By, s.Via}, 0)
+	if c, ok := d.h.Calls[s.Call]; ok && c.Sus == s.Sus && c.Status == CallSuspended {
+		d.change(s.Call, func(c *Call) { c.Misfits++ })
+	}
 	return nil
 }
 

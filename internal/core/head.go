@@ -151,6 +151,7 @@ type Call struct {
 	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
 	Times    int        `json:"n,omitempty"`    // how often it was suspended
 	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash
+	Misfits  int        `json:"bad,omitempty"`  // results of a client that were refused on this suspension, and journaled
 	Ran      int        `json:"r,omitempty"`    // bodies of the call that ran before the one at hand, also those of crashed workers
 	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
 	Hold     string     `json:"hold,omitempty"` // the call it is held behind

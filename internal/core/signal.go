@@ -44,6 +44,7 @@ const (
 	SignalCancel   SignalKind = "cancel"
 	SignalPause    SignalKind = "interrupt"
 	SignalLate     SignalKind = "late" // a decision after its deadline
+	SignalMisfit   SignalKind = "bad"  // a client's result that does not fit its schema; Value is why
 )
 
 // Inbox keys. A decision's key is the id of the suspension it answers.
@@ -55,6 +56,9 @@ const (
 
 // LateKey is the inbox key of an answer that came after the deadline of its suspension.
 func LateKey(suspension string) string { return "late:" + suspension }
+
+// MisfitKey is the inbox key of a result that does not fit the schema of its suspension.
+func MisfitKey(suspension string) string { return "bad:" + suspension }
 
 // MessageKey is the inbox key of a message.
 func MessageKey(id string) string { return "m:" + id }

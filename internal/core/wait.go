@@ -27,6 +27,7 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	d.change(call.ID, func(c *Call) {
 		c.Kind, c.Mode, c.Sus, c.Intent, c.Ready, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Times++
+		c.Misfits = 0
 	})
 	d.place(call)
 	d.round.keep(sus)

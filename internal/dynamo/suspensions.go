@@ -27,7 +27,7 @@ func unpacked(thread, id string) string {
 
 // isSuspension says whether id is that of a suspension, or made of one: the key of a late answer, or of a notice in the outbox.
 func isSuspension(id string) bool {
-	for _, prefix := range []string{"", core.LateKey(""), core.NoticeKey("")} {
+	for _, prefix := range []string{"", core.LateKey(""), core.MisfitKey(""), core.NoticeKey("")} {
 		if rest, ok := strings.CutPrefix(id, prefix); ok && strings.HasPrefix(rest, "sus_") {
 			return true
 		}

@@ -43,7 +43,7 @@ type decision struct {
 
 func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
 	in.Suspension = call.Suspension.ID
-	resume, err := core.ReadDecision(core.Question{Kind: call.Kind, Mode: call.ResumeMode}, in)
+	resume, err := core.ReadDecision(call.Question(), in)
 	if err != nil {
 		return decision{}, decisionRefused(err)
 	}
@@ -51,6 +51,7 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 		return decision{}, refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
 	}
 	if err := checkSchema(call, resume); err != nil {
+		f.noteMisfit(ctx, c, p, call, err)
 		return decision{}, err
 	}
 	notBy, err := f.checkArguments(ctx, c, p.record, call, resume)
@@ -59,6 +60,26 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 	}
 	call.NotBy = cmp.Or(call.NotBy, notBy)
 	return decision{call: call, resume: resume, digest: in.Digest()}, nil
+}
+
+// noteMisfit leaves word in the journal that a client's result was refused: stock clients take their call for answered once they have
+// sent a result, and learn here that it still waits. It is a courtesy: the caller has the refusal either way, so nothing is said of a
+// write that fails, and no more than a few are made for one suspension.
+func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p place, call core.SuspendedCall, why error) {
+	refused, ok := errors.AsType[*Error](why)
+	tracked := p.head.Calls[call.CallID]
+	if !ok || refused.Code != CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
+		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.Misfits >= core.MostMisfits {
+		return
+	}
+	h := p.head
+	value := core.Encode(core.CutResult(refused.Detail, 300))
+	signal := core.Signal{Kind: core.SignalMisfit, Call: call.CallID, Sus: tracked.Sus, Value: value, By: c.By, Via: c.Via, At: f.now()}
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.MisfitKey(tracked.Sus), Signal: signal,
+		Call: call.CallID, Suspension: tracked.Sus, Due: f.due(), Wake: &engine.Delay{}})
+	if err == nil {
+		f.wake(ctx, c.Tenant, h.Thread, w.Woken)
+	}
 }
 
 // sus is the suspension that is answered.

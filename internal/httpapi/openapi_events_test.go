@@ -32,6 +32,7 @@ var events = []event{
 	{core.EventCallStarted, "The tool's body started. With `live: true` it is running now; the stored event follows when its outcome is committed. The stored event of an at-most-once call is committed before its body starts.", false},
 	{core.EventCallProgress, "The tool reports how far it is.", true},
 	{core.EventCallSuspended, "The call waits for an answer. The shape is the one of `pending` in a run and of an entry in the inbox.", false},
+	{core.EventCallInvalidAnswer, "A client sent a result that does not fit the schema of its call. It was refused, and the call still waits. At most 8 are recorded for one suspension.", false},
 	{core.EventDecisionRecorded, "A decision was taken from the inbox. `applied` says whether it took effect.", false},
 	{core.EventCallResuming, "The call goes on with the decision.", false},
 	{core.EventCallSucceeded, "The call has a result.", false},

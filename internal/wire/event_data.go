@@ -4,36 +4,37 @@ import "encoding/json"
 
 // EventData makes, for each type of event, an empty value that its data decodes into; nil for a type without data. It holds all types.
 var EventData = map[string]func() any{
-	"run.status":         func() any { return new(RunStatusData) },
-	"run.started":        func() any { return new(RunStartedData) },
-	"turn.started":       func() any { return new(TurnStartedData) },
-	"message.received":   func() any { return new(MessageReceivedData) },
-	"message.queued":     func() any { return new(MessageQueuedData) },
-	"step.started":       func() any { return new(StepStartedData) },
-	"text.delta":         func() any { return new(DeltaData) },
-	"reasoning.delta":    func() any { return new(DeltaData) },
-	"text.ended":         func() any { return new(SaidData) },
-	"reasoning.ended":    func() any { return new(SaidData) },
-	"call.ready":         func() any { return new(CallReadyData) },
-	"call.invalid":       func() any { return new(CallInvalidData) },
-	"call.started":       func() any { return new(CallStartedData) },
-	"call.progress":      func() any { return new(CallProgressData) },
-	"call.suspended":     func() any { return new(Pending) },
-	"decision.recorded":  func() any { return new(DecisionRecordedData) },
-	"call.resuming":      func() any { return new(CallResumingData) },
-	"call.succeeded":     func() any { return new(CallEndedData) },
-	"call.failed":        func() any { return new(CallEndedData) },
-	"call.cancelled":     func() any { return new(CallEndedData) },
-	"state.delta":        func() any { return new(StateDeltaData) },
-	"state.snapshot":     func() any { return new(StateSnapshotData) },
-	"step.reset":         func() any { return new(StepResetData) },
-	"step.ended":         nil,
-	"hook.failed":        func() any { return new(FailureData) },
-	"memory.failed":      func() any { return new(FailureData) },
-	"interrupt.recorded": func() any { return new(RequestRecordedData) },
-	"cancel.recorded":    func() any { return new(RequestRecordedData) },
-	"turn.ended":         func() any { return new(TurnEndedData) },
-	"activation.ended":   func() any { return new(ActivationEndedData) },
+	"run.status":          func() any { return new(RunStatusData) },
+	"run.started":         func() any { return new(RunStartedData) },
+	"turn.started":        func() any { return new(TurnStartedData) },
+	"message.received":    func() any { return new(MessageReceivedData) },
+	"message.queued":      func() any { return new(MessageQueuedData) },
+	"step.started":        func() any { return new(StepStartedData) },
+	"text.delta":          func() any { return new(DeltaData) },
+	"reasoning.delta":     func() any { return new(DeltaData) },
+	"text.ended":          func() any { return new(SaidData) },
+	"reasoning.ended":     func() any { return new(SaidData) },
+	"call.ready":          func() any { return new(CallReadyData) },
+	"call.invalid":        func() any { return new(CallInvalidData) },
+	"call.started":        func() any { return new(CallStartedData) },
+	"call.progress":       func() any { return new(CallProgressData) },
+	"call.suspended":      func() any { return new(Pending) },
+	"call.invalid_answer": func() any { return new(CallInvalidAnswerData) },
+	"decision.recorded":   func() any { return new(DecisionRecordedData) },
+	"call.resuming":       func() any { return new(CallResumingData) },
+	"call.succeeded":      func() any { return new(CallEndedData) },
+	"call.failed":         func() any { return new(CallEndedData) },
+	"call.cancelled":      func() any { return new(CallEndedData) },
+	"state.delta":         func() any { return new(StateDeltaData) },
+	"state.snapshot":      func() any { return new(StateSnapshotData) },
+	"step.reset":          func() any { return new(StepResetData) },
+	"step.ended":          nil,
+	"hook.failed":         func() any { return new(FailureData) },
+	"memory.failed":       func() any { return new(FailureData) },
+	"interrupt.recorded":  func() any { return new(RequestRecordedData) },
+	"cancel.recorded":     func() any { return new(RequestRecordedData) },
+	"turn.ended":          func() any { return new(TurnEndedData) },
+	"activation.ended":    func() any { return new(ActivationEndedData) },
 }
 
 // RunStatusData is the data of run.status.
@@ -165,6 +166,15 @@ type CallEndedData struct {
 	Attempts   int             `json:"attempts,omitempty"`
 	MayHaveRun bool            `json:"may_have_run,omitempty"`
 	UpdatedAt  Time            `json:"updated_at"`
+}
+
+// CallInvalidAnswerData is the data of call.invalid_answer.
+type CallInvalidAnswerData struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Detail     string `json:"detail"`
+	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
 }
 
 // DecisionRecordedData is the data of decision.recorded.
