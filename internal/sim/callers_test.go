@@ -29,6 +29,7 @@ type thread struct {
 	sent     []func(context.Context)
 	resumed  map[string]string // the id of the last resume of each run
 	retried  map[string]string // runs that failed, and those that went on
+	batches  [][]wire.Decision // that were accepted
 }
 
 // saidText is a user message: how often it was accepted under one key, which must come to one. Without a key it is sent once, and a copy that
@@ -141,6 +142,9 @@ func (t *thread) begin(ctx context.Context) bool {
 	}
 	t.said[text] = &saidText{}
 	twin := t.s.first != t.s && t.s.first.plan.neighbour.twin
+	if t.n%2 == 0 && !twin {
+		req.ThreadKey = fmt.Sprintf("chat-%d", t.n)
+	}
 	begin := func() (frontend.Started, error) { return persist(ctx, t.s, start) }
 	if twin {
 		begin = func() (frontend.Started, error) { return t.beginTwin(ctx, req) }
@@ -153,6 +157,16 @@ func (t *thread) begin(ctx context.Context) bool {
 	t.said[text].accepted = true
 	t.id = got.Run.ThreadID
 	t.addRun(got.Run.ID)
+	if req.ThreadKey != "" {
+		t.sent = append(t.sent, func(ctx context.Context) {
+			found, err := once(ctx, func(ctx context.Context) (wire.Thread, error) {
+				return t.s.front.ThreadByKey(ctx, t.s.person(starter), req.ThreadKey)
+			})
+			if err == nil && found.ID != t.id {
+				t.s.wrong("TK-1: the key %s names %s and %s", req.ThreadKey, t.id, found.ID)
+			}
+		})
+	}
 	if twin {
 		return true
 	}
@@ -219,6 +233,7 @@ func (t *thread) follow(ctx context.Context, run string) {
 		if err != nil || got.Status == core.RunDone.String() {
 			return
 		}
+		t.settleTogether(ctx, run, got.Pending)
 		for _, p := range got.Pending {
 			t.settleOne(ctx, run, p)
 		}

@@ -67,6 +67,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkEnds(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))
 		s.checkQueue(t, segments)
+		s.checkBatches(t, segments)
 		s.checkState(ctx, t, segments)
 		s.checkHooks(ctx, t, segments)
 		s.checkAwake(ctx, t)

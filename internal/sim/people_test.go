@@ -187,6 +187,10 @@ func (d desk) Start(ctx context.Context, c frontend.Caller, key string, req wire
 	return d.Frontend.Start(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, key, req)
 }
 
+func (d desk) ThreadByKey(ctx context.Context, c frontend.Caller, key string) (wire.Thread, error) {
+	return d.Frontend.ThreadByKey(d.by(ctx, request{who: c}), c, key)
+}
+
 func (d desk) Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error) {
 	return d.Frontend.Message(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, thread, key, req)
 }

@@ -114,12 +114,16 @@ func (w *watched) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 
 func (w *watched) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	w.mine(ctx, req.Thread, req.Tenant)
-	if w.s.table != nil {
-		w.sent[letterOf(req.Thread, req.Run, req.InboxKey, req.Signal)] = posted{context.WithoutCancel(ctx), req}
+	for _, one := range singles(req) {
+		if w.s.table != nil {
+			w.sent[letterOf(req.Thread, req.Run, one.InboxKey, one.Signal)] = posted{asksOf(context.WithoutCancel(ctx), one.Suspension), one}
+		}
 	}
 	got, err := w.FullStore.Signal(ctx, req)
-	if err == nil && w.s.table == nil {
-		w.signalled(ctx, req, got.Head)
+	for _, one := range singles(req) {
+		if err == nil && w.s.table == nil {
+			w.signalled(asksOf(ctx, one.Suspension), one, got.Head)
+		}
 	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return got, err
