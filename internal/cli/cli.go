@@ -80,6 +80,7 @@ type app struct {
 func (a *app) now() time.Time { return a.opts.Now() }
 
 func (a *app) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "dormouse",
 		Short: "Run agents that sleep while they wait",
@@ -90,7 +91,14 @@ and nothing stays in memory; the decision wakes it where it was.`,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.started = true
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.printVersion()
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version of this program")
 	flags := root.PersistentFlags()
 	a.flags = flags
 	flags.BoolVar(&a.json, "json", false, "print JSON: one value, or one a line for watch")
@@ -131,15 +139,19 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this program",
-		Example: "  dormouse version",
-		Args:    takes(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.printJSON(map[string]string{"version": a.opts.Version})
-			}
-			return a.printf("dormouse %s\n", a.opts.Version)
-		},
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long:  "Print the version of this program, as dormouse --version and dormouse -v do.",
+		Example: `  dormouse version
+  dormouse -v`,
+		Args: takes(0, 0),
+		RunE: func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+func (a *app) printVersion() error {
+	if a.json {
+		return a.printJSON(map[string]string{"version": a.opts.Version})
+	}
+	return a.printf("dormouse %s\n", a.opts.Version)
 }
