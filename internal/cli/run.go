@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,22 +12,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func (a *app) runCommand() *cobra.Command {
-	var thread, key, metadata, onPending, permissions, record string
-	var wait, noMemory bool
+	var thread, key, metadata, onPending, permissions string
+	var after afterStart
+	var noMemory bool
 	var files inputFiles
 	cmd := &cobra.Command{
 		Use:   "run AGENT INPUT",
 		Short: "Start a run",
 		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
 With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.
---image and --document add files to the input; what a file is, its ending says. --record waits as --wait does, and when the run is done it adds the
-conversation to a file that dormouse replay and the model provider "recorded" read.`,
+--image and --document add files to the input; what a file is, its ending says. --watch shows what the run does until it waits for somebody or is
+done, as dormouse watch does; --wait shows the run as it is then. --record waits, too, and when the run is done it adds the conversation to a file
+that dormouse replay and the model provider "recorded" read.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
+  dormouse run refund-desk "Refund order A-17" --watch
   dormouse run refund-desk "Is this the cup of order A-17?" --image cup.jpg --document order.pdf
   dormouse run refund-desk "Refund order A-17" --record refunds.jsonl
   dormouse run refund-desk "Refund order A-17" --key ticket-4711`,
@@ -39,7 +44,7 @@ conversation to a file that dormouse replay and the model provider "recorded" re
 			if input, err = files.with(input); err != nil {
 				return err
 			}
-			if err := canRecord(record); err != nil {
+			if err := canRecord(after.record); err != nil {
 				return err
 			}
 			req := wire.StartRequest{Agent: args[0], Input: input, ThreadID: thread, OnPending: onPending}
@@ -52,7 +57,7 @@ conversation to a file that dormouse replay and the model provider "recorded" re
 			if noMemory {
 				req.Memory = new(bool)
 			}
-			return a.start(cmd, req, key, wait, record)
+			return a.start(cmd, req, key, after)
 		},
 	}
 	flags := cmd.Flags()
@@ -62,13 +67,20 @@ conversation to a file that dormouse replay and the model provider "recorded" re
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
 	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
 	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
-	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
-	flags.StringVar(&record, "record", "", "wait, and add the conversation to this file when the run is done")
+	flags.BoolVar(&after.wait, "wait", false, "wait until the run waits for somebody or is done")
+	flags.BoolVar(&after.watch, "watch", false, "wait, and show what the run does meanwhile; with --json one event a line")
+	flags.StringVar(&after.record, "record", "", "wait, and add the conversation to this file when the run is done")
 	files.flags(flags)
 	return cmd
 }
 
-func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait bool, record string) error {
+// afterStart is what to do once the run is started.
+type afterStart struct {
+	wait, watch bool
+	record      string // file that the conversation is added to when the run is done; "" for none
+}
+
+func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, after afterStart) error {
 	c, err := a.connect()
 	if err != nil {
 		return err
@@ -77,12 +89,36 @@ func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, wait 
 	if err != nil {
 		return namesAgents(cmd.Context(), c, req.Agent, err)
 	}
-	if record == "" {
-		return a.finish(cmd, c, run, wait)
+	if after.watch {
+		err = a.watchStarted(cmd.Context(), c, run)
+	} else {
+		err = a.finish(cmd, c, run, after.wait || after.record != "")
 	}
-	err = a.finish(cmd, c, run, true)
-	a.recordFinished(cmd.Context(), c, run.ID, record)
+	if after.record != "" {
+		a.recordFinished(cmd.Context(), c, run.ID, after.record)
+	}
 	return err
+}
+
+// watchStarted follows a run that was just started. Its id comes first, so that it is known if the command is interrupted; programs read it from
+// every event.
+func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.Run) error {
+	if !a.json {
+		if err := a.table([][]string{{"run", started.ID}, {"thread", started.ThreadID}}); err != nil {
+			return err
+		}
+	}
+	run, err := a.watch(ctx, c, started.ID, false)
+	if err != nil {
+		return a.butStarted(started.ID, err)
+	}
+	return errors.Join(a.printPending(run), ended(run))
+}
+
+// butStarted says of an error that came after the start which run there is.
+func (a *app) butStarted(id string, err error) error {
+	f := a.failure(err)
+	return &failure{f.exit, f.code, "the run is " + id + ", but: " + f.detail}
 }
 
 // text is an argument as JSON text; - stands for standard input.

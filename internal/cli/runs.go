@@ -134,8 +134,7 @@ func (a *app) finish(cmd *cobra.Command, c *client.Client, run wire.Run, wait bo
 		a.listen(cmd.Context(), c, id)
 		var err error
 		if run, err = a.settled(cmd.Context(), c, id); err != nil {
-			f := a.failure(err)
-			return &failure{f.exit, f.code, "the run is " + id + ", but: " + f.detail}
+			return a.butStarted(id, err)
 		}
 	}
 	if err := a.printRun(run); err != nil {
