@@ -47,6 +47,9 @@ type Options struct {
 	// Names are shown on the pages of links.
 	Names Names
 
+	// PublicURL is where people reach this server: links and the places of runs begin with it, and what comes below its path is served, too.
+	PublicURL access.PublicURL
+
 	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.
 	StreamURL string
 
@@ -81,6 +84,9 @@ type api struct {
 	part      Part
 	links     LinkSource // nil: there are none
 	names     Names
+	public    access.PublicURL
+	tops      map[string]bool // first segments of the API's paths, see [topsOf]
+	document  []byte          // of /openapi.json
 	streamURL string
 	buffered  bool
 	limits    Limits
@@ -99,7 +105,7 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), names: opts.Names, buffered: opts.Buffered, limits: limits,
+		links: opts.linkSource(), names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -107,16 +113,18 @@ func New(opts Options) (http.Handler, error) {
 	if err := a.sendStreamsTo(opts.StreamURL); err != nil {
 		return nil, err
 	}
-	for _, rt := range a.table() {
+	table := a.table()
+	a.tops = topsOf(table)
+	for _, rt := range table {
 		if a.part.serves(rt) {
 			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
 		}
 	}
-	sites, err := newSites(opts.Origins, a.answer)
+	sites, err := newSites(opts.Origins, a.ownOrigin(), a.answer)
 	if err != nil {
 		return nil, err
 	}
-	return a.noted(opts.Access, a.recovered(a.loopback(sites.guard(http.HandlerFunc(a.serve))))), nil
+	return a.noted(opts.Access, a.recovered(a.loopback(a.belowPrefix(sites.guard(http.HandlerFunc(a.serve)))))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.

@@ -37,7 +37,7 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made := frontend.ShowLink(l)
-	made.Link = linksPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)})
+	made.Link = a.public.To(linksPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)}))
 	return a.writeJSON(w, r, http.StatusCreated, made)
 }
 

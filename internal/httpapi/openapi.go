@@ -16,6 +16,6 @@ func OpenAPI() []byte { return openapiDocument }
 
 func (a *api) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", mediaJSON)
-	_, _ = w.Write(openapiDocument)
+	_, _ = w.Write(a.document)
 	return nil
 }

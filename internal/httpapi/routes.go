@@ -254,14 +254,14 @@ func (a *api) linkRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Make an approval link", roles: linking, paced: true,
 			about: "A link for one recipient, by which that person can answer one approval without a token. It hands on the right to decide, so it takes the role `link`, and is recorded: " +
-				"who made it, for whom, when, and until when. The path in `link` is shown here and never again; each call makes another link. A link by which the recipient could only deny is refused.",
+				"who made it, for whom, when, and until when. `link` is shown here and never again; each call makes another link. A link by which the recipient could only deny is refused.",
 			body:    takes(wire.LinkRequest{}),
 			answers: []answered{answers(201, wire.Link{}, "The link.")},
 			codes: []frontend.Code{codeNotFound, frontend.CodeInvalid, frontend.CodeWrongKind, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone, frontend.CodeStaleSuspension,
 				frontend.CodeSuspensionIDRequired, frontend.CodeNotSuspended, frontend.CodeTooManyLinks,
 				frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
 		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List the approval links of a run", roles: linking,
-			about:   "Those that were made, oldest first, on one page: for whom, by whom, until when, and whether they were revoked. Not the paths that answer.",
+			about:   "Those that were made, oldest first, on one page: for whom, by whom, until when, and whether they were revoked. Not the links themselves.",
 			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All of them.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.listLinks},
 		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: linking,

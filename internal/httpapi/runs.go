@@ -31,7 +31,7 @@ func (a *api) writeStarted(w http.ResponseWriter, r *http.Request, s frontend.St
 	if s.New {
 		status = http.StatusAccepted
 	}
-	w.Header().Set("Location", "/v1/runs/"+s.Run.ID)
+	w.Header().Set("Location", a.public.To("/v1/runs/"+s.Run.ID))
 	return a.writeJSON(w, r, status, shownTo(principal(r), s.Run))
 }
 

@@ -17,7 +17,9 @@ type sites struct {
 	same    *http.CrossOriginProtection
 }
 
-func newSites(origins []string, answer func(http.ResponseWriter, *http.Request, error)) (sites, error) {
+// newSites takes for a page of this server's own what comes from the origin own, where that is known: a proxy may have changed the host that
+// the request names.
+func newSites(origins []string, own string, answer func(http.ResponseWriter, *http.Request, error)) (sites, error) {
 	s := sites{origins: origins, same: http.NewCrossOriginProtection()}
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -26,6 +28,11 @@ func newSites(origins []string, answer func(http.ResponseWriter, *http.Request, 
 		}
 		if err := s.same.AddTrustedOrigin(origin); err != nil {
 			return s, fmt.Errorf("%q is no origin: %w", origin, err)
+		}
+	}
+	if own != "" {
+		if err := s.same.AddTrustedOrigin(own); err != nil {
+			return s, fmt.Errorf("the public address %q is no origin: %w", own, err)
 		}
 	}
 	s.same.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
