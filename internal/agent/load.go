@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -21,84 +18,16 @@ import (
 // and recordings therefore belong in a directory of their own. The error joins everything that is wrong, each as
 // "FILE:LINE: what is wrong and what to do". A directory without agents is no error.
 func Load(dir string) ([]Definition, error) {
-	defs, unreadable, err := LoadEach(dir)
+	files, err := ReadFiles(dir)
 	if err != nil {
 		return nil, err
 	}
+	defs, unreadable := Sort(files)
 	var errs []error
 	for _, u := range unreadable {
 		errs = append(errs, u.Err)
 	}
 	return defs, errors.Join(errs...)
-}
-
-// Unreadable is a file that cannot be read as an agent. Name is the agent it most likely describes: what the file says, or its own name.
-type Unreadable struct {
-	Name, File string
-	Err        error // as for [Load]
-}
-
-// LoadEach reads a directory as [Load] does, and returns the files that cannot be read beside the agents of the others. Of two files
-// with one name the first counts. The error is that of reading the directory.
-func LoadEach(dir string) (defs []Definition, wrong []Unreadable, err error) {
-	files, err := agentFiles(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	seen := map[string]string{}
-	for _, file := range files {
-		d, err := loadFile(file)
-		if err != nil {
-			wrong = append(wrong, Unreadable{likelyName(file), file, err})
-			continue
-		}
-		if other, twice := seen[d.Name]; twice {
-			wrong = append(wrong, Unreadable{d.Name, file, problem{file, 1, fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)}})
-			continue
-		}
-		seen[d.Name] = file
-		defs = append(defs, d)
-	}
-	slices.SortFunc(defs, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-	return defs, wrong, nil
-}
-
-// nameLine is how nearly every file says its agent's name; it is found in files that are no YAML, too.
-var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*["']?([a-z0-9][a-z0-9_-]{0,63})["']?[ \t\r]*(?:#.*)?$`)
-
-func likelyName(file string) string {
-	if text, err := os.ReadFile(file); err == nil {
-		if found := nameLine.FindSubmatch(text); found != nil {
-			return string(found[1])
-		}
-	}
-	base := filepath.Base(file)
-	return strings.TrimSuffix(base, filepath.Ext(base))
-}
-
-func agentFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("agent: reading the directory of agents: %w", err)
-	}
-	var files []string
-	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		if !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, filepath.Join(dir, e.Name()))
-		}
-	}
-	return files, nil
-}
-
-func loadFile(file string) (Definition, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return Definition{}, problem{file, 1, "cannot be read: " + err.Error()}
-	}
-	return Parse(file, text, func(rel string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(filepath.Dir(file), rel))
-	})
 }
 
 // Parse reads one agent. read returns the content of a file the agent names, relative to it; fileName is for

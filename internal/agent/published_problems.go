@@ -170,7 +170,7 @@ func surveyFiles(names []string) ([]string, error) {
 		of := []string{name}
 		stat, err := os.Stat(name)
 		if err == nil && stat.IsDir() {
-			of, err = agentFiles(name)
+			of, err = Paths(name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be read: %w", name, err)

@@ -167,7 +167,9 @@ type Pin struct {
 }
 
 // LacksError is the [ErrNotFound] of something that a stored version cannot do without. Its text may be shown to callers.
-type LacksError struct{ Text string }
+// Name is what the definition calls it; "" if it names nothing that could be looked for in its
+// file.
+type LacksError struct{ Text, Name string }
 
 func (e *LacksError) Error() string { return e.Text }
 

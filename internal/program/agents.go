@@ -77,6 +77,8 @@ type Agents struct {
 	Program
 	stored Definitions
 
+	deploying sync.Mutex // held while agents are deployed to tenants; taken before mu
+
 	mu       sync.Mutex
 	known    map[versions]engine.Agent
 	ready    map[string]behind // by the digest of the version
@@ -84,7 +86,10 @@ type Agents struct {
 	deployed []agent.Definition // last
 	tenants  map[string]bool    // it was deployed to
 
-	unreadable  []string // files that were no agents when it was deployed
+	unreadable  []string          // files that were no agents when it was deployed
+	sources     map[string]source // of the agents that were deployed last
+	reported    map[string]string // state of the files that an agent's mistakes were told of last
+	unfinished  map[string]bool   // agents that a failed Reload may have deployed to some tenants
 	unavailable map[string]Unavailable
 	found       map[string]Unavailable // what a Serve that is under way has found so far
 	unstored    bool                   // a full disk kept the last Serve from storing something
@@ -103,23 +108,27 @@ func NewAgents(stored Definitions, p Program) *Agents {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
 	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
-		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}}
+		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}, unfinished: map[string]bool{}}
 }
 
 // Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them
 // cannot be. Versions that sleeping runs are pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
-	loaded, err := agent.Load(a.Dir)
+	a.deploying.Lock()
+	defer a.deploying.Unlock()
+	files, err := agent.ReadFiles(a.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.check(loaded); err != nil {
-		return nil, err
+	loaded, unreadable := agent.Sort(files)
+	if err := a.servable(loaded, unreadable); err != nil {
+		return nil, &NotServableError{err}
 	}
 	a.mu.Lock()
 	a.deployed, a.unreadable = loaded, nil
 	clear(a.unavailable)
 	a.mu.Unlock()
+	a.remember(files, nil)
 	for _, tenant := range tenants {
 		if err := a.join(ctx, tenant, loaded); err != nil {
 			return nil, err
@@ -128,9 +137,34 @@ func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definit
 	return loaded, nil
 }
 
+// NotServableError is why [Agents.Deploy] deployed nothing: at least one agent cannot be served.
+type NotServableError struct{ Err error }
+
+func (e *NotServableError) Error() string { return e.Err.Error() }
+
+func (e *NotServableError) Unwrap() error { return e.Err }
+
+// servable says everything that is wrong with agents and with files that are none.
+func (a *Agents) servable(loaded []agent.Definition, unreadable []agent.Unreadable) error {
+	var wrong []error
+	for _, u := range unreadable {
+		wrong = append(wrong, u.Err)
+	}
+	if wrong == nil {
+		return a.check(loaded)
+	}
+	return errors.Join(wrong...)
+}
+
 // Join gives what was deployed last to a tenant that it was not deployed to, and does nothing for others. The directory is not read again:
 // what is in it now may not be meant yet.
 func (a *Agents) Join(ctx context.Context, tenant string) error {
+	a.deploying.Lock()
+	defer a.deploying.Unlock()
+	return a.joinOnce(ctx, tenant)
+}
+
+func (a *Agents) joinOnce(ctx context.Context, tenant string) error {
 	a.mu.Lock()
 	joined, loaded := a.tenants[tenant], a.deployed
 	a.mu.Unlock()
@@ -156,23 +190,13 @@ func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Defin
 	if err != nil {
 		return err
 	}
-	there, names := map[string]string{}, map[string]bool{}
-	for _, d := range before {
-		there[d.Name] = d.Digest
-	}
+	there, names := digests(before), map[string]bool{}
 	for _, d := range loaded {
 		if !d.MayBeUsedBy(tenant, cmp.Or(a.Home, tenant)) {
 			continue
 		}
 		names[d.Name] = true
-		stored := engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
-		if there[d.Name] == stored.Digest {
-			continue
-		}
-		if err := a.stored.PutDefinition(ctx, stored); err != nil {
-			return err
-		}
-		if err := a.stored.Deploy(ctx, tenant, d.Name, stored.Digest); err != nil {
+		if err := a.put(ctx, tenant, d, there); err != nil {
 			return err
 		}
 	}

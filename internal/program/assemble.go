@@ -168,7 +168,7 @@ func lack(agent, sort, name string, have []string) error {
 	if len(have) > 0 {
 		others = "name one it has (" + strings.Join(have, ", ") + ")"
 	}
-	return &engine.LacksError{Text: fmt.Sprintf("agent %s: this program has no %s %q; %s, or build one that registers it", agent, sort, name, others)}
+	return &engine.LacksError{Text: fmt.Sprintf("agent %s: this program has no %s %q; %s, or build one that registers it", agent, sort, name, others), Name: name}
 }
 
 func (a *Agents) model(d agent.Definition) (engine.Model, error) {

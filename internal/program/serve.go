@@ -29,10 +29,13 @@ type Unavailable struct {
 // A definition that can be read is deployed even so: what it denies counts. What was deployed before stays where a file that cannot be
 // read may be its definition.
 func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, err error) {
-	loaded, unreadable, err := agent.LoadEach(a.Dir)
+	a.deploying.Lock()
+	defer a.deploying.Unlock()
+	files, err := agent.ReadFiles(a.Dir)
 	if err != nil {
 		return nil, err
 	}
+	loaded, unreadable := agent.Sort(files)
 	out := map[string]Unavailable{}
 	for _, u := range unreadable {
 		out[u.Name] = Unavailable{u.Name, unreadableReason(u), u.Err}
@@ -43,6 +46,7 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 		}
 	}
 	a.serving(loaded, unreadable, out)
+	a.remember(files, out)
 	defer a.served()
 	for _, tenant := range tenants {
 		err := a.join(ctx, tenant, loaded)
@@ -99,10 +103,7 @@ func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Def
 	if err != nil {
 		return err
 	}
-	there := map[string]string{}
-	for _, d := range before {
-		there[d.Name] = d.Digest
-	}
+	there := digests(before)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.unstored = true
