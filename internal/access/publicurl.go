@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// PublicURL is the address under which people reach a server: http or https, a host, and perhaps a path below which a proxy has it. The
-// zero value is none.
+// PublicURL is the address under which people reach a server: http or https, a host, and perhaps a
+// path below which a proxy has it. The zero value is none.
 type PublicURL struct {
 	text, scheme, host, prefix string
 }
@@ -43,16 +43,19 @@ func noHost(c rune) bool {
 
 func (p PublicURL) String() string { return p.text }
 
-// To is where a path of the server is for people: the whole address, or the path alone if p is none.
+// To is where a path of the server is for people: the whole address, or the path alone if p is
+// none.
 func (p PublicURL) To(serverPath string) string { return p.text + serverPath }
 
 // Host is the name of the host, without its port; "" of none.
 func (p PublicURL) Host() string { return (&url.URL{Host: p.host}).Hostname() }
 
-// Prefix is the path below which people find the server, as it is escaped in the address; "" if it is at the root.
+// Prefix is the path below which people find the server, as it is escaped in the address; "" if it
+// is at the root.
 func (p PublicURL) Prefix() string { return p.prefix }
 
-// Origin is the site, as browsers name it: the scheme and the host, in small letters and without the scheme's own port. "" of none.
+// Origin is the site, as browsers name it: the scheme and the host, in small letters and without
+// the scheme's own port. "" of none.
 func (p PublicURL) Origin() string {
 	if p.text == "" {
 		return ""

@@ -47,7 +47,8 @@ type Options struct {
 	// Names are shown on the pages of links.
 	Names Names
 
-	// PublicURL is where people reach this server: links and the places of runs begin with it, and what comes below its path is served, too.
+	// PublicURL is where people reach this server: links and the places of runs begin with it, and
+	// what comes below its path is served, too.
 	PublicURL access.PublicURL
 
 	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.

@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/access"
 )
 
-// ownOrigin is the site of the public address. Where no token is needed there is none: a page of another program on that host would be let in
-// with it.
+// ownOrigin is the site of the public address. Where no token is needed there is none: a page of
+// another program on that host would be let in with it.
 func (a *api) ownOrigin() string {
 	if a.keys == nil && a.gate == nil {
 		return ""
@@ -18,8 +18,9 @@ func (a *api) ownOrigin() string {
 	return a.public.Origin()
 }
 
-// belowPrefix serves the API also below the path of the public address, for proxies that pass the path on as it came. A proxy may as well
-// take the prefix away, and callers on the machine use none.
+// belowPrefix serves the API also below the path of the public address, for proxies that pass the
+// path on as it came. A proxy may as well take the prefix away, and callers on the machine use
+// none.
 func (a *api) belowPrefix(next http.Handler) http.Handler {
 	prefix := a.public.Prefix()
 	if prefix == "" {
@@ -43,7 +44,8 @@ func (a *api) belowPrefix(next http.Handler) http.Handler {
 	})
 }
 
-// served says whether a path begins like one of the API. Below a prefix such as /v1 a path of the API must not lose what looks like the prefix.
+// served says whether a path begins like one of the API. Below a prefix such as /v1 a path of the
+// API must not lose what looks like the prefix.
 func (a *api) served(escaped string) bool {
 	rest, rooted := strings.CutPrefix(escaped, "/")
 	top, _, below := strings.Cut(rest, "/")

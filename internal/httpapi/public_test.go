@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// publicly is a server that was told its public address, and a run of it that waits for an approval.
+// publicly is a server that was told its public address, and a run of it that waits for an
+// approval.
 func publicly(t *testing.T, address, token string, before func(http.Handler) http.Handler) (*server, wire.Run) {
 	t.Helper()
 	public, err := access.ParsePublicURL(address)
@@ -119,7 +120,8 @@ func TestOnlyPathsOfTheAPIAreServedBelowAPrefix(t *testing.T) {
 	}
 }
 
-// A proxy may send on another Host than the one that the browser asked for. The page of a link is the server's own all the same.
+// A proxy may send on another Host than the one that the browser asked for. The page of a link is
+// the server's own all the same.
 func TestTheFormOfALinkIsTakenFromThePublicSite(t *testing.T) {
 	for name, tt := range map[string]struct {
 		public, origin string

@@ -17,8 +17,8 @@ type sites struct {
 	same    *http.CrossOriginProtection
 }
 
-// newSites takes for a page of this server's own what comes from the origin own, where that is known: a proxy may have changed the host that
-// the request names.
+// newSites takes for a page of this server's own what comes from the origin own, where that is
+// known: a proxy may have changed the host that the request names.
 func newSites(origins []string, own string, answer func(http.ResponseWriter, *http.Request, error)) (sites, error) {
 	s := sites{origins: origins, same: http.NewCrossOriginProtection()}
 	for _, origin := range origins {

@@ -39,15 +39,21 @@ type Options struct {
 	Origins    []string // sites whose pages may call; none may if empty
 	Limits     httpapi.Limits
 	Names      httpapi.Names    // of the pages of approval links
+	PublicURL  access.PublicURL // where people reach the server; the zero value leaves links as paths
 	Private    netguard.Private // what HTTP tools that say allow_private may reach beside public addresses
 	Commands   bool             // effects of agents may run commands on this machine
 	Policy     string           // file of permissions over all agents; "" for none
 	Strict     bool             // refuse to start if any agent cannot be served; else the others are
+	Watch      bool             // deploy agent files that change while the server works
 	Record     string           // file that every run is added to when it is done; "" for none
 	Tools      *tool.Registry
 	Hooks      *hook.Registry // nil has none
 	Logger     *slog.Logger
 	Version    string
+
+	// Reloaded is told what became of agents whose files changed, with Watch. Nil is told nothing.
+	// It is called by one goroutine at a time, and by none once [Server.Wait] has returned.
+	Reloaded func([]program.Change)
 
 	// Models and Bodies are providers of models and makers of tool bodies beside those of [Options.Program], or in their place.
 	Models  map[string]program.Provider
@@ -115,10 +121,16 @@ func CheckAddr(addr string, tokens bool) error {
 	if err != nil {
 		return fmt.Errorf("%q is no address; write it as HOST:PORT", addr)
 	}
-	if ip := net.ParseIP(host); tokens || host == "localhost" || ip != nil && ip.IsLoopback() {
+	if tokens || IsLoopback(host) {
 		return nil
 	}
 	return ErrNotLoopback
+}
+
+// IsLoopback says whether a host is this machine, for itself alone.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work, finishes what is at hand and
@@ -163,6 +175,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
 func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, parts program.Program) (*Server, error) {
 	agents := program.NewAgents(d.db, parts)
+	changed := d.reloader(o, agents, known)
 	deployed, err := d.deploy(ctx, agents, known, o.Strict)
 	if err != nil {
 		return nil, err
@@ -197,6 +210,9 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: o.clock, period: times.sweep, log: o.Logger}
 	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, owed: agents.Unstored(), again: func(ctx context.Context) error {
+		if o.Watch {
+			return changed.again(ctx)
+		}
 		_, err := d.deploy(ctx, agents, known, o.Strict)
 		if err == nil && agents.Unstored() {
 			err = engine.ErrNoRoom
@@ -210,7 +226,11 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing}
 	go func() {
 		defer close(s.done)
-		s.err = d.run(ctx, webServer(api, o.Logger), listener, work, overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, care.run)
+		beside := []func(context.Context){overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, care.run}
+		if o.Watch {
+			beside = append(beside, changed.run)
+		}
+		s.err = d.run(ctx, webServer(api, o.Logger), listener, work, beside...)
 		ended.finish()
 		s.err = errors.Join(s.err, d.close())
 	}()
@@ -220,22 +240,28 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 // deploy gives every tenant the agents: those that have tokens, those that had some when they started runs, and each whose first token
 // comes later.
 func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens, strict bool) (deployed []agent.Definition, err error) {
-	before, err := d.db.Tenants(ctx)
+	tenants, err := d.tenants(ctx, agents, known)
 	if err != nil {
 		return nil, err
 	}
-	tenants := append(known.tenants(), before...)
-	tenants = append(tenants, agents.Home)
-	slices.Sort(tenants)
 	if strict {
-		deployed, err = agents.Deploy(ctx, slices.Compact(tenants)...)
+		deployed, err = agents.Deploy(ctx, tenants...)
 	} else {
-		deployed, err = agents.Serve(ctx, slices.Compact(tenants)...)
+		deployed, err = agents.Serve(ctx, tenants...)
 	}
 	if known != nil && known.joined == nil {
 		known.joined = agents.Join
 	}
 	return deployed, err
+}
+
+// tenants are those that the agents are for: see [data.deploy].
+func (d *data) tenants(ctx context.Context, agents *program.Agents, known *tokens) ([]string, error) {
+	before, err := d.db.Tenants(ctx)
+	tenants := append(known.tenants(), before...)
+	tenants = append(tenants, agents.Home)
+	slices.Sort(tenants)
+	return slices.Compact(tenants), err
 }
 
 // unserved are the tenants that have tokens and may use none of the agents.
@@ -262,7 +288,7 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Names: o.Names, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
 		Version: o.Version, Logger: o.raw, Storage: storage}
 	if known != nil {
 		opts.Keys = known

@@ -21,8 +21,8 @@ type Link struct {
 	ExpiresAt  Time   `json:"expires_at"` // or at the deadline of the call, if that is sooner
 	RevokedAt  *Time  `json:"revoked_at,omitempty"`
 	RevokedBy  string `json:"revoked_by,omitempty"`
-	// Link answers the suspension, without a token: a path of the server, or a whole URL where the server was told its own. It is shown once,
-	// to the caller who made it.
+	// Link answers the suspension, without a token: a path of the server, or a whole URL where the
+	// server was told its own. It is shown once, to the caller who made it.
 	Link string `json:"link,omitempty"`
 }
 
