@@ -7,21 +7,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func (a *app) makeLinkCommand() *cobra.Command {
 	var req wire.LinkRequest
 	var life time.Duration
+	var public string
 	cmd := &cobra.Command{
 		Use:   "link RUN [TARGET]",
 		Short: "Make an approval link for one person",
 		Long: `Make a link by which one person can answer one approval, once, without a token. TARGET is a suspension id, as approvals shows
 it; it may be left out if exactly one call of the run waits. Needs the role link: the bearer of a link may decide.
 
-The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.`,
+The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.
+It begins with --public-url, or with the address that the server was told with its own --public-url, or with the address of this request.`,
 		Example: `  dormouse approvals link run_3k7q2_0 --for anna@example.com
-  dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h`,
+  dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h
+  dormouse approvals link run_3k7q2_0 --for anna@example.com --public-url https://desk.example.com`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if req.For == "" {
@@ -31,15 +35,41 @@ The link is printed now and never again. It ends with the answer, at the deadlin
 				return usagef("--expires-in is a number of whole seconds from 1s, such as 4h, not %v", life)
 			}
 			req.ExpiresIn = life.Seconds()
-			return a.makeLink(cmd, args, req)
+			base, err := publicURL(public)
+			if err != nil {
+				return err
+			}
+			return a.makeLink(cmd, args, req, base)
 		},
 	}
 	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
 	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is valid, such as 4h (default: as long as the server allows)")
+	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse (default: as the server was told)")
 	return cmd
 }
 
-func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest) error {
+// publicURL reads the flag --public-url.
+func publicURL(text string) (access.PublicURL, error) {
+	public, err := access.ParsePublicURL(text)
+	if err != nil {
+		return public, usagef("--public-url: %v", err)
+	}
+	return public, nil
+}
+
+// linkPath is what every link has behind the address of its server.
+const linkPath = "/v1/approvals/"
+
+// under puts a base before the path of a link, in place of what the server put there.
+func under(base access.PublicURL, link string) string {
+	at := strings.LastIndex(link, linkPath)
+	if at < 0 || base.String() == "" {
+		return link
+	}
+	return base.To(link[at:])
+}
+
+func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest, base access.PublicURL) error {
 	c, err := a.connect()
 	if err != nil {
 		return err
@@ -57,11 +87,15 @@ func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest) 
 	if err != nil {
 		return err
 	}
+	l.Link = under(base, l.Link)
 	if a.json {
 		return a.printJSON(l)
 	}
+	if strings.HasPrefix(l.Link, linkPath) {
+		l.Link = strings.TrimSuffix(shownAddress(a.address()), "/") + l.Link
+	}
 	return a.table([][]string{
-		{"link", strings.TrimSuffix(shownAddress(a.address()), "/") + l.Link},
+		{"link", oneLine(l.Link)},
 		{"for", oneLine(l.For)},
 		{"until", clock(l.ExpiresAt)},
 		{"revoke it", a.command(fmt.Sprintf("approvals revoke %s %s", l.RunID, l.ID))},

@@ -1,6 +1,7 @@
-// Package cli is the command line: the verbs of a person, turned into requests to the HTTP API, and the two that work
-// without a server, dev and replay. It reads arguments, prints answers and chooses the exit code. It holds no rules
-// of its own: what may be started, decided or cancelled is the server's to say.
+// Package cli is the command line: the verbs of a person, turned into requests to the HTTP API, and
+// those that work without a server, such as dev, serve and replay. It reads arguments, prints
+// answers and chooses the exit code. It holds no rules of its own: what may be started, decided or
+// cancelled is the server's to say.
 package cli
 
 import (
@@ -106,7 +107,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
 	flags.BoolVar(&a.awsIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
 	root.AddCommand(
-		a.devCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
+		a.devCommand(), a.serveCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
 		a.newCommand(), a.agentsCommand(), a.toolsCommand(), a.replayCommand(), a.tortureCommand(), a.enqueueCommand(), a.tokensCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)

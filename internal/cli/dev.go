@@ -3,11 +3,13 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,51 +25,104 @@ import (
 )
 
 func (a *app) devCommand() *cobra.Command {
-	o := local.Options{Version: a.opts.Version}
-	var private, tenantNames []string
-	tenantBytes := byteSize(1 << 30)
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Serve agents on this machine",
-		Long: `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
+	o := local.Options{Watch: true}
+	cmd := a.serverCommand(&o)
+	cmd.Use, cmd.Short = "dev", "Serve agents on this machine, and reload their files when they change"
+	cmd.Long = `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
 runs that wait or are due go on at the next start. A kill at any moment loses nothing.
+An agent file that changes, appears or is removed, or a file that it names, counts within about a second for runs that start from then on; runs
+that were started keep their version. A file with a mistake is reported, and the version before it stays in use. --watch=false turns that off.
 An agent that cannot be served, because its file has a mistake, a secret is not set or a file it names is not there, does not keep the
 others from being served: it is listed with the reason, starts of it are refused, and its runs wait. --strict refuses to start instead.
-An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.`,
-		Example: `  dormouse dev --agents examples/refund-desk
+An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.
+dormouse serve is the same server for production.`
+	cmd.Example = `  dormouse dev --agents examples/refund-desk
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
-  DORMOUSE_SECRET_ORDERS=... dormouse dev --allow-private-hosts orders.internal:9000`,
+  DORMOUSE_SECRET_ORDERS=... dormouse dev --allow-private-hosts orders.internal:9000`
+	return cmd
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	o := local.Options{Strict: true}
+	cmd := a.serverCommand(&o)
+	cmd.Use, cmd.Short = "serve", "Serve agents in production: as dev, but strict and without reloading"
+	cmd.Long = `Serve the API and work on runs, as dormouse dev does and with the same flags. Two of them are set otherwise:
+--watch is off, so that a changed agent file counts from the next start on, when you decide to deploy it; and --strict is on, so that a start
+with an agent that cannot be served fails at once, and not when that agent is needed. With --strict=false the others are served.
+For a machine that others depend on, see docs/operating.md: it has the flags for tokens, quotas and links, and a unit for systemd.`
+	cmd.Example = `  dormouse serve --addr 0.0.0.0:8420 --tokens tokens --tenant acme --must-exist
+  dormouse serve --tokens tokens --public-url https://desk.example.com/dormouse`
+	return cmd
+}
+
+// serverCommand is a verb that serves agents. What o says already is the usual value of its flags.
+func (a *app) serverCommand(o *local.Options) *cobra.Command {
+	o.Version = a.opts.Version
+	var f serverFlags
+	cmd := &cobra.Command{
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
-				return usagef("%v", err)
-			}
-			if err := atLeastOne("--workers", o.Workers); err != nil {
+			if err := f.read(o); err != nil {
 				return err
 			}
-			if err := checkSteps(o); err != nil {
-				return err
-			}
-			if o.Quota.Runs < 0 {
-				return usagef("--tenant-runs is %d; it must be at least 1, or 0 for no limit", o.Quota.Runs)
-			}
-			o.Quota.Bytes = int64(tenantBytes)
-			if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
-				return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
-			}
-			if err := canRecord(o.Record); err != nil {
-				return err
-			}
-			var err error
-			if o.Private, err = readPrivate(private); err != nil {
-				return err
-			}
-			if o.Names.Tenants, err = readTenantNames(tenantNames); err != nil {
-				return err
-			}
-			return a.serve(cmd, o)
+			a.warnOfLinks(*o)
+			return a.serve(cmd, *o)
 		},
 	}
+	f.add(cmd, o)
+	return cmd
+}
+
+// serverFlags are flags of a server that are not options as they are written.
+type serverFlags struct {
+	private, tenantNames []string
+	tenantBytes          byteSize
+	public               string
+}
+
+// read holds the flags to what they may say, and makes options of them.
+func (f *serverFlags) read(o *local.Options) error {
+	if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
+		return usagef("%v", err)
+	}
+	if err := atLeastOne("--workers", o.Workers); err != nil {
+		return err
+	}
+	if err := checkSteps(*o); err != nil {
+		return err
+	}
+	if o.Quota.Runs < 0 {
+		return usagef("--tenant-runs is %d; it must be at least 1, or 0 for no limit", o.Quota.Runs)
+	}
+	o.Quota.Bytes = int64(f.tenantBytes)
+	if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
+		return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
+	}
+	if err := canRecord(o.Record); err != nil {
+		return err
+	}
+	var err error
+	if o.Private, err = readPrivate(f.private); err != nil {
+		return err
+	}
+	if o.PublicURL, err = publicURL(f.public); err != nil {
+		return err
+	}
+	o.Names.Tenants, err = readTenantNames(f.tenantNames)
+	return err
+}
+
+// warnOfLinks tells of links that no recipient could open: without tokens the server answers only
+// requests that name a loopback host.
+func (a *app) warnOfLinks(o local.Options) {
+	if o.PublicURL.String() == "" || o.TokensFile != "" || local.IsLoopback(o.PublicURL.Host()) {
+		return
+	}
+	a.warn("links_need_tokens", fmt.Sprintf("without --tokens only requests to a loopback host are answered, and links lead to %s; add --tokens FILE", o.PublicURL.Host()))
+}
+
+func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
+	f.tenantBytes = 1 << 30
 	flags := cmd.Flags()
 	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8420", "where to listen; port 0 takes a free one")
 	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
@@ -78,19 +133,20 @@ An address that other machines can reach needs --tokens; behind it, put somethin
 	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
 	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
-	flags.Var(&tenantBytes, "tenant-bytes", "how much each tenant may store; 0 is no limit")
+	flags.Var(&f.tenantBytes, "tenant-bytes", "how much each tenant may store; 0 is no limit")
 	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "how many runs that are not done each tenant may have; 0 is no limit")
-	privateFlag(cmd, &private)
+	privateFlag(cmd, &f.private)
 	commandsFlag(cmd, &o.Commands)
 	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
 	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents; agents whose files name no tenants are its own")
-	flags.BoolVar(&o.Strict, "strict", false, "refuse to start if any agent cannot be served")
+	flags.BoolVar(&o.Strict, "strict", o.Strict, "refuse to start if any agent cannot be served")
 	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if there is no store in --data, in place of making an empty one")
 	flags.BoolVar(&o.Damaged, "serve-damaged", false, "serve what is whole of a store in which dormouse doctor finds damage; without it the start is refused")
 	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
 	flags.StringVar(&o.Names.Product, "product-name", "", "what the pages of approval links call this service (default Dormouse)")
-	flags.StringArrayVar(&tenantNames, "tenant-name", nil, "what those pages call a tenant, as TENANT=NAME; may be given more than once (default: its id)")
-	return cmd
+	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "what those pages call a tenant, as TENANT=NAME; may be given more than once (default: its id)")
+	flags.BoolVar(&o.Watch, "watch", o.Watch, "look for agent files that change, and deploy them for runs that start from then on")
+	flags.StringVar(&f.public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse; approval links begin with it (default: links are paths)")
 }
 
 // checkSteps refuses bounds that would keep workers idle. Zero is the default.
@@ -134,17 +190,33 @@ func readPrivate(hosts []string) (netguard.Private, error) {
 	return private, nil
 }
 
-// serve runs the server until the command's context ends, and says where it listens as soon as it answers there.
+// serve runs the server until the command's context ends, and says where it listens as soon as it
+// answers there. What becomes of agents whose files change is said after that.
 func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	told := make(chan []program.Change, mostUntold)
+	o.Reloaded = func(changes []program.Change) {
+		select {
+		case told <- changes:
+		default: // the log has them as well
+		}
+	}
 	if err := a.register(&o); err != nil {
 		return err
 	}
 	server, err := local.Start(cmd.Context(), o)
 	if err != nil {
-		return couldNotServe(o, err)
+		return couldNotServe(cmd, o, err)
 	}
-	return errors.Join(a.announce(server.Addr(), server.Unavailable(), o), server.Wait())
+	err = a.announce(server.Addr(), server.Unavailable(), o)
+	printed := a.printEach(told)
+	err = errors.Join(err, server.Wait())
+	close(told)
+	select {
+	case <-printed:
+	case <-time.After(lastWords):
+	}
+	return err
 }
 
 // register puts together what agents may name: what this program brings, the memory "notes" in the data directory, and what is called with the
@@ -182,6 +254,9 @@ func reachable(addr string) string {
 func (a *app) announce(addr string, missing []program.Unavailable, o local.Options) error {
 	if a.json {
 		said := map[string]any{"url": (&url.URL{Scheme: "http", Host: reachable(addr)}).String(), "data": o.Data, "agents": o.Agents}
+		if o.PublicURL.String() != "" {
+			said["public_url"] = o.PublicURL.String()
+		}
 		reasons := map[string]string{}
 		for _, u := range missing {
 			reasons[u.Name] = u.Reason
@@ -192,6 +267,9 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 		return a.printJSON(said)
 	}
 	err := a.printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+	if o.PublicURL.String() != "" {
+		err = errors.Join(err, a.printf("links begin with %s\n", o.PublicURL))
+	}
 	for _, u := range missing {
 		err = errors.Join(err, a.print(clean("not served: "+u.Name+": "+u.Reason)+"\n"))
 	}

@@ -8,19 +8,25 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // couldNotServe says of what keeps a server from starting which flag it is about. What it does not know stays as it is.
-func couldNotServe(o local.Options, err error) error {
+func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
+	if _, unservable := errors.AsType[*program.NotServableError](err); unservable && !cmd.Flags().Changed("strict") {
+		return fmt.Errorf("%w\n%s starts only if every agent can be served; --strict=false serves the others", err, cmd.CommandPath())
+	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(at.Err, fs.ErrNotExist) {
 		err = notHere(o, at.Path, err)
 	}
 	listen, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case ok && errors.Is(listen, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens at %s, perhaps another dormouse dev; stop it, or choose another address with --addr", o.Addr)
+		return fmt.Errorf("another program listens at %s, perhaps another dormouse server; stop it, or choose another address with --addr", o.Addr)
 	case ok && listen.Op == "listen":
 		return fmt.Errorf("%w; choose another address with --addr", err)
 	}

@@ -70,6 +70,9 @@ var logged = map[string]string{
 	"cannot store what the start could not store on the full disk; it is tried again":                                                                                        "Changed agents are not served yet.",
 	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused":                                                                              "Once for each tenant. See [quotas](operating.md#quotas).",
 	"another server works on this data directory; give both the same agents and tokens: the agents of the one started last count for both, the tokens for each server alone": "Meant, or a wrong `--data`.",
+	"a changed agent file has a mistake; a version in use stays in use":                                                                                                      "`version` is the one in use; without one the agent is not served. Correct the file. See [changed agent files](operating.md#changed-agent-files).",
+	"the directory of agents cannot be read; what was deployed stays in use":                                                                                                 "Look at `--agents`. Changes count again once it can be read.",
+	"changed agents cannot be stored; it is tried again":                                                                                                                     "The store did not take them; the error says why. What was deployed stays in use.",
 	"there is no agent file in the directory; nothing can be started":                                                                                                        "Look at `--agents`.",
 	"a tenant that has tokens may use no agent; list it under tenants in an agent's file, or serve with --tenant":                                                            "Its callers can start nothing.",
 	"the key of approval links cannot be stored: links that are made now end when the server stops":                                                                          "The disk is full, or the directory cannot be written.",
@@ -88,7 +91,9 @@ var logged = map[string]string{
 	"the store is not served; the server does not start":                "It is damaged, another one, older than it was, or of a newer version, or the disk answers with errors: `error` says which, and what to do.",
 	"no store was here: an empty one was made":                          "The first start on this directory. If there was a store before, `--data` is wrong or the directory was emptied: stop, and look.",
 	"took over what a stopped process left behind":                      "The server before was killed. `runs` were at work and go on.",
-	"agent": "An agent is served, in this version.",
+	"agent":                       "An agent is served, in this version.",
+	"agent files were read again": "With `--watch`. `change` is `reloaded`, `added`, `unchanged` or `corrected`; new runs start with `version`.",
+	"an agent was removed; runs that were started go on":                        "With `--watch`. Its file is gone: new runs are refused.",
 	"there is room on the disk again; everything is served":                     "The end of a full disk.",
 	"the disk answers again; everything is served":                              "The end of a failing disk.",
 	"stored what the start could not store; changed agents are served":          "The end of a start on a full disk.",
@@ -231,7 +236,7 @@ func logPage(lines map[string]*logLine) string {
 	var b strings.Builder
 	b.WriteString(`# The log
 
-Every line of level INFO and above that a server writes, by its ` + "`msg`" + `. ` + "`dormouse dev`" + ` writes them to standard error, functions on AWS to their log groups. The
+Every line of level INFO and above that a server writes, by its ` + "`msg`" + `. ` + "`dormouse dev` and `dormouse serve`" + ` write them to standard error, functions on AWS to their log groups. The
 page is made from the code, and a test holds both together. Alarms belong on ERROR; a WARN is worth a look if it lasts.
 `)
 	for _, level := range []struct{ name, about string }{{"ERROR", "A person has to do something."}, {"WARN", "It goes on by itself, or costs something."}, {"INFO", "It tells how it goes."}} {

@@ -207,7 +207,7 @@ func (s *session) buildOwn(t *testing.T, command string) {
 	}
 }
 
-var startsServer = regexp.MustCompile(`^(\w+=\S+ )*\w+ dev\b`)
+var startsServer = regexp.MustCompile(`^(\w+=\S+ )*\w+ (dev|serve)\b`)
 
 // play goes through a page in order.
 func (s *session) play(t *testing.T, page string) {

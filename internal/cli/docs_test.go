@@ -177,7 +177,7 @@ func TestOperatingHasTheFlagsOfDev(t *testing.T) {
 		want[m[1]] = m[2]
 	}
 	delete(want, "help")
-	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "\n## The flags of dev\n")
+	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "\n## The flags of dev and serve\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	got := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (.*?) \\|").FindAllStringSubmatch(table, -1) {

@@ -21,7 +21,7 @@ func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
 		"cancel":  "dormouse runs cancel RUN",
 		"status":  "dormouse runs",
 		"list":    "dormouse runs",
-		"Serve":   "dormouse dev",
+		"Server":  "dormouse dev, or dormouse serve",
 	} {
 		want := "dormouse: unknown command \"" + word + "\" for \"dormouse\"; did you mean: " + says + "; see: dormouse help\n"
 		for _, rest := range [][]string{nil, {runID}, {"--json=false", runID}} {
@@ -40,7 +40,7 @@ func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
 
 // Every word of the table leads to a verb that is there, and none of them is a verb.
 func TestTheVerbsThatWordsLeadToAreThere(t *testing.T) {
-	for _, word := range strings.Fields("approve accept allow yes deny reject refuse no answer inbox pending waiting start exec serve server up daemon log logs events tail follow " +
+	for _, word := range strings.Fields("approve accept allow yes deny reject refuse no answer inbox pending waiting start exec server up daemon log logs events tail follow " +
 		"attach cancel abort kill stop pause suspend continue unpause status show get describe list ls ps send say chat message thread threads history init create scaffold " +
 		"check validate lint test tests diff plan queue import load batch submit login auth token") {
 		out := dormouse(t, nil, word)
@@ -201,7 +201,7 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with": {"--agents", "my agents"},
 		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                 {"--agents", "there", "--tokens", "none"},
 		"there is no file no.yaml; name its YAML file with --policy":                                                        {"--agents", "there", "--policy", "no.yaml"},
-		"another program listens at " + taken.Addr().String() + ", perhaps another dormouse dev; stop it, or choose another address with --addr": {"--agents", "there",
+		"another program listens at " + taken.Addr().String() + ", perhaps another dormouse server; stop it, or choose another address with --addr": {"--agents", "there",
 			"--addr", taken.Addr().String()},
 	} {
 		out := dormouse(t, nil, append([]string{"dev", "--data", "data", "--addr", "127.0.0.1:0"}, args...)...)

@@ -18,7 +18,7 @@ var meantBy = []struct {
 	{[]string{"answer"}, []string{"approvals", "decide RUN"}},
 	{[]string{"inbox", "pending", "waiting"}, []string{"approvals -i"}},
 	{[]string{"start", "exec"}, []string{"run AGENT INPUT", "dev"}},
-	{[]string{"serve", "server", "up", "daemon"}, []string{"dev"}},
+	{[]string{"server", "up", "daemon"}, []string{"dev", "serve"}},
 	{[]string{"log", "logs", "events", "tail", "follow", "attach"}, []string{"watch RUN"}},
 	{[]string{"cancel", "abort", "kill"}, []string{"runs cancel RUN"}},
 	{[]string{"stop"}, []string{"runs cancel RUN", "interrupt RUN"}},

@@ -100,8 +100,8 @@ func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, after
 	return err
 }
 
-// watchStarted follows a run that was just started. Its id comes first, so that it is known if the command is interrupted; programs read it from
-// every event.
+// watchStarted follows a run that was just started. Its id comes first, so that it is known if the
+// command is interrupted; programs read it from every event.
 func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.Run) error {
 	if !a.json {
 		if err := a.table([][]string{{"run", started.ID}, {"thread", started.ThreadID}}); err != nil {

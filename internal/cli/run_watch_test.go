@@ -87,7 +87,8 @@ func TestRunWatchWithJSONIsOneEventALine(t *testing.T) {
 	}
 }
 
-// One run on a real server is started, watched and recorded by one command. A second one with its key finds it, shows what it did, and records it.
+// One run on a real server is started, watched and recorded by one command. A second one with its
+// key finds it, shows what it did, and records it.
 func TestRunWatchOnAServer(t *testing.T) {
 	typed, _ := serveDesk(t, strings.ReplaceAll(recordedDesk, "allow: [look], ask: [refund]", "allow: [look, refund]"))
 	for i := range 2 {

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/program"
+)
+
+// changed is what the terminal is told of an agent whose files changed, as JSON.
+type changed struct {
+	Agent    string          `json:"agent"`
+	Change   program.What    `json:"change"`
+	Version  string          `json:"version,omitempty"`
+	Problems []agent.Problem `json:"problems,omitempty"`
+}
+
+// A terminal that takes no output must hold up neither the server nor its end.
+const (
+	mostUntold = 100         // changes that wait to be printed; further ones are in the log only
+	lastWords  = time.Second // for those that wait when the server has ended
+)
+
+// printEach prints what comes, until told is closed and everything is printed.
+func (a *app) printEach(told <-chan []program.Change) (printed <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for changes := range told {
+			_ = a.printReloads(changes) // a closed terminal ends nothing
+		}
+	}()
+	return done
+}
+
+// printReloads tells what became of agents whose files changed, a line for each.
+func (a *app) printReloads(changes []program.Change) error {
+	for _, c := range changes {
+		var err error
+		if a.json {
+			err = a.printJSON(changed{c.Name, c.What, c.Version, c.Problems})
+		} else {
+			err = a.print(clean("agent "+c.Name+": "+became(c)) + "\n")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// became says in a few words what became of an agent.
+func became(c program.Change) string {
+	switch c.What {
+	case program.Unchanged:
+		return "unchanged, version " + c.Version
+	case program.Corrected:
+		return "corrected, version " + c.Version + " stays in use"
+	case program.Removed:
+		return "removed; new runs are refused, and runs that were started go on"
+	case program.Refused:
+		words := "not reloaded, version " + c.Version + " stays in use: "
+		if c.Version == "" {
+			words = "not served: "
+		}
+		return words + firstOf(c.Problems)
+	}
+	return string(c.What) + ", version " + c.Version
+}
+
+// firstOf is the first of some problems, and how many more there are.
+func firstOf(problems []agent.Problem) string {
+	words := problems[0].String()
+	if more := len(problems) - 1; more > 0 {
+		words += fmt.Sprintf(" (and %s more; dormouse agents check says all)", counted(more, "problem"))
+	}
+	return words
+}
