@@ -209,7 +209,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 		return couldNotServe(cmd, o, err)
 	}
 	err = a.announce(server.Addr(), server.Unavailable(), o)
-	printed := a.printEach(told)
+	printed := a.printEach(told, o.Agents)
 	err = errors.Join(err, server.Wait())
 	close(told)
 	select {

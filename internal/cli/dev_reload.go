@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // changed is what the terminal is told of an agent whose files changed, as JSON.
@@ -23,25 +24,25 @@ const (
 )
 
 // printEach prints what comes, until told is closed and everything is printed.
-func (a *app) printEach(told <-chan []program.Change) (printed <-chan struct{}) {
+func (a *app) printEach(told <-chan []program.Change, dir string) (printed <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for changes := range told {
-			_ = a.printReloads(changes) // a closed terminal ends nothing
+			_ = a.printReloads(changes, dir) // a closed terminal ends nothing
 		}
 	}()
 	return done
 }
 
-// printReloads tells what became of agents whose files changed, a line for each.
-func (a *app) printReloads(changes []program.Change) error {
+// printReloads tells what became of agents whose files in dir changed, a line for each.
+func (a *app) printReloads(changes []program.Change, dir string) error {
 	for _, c := range changes {
 		var err error
 		if a.json {
 			err = a.printJSON(changed{c.Name, c.What, c.Version, c.Problems})
 		} else {
-			err = a.print(clean("agent "+c.Name+": "+became(c)) + "\n")
+			err = a.print(clean("agent "+c.Name+": "+became(c, dir)) + "\n")
 		}
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func (a *app) printReloads(changes []program.Change) error {
 }
 
 // became says in a few words what became of an agent.
-func became(c program.Change) string {
+func became(c program.Change, dir string) string {
 	switch c.What {
 	case program.Unchanged:
 		return "unchanged, version " + c.Version
@@ -64,16 +65,20 @@ func became(c program.Change) string {
 		if c.Version == "" {
 			words = "not served: "
 		}
-		return words + firstOf(c.Problems)
+		return words + firstOf(c.Problems, dir)
 	}
 	return string(c.What) + ", version " + c.Version
 }
 
 // firstOf is the first of some problems, and how many more there are.
-func firstOf(problems []agent.Problem) string {
+func firstOf(problems []agent.Problem, dir string) string {
 	words := problems[0].String()
 	if more := len(problems) - 1; more > 0 {
-		words += fmt.Sprintf(" (and %s more; dormouse agents check says all)", counted(more, "problem"))
+		check := "dormouse agents check"
+		if dir != scaffold.Usual {
+			check += " " + scaffold.ShellWord(dir)
+		}
+		words += fmt.Sprintf(" (and %s more: %s)", counted(more, "problem"), check)
 	}
 	return words
 }

@@ -32,14 +32,14 @@ func TestOneLineTellsWhatBecameOfAnAgent(t *testing.T) {
 		{program.Change{Name: "desk", What: program.Refused, Problems: wrong},
 			`agent desk: not served: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"?`, ""},
 		{program.Change{Name: "desk", What: program.Refused, Problems: append(wrong, wrong...)},
-			`agent desk: not served: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"? (and 1 problem more; dormouse agents check says all)`, ""},
+			`agent desk: not served: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"? (and 1 problem more: dormouse agents check 'my agents')`, ""},
 		{program.Change{Name: "desk", What: program.Refused, Problems: []agent.Problem{{File: "a\x1b[2J.yaml", Line: 1, Text: "a\nb"}}},
 			`agent desk: not served: a\x1b[2J.yaml:1: a\nb`, ""},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
 			a := &app{stdout: &out, json: asJSON, opts: Options{Getenv: func(string) string { return "" }}}
-			if err := a.printReloads([]program.Change{tt.change}); err != nil {
+			if err := a.printReloads([]program.Change{tt.change}, "my agents"); err != nil {
 				t.Fatal(err)
 			}
 			want := map[bool]string{false: tt.line, true: tt.json}[asJSON] + "\n"

@@ -48,17 +48,16 @@ func (a *api) belowPrefix(next http.Handler) http.Handler {
 // API must not lose what looks like the prefix.
 func (a *api) served(escaped string) bool {
 	rest, rooted := strings.CutPrefix(escaped, "/")
-	top, _, below := strings.Cut(rest, "/")
-	more, known := a.tops[top]
-	return rooted && known && below == more
+	top, _, _ := strings.Cut(rest, "/")
+	return rooted && a.tops[top]
 }
 
-// topsOf are the first segments of the API's paths, with whether more follows.
+// topsOf are the first segments of the API's paths.
 func topsOf(table []route) map[string]bool {
 	tops := map[string]bool{}
 	for _, rt := range table {
-		top, _, more := strings.Cut(rt.path[1:], "/")
-		tops[top] = more
+		top, _, _ := strings.Cut(rt.path[1:], "/")
+		tops[top] = true
 	}
 	return tops
 }

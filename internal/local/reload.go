@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,14 +97,7 @@ func (r *reloader) again(ctx context.Context) error {
 
 func (r *reloader) reload(ctx context.Context, files []agent.File) error {
 	changes, err := r.deploy(ctx, files)
-	for _, c := range changes {
-		r.write(c)
-	}
-	if r.tell != nil && len(changes) > 0 {
-		r.tell(changes)
-	}
-	r.failed = err != nil
-	if err != nil {
+	if r.failed = err != nil; r.failed {
 		r.waiting = contentsOf(files)
 		if r.news(err) && ctx.Err() == nil {
 			r.log.Warn("changed agents cannot be stored; it is tried again", "error", err)
@@ -111,6 +105,12 @@ func (r *reloader) reload(ctx context.Context, files []agent.File) error {
 		return err
 	}
 	r.served, r.waiting, r.trouble = contentsOf(files), nil, ""
+	for _, c := range changes {
+		r.write(c)
+	}
+	if r.tell != nil && len(changes) > 0 {
+		r.tell(changes)
+	}
 	return nil
 }
 
@@ -126,9 +126,12 @@ func (r *reloader) write(c program.Change) {
 	case program.Removed:
 		r.log.Info("an agent was removed; runs that were started go on", "agent", c.Name)
 	case program.Refused:
-		for _, p := range c.Problems {
-			r.log.Warn("a changed agent file has a mistake; a version in use stays in use", "agent", c.Name, "version", c.Version, "error", p.String())
+		wrong := make([]string, len(c.Problems))
+		for i, p := range c.Problems {
+			wrong[i] = p.String()
 		}
+		r.log.Warn("a changed agent file has a mistake; a version in use stays in use",
+			"agent", c.Name, "version", c.Version, "error", strings.Join(wrong, "\n"))
 	default:
 		r.log.Info("agent files were read again", "agent", c.Name, "version", c.Version, "change", string(c.What))
 	}

@@ -297,6 +297,29 @@ func TestAFileOfTheSameSizeAndTimeIsNoticed(t *testing.T) {
 	w.tells()
 }
 
+// Two writes within the grain of a file system's clock look alike. What was read so soon after a write is read again.
+func TestWhatWasReadSoonAfterAWriteIsReadAgain(t *testing.T) {
+	for after, want := range map[time.Duration]bool{0: true, time.Second: true, -time.Minute: true, time.Minute: false} {
+		dir := t.TempDir()
+		file, written := filepath.Join(dir, "talker.yaml"), time.Now().Add(-time.Hour)
+		write := func(text string) {
+			t.Helper()
+			if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chtimes(file, written, written)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(talking("one"))
+		files := agentFiles{dir: dir, clock: enginetest.NewClock(written.Add(after))}
+		if _, err := files.read(); err != nil {
+			t.Fatal(err)
+		}
+		write(talking("two"))
+		if got := files.touched(); got != want {
+			t.Errorf("read %s after the write: touched is %t", after, got)
+		}
+	}
+}
+
 func TestARecordingIsAPartOfItsAgent(t *testing.T) {
 	r := newRig(t, nothing)
 	recorded := func(text string) {

@@ -39,10 +39,17 @@ const (
 // an agent that has none is unavailable, as after [Agents.Serve]. Agents that did not change are
 // not deployed again: another server on the same store may have deployed another version since.
 //
-// An error means that not everything is stored. The same Reload again goes on where it ended.
+// tenants are all that should have agents; those that a Serve or a Join gave them have theirs
+// reloaded in any case. An error means that not everything is stored, and nothing is reported; the
+// next Reload goes on.
 func (a *Agents) Reload(ctx context.Context, files []agent.File, tenants ...string) ([]Change, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
+	for _, tenant := range tenants { // those that a full disk kept out
+		if err := a.joinOnce(ctx, tenant); err != nil {
+			return nil, err
+		}
+	}
 	r := a.compare(files)
 	for _, tenant := range a.begin(r) {
 		if err := a.update(ctx, tenant, r); err != nil {
@@ -50,14 +57,6 @@ func (a *Agents) Reload(ctx context.Context, files []agent.File, tenants ...stri
 		}
 	}
 	a.end(r)
-	for _, tenant := range tenants {
-		if err := a.joinOnce(ctx, tenant); err != nil {
-			return r.changes, err
-		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.unstored = false
 	return r.changes, nil
 }
 
@@ -130,6 +129,6 @@ func (a *Agents) end(r *reload) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.deployed, a.unreadable, a.unavailable = r.next, files(r.strays), r.out
-	a.sources, a.reported = r.sources, r.reported
+	a.sources, a.reported, a.unstored = r.sources, r.reported, false
 	clear(a.unfinished)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -335,6 +336,31 @@ func TestAReloadThatFailedIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
+// A start on a full disk leaves out what it could not store, until a Reload can.
+func TestAReloadStoresWhatTheStartCouldNot(t *testing.T) {
+	r := newDirRig(t, map[string]string{"desk.yaml": saying("one") + "tenants: ['*']\n"})
+	disk := &failing{Definitions: r.stored}
+	text := saying("two") + "tenants: ['*']\n"
+	r.write(map[string]string{"desk.yaml": text})
+	r.restart(disk)
+	if got := r.version(access.Tenant, "desk"); got != "-" || !r.agents.Unstored() {
+		t.Fatalf("after a start on a full disk, new runs start with %q", got)
+	}
+	changes, err := r.agents.Reload(t.Context(), r.files(), access.Tenant, "acme")
+	if !errors.Is(err, engine.ErrNoRoom) || !r.agents.Unstored() || changes != nil || r.version(access.Tenant, "desk") != "-" {
+		t.Fatalf("on a disk that is full still: %v, %v", changes, err)
+	}
+	disk.left = -1
+	for i := range 2 {
+		r.reload()
+		for _, tenant := range []string{access.Tenant, "acme"} {
+			if got, want := r.version(tenant, "desk"), digestOf(t, "desk", text); got != want || r.agents.Unstored() {
+				t.Errorf("reload %d: new runs of %s start with %q, want %q", i+1, tenant, got, want)
+			}
+		}
+	}
+}
+
 // A tenant whose first token comes after a Reload gets what is in use then, and not what the start
 // read or what has a mistake.
 func TestATenantThatJoinsGetsWhatIsInUse(t *testing.T) {
@@ -347,6 +373,30 @@ func TestATenantThatJoinsGetsWhatIsInUse(t *testing.T) {
 	for name, text := range map[string]string{"desk": saying("two"), "shop": saying("one")} {
 		if got, want := r.version("late", name), digestOf(t, name, text+"tenants: ['*']\n"); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestATenantThatJoinsDuringAReloadGetsWhatIsInUseAfterIt(t *testing.T) {
+	r := newDirRig(t, map[string]string{"desk.yaml": saying("one") + "tenants: ['*']\n"})
+	for i := range 50 {
+		text := fmt.Sprintf("%stenants: ['*']\n", saying(fmt.Sprint("text", i)))
+		r.write(map[string]string{"desk.yaml": text})
+		files, tenant := r.files(), fmt.Sprint("late", i)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := r.agents.Join(t.Context(), tenant); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if _, err := r.agents.Reload(t.Context(), files); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if got, want := r.version(tenant, "desk"), digestOf(t, "desk", text); got != want {
+			t.Fatalf("%s has %q, want %q", tenant, got, want)
 		}
 	}
 }
