@@ -22,7 +22,7 @@ func (a *app) makeLinkCommand() *cobra.Command {
 it; it may be left out if exactly one call of the run waits. Needs the role link: the bearer of a link may decide.
 
 The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.
-It begins with --public-url, or with the address that the server was told with its own --public-url, or with the address of this request.`,
+It begins with --public-url; without it with the public URL of the server; and if that has none, with the address of this request.`,
 		Example: `  dormouse approvals link run_3k7q2_0 --for anna@example.com
   dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h
   dormouse approvals link run_3k7q2_0 --for anna@example.com --public-url https://desk.example.com`,
@@ -44,7 +44,7 @@ It begins with --public-url, or with the address that the server was told with i
 	}
 	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
 	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is valid, such as 4h (default: as long as the server allows)")
-	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse (default: as the server was told)")
+	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse (default: the public URL of the server)")
 	return cmd
 }
 

@@ -194,10 +194,10 @@ func readPrivate(hosts []string) (netguard.Private, error) {
 // answers there. What becomes of agents whose files change is said after that.
 func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
-	told := make(chan []program.Change, mostUntold)
+	reloads := make(chan []program.Change, mostUnprinted)
 	o.Reloaded = func(changes []program.Change) {
 		select {
-		case told <- changes:
+		case reloads <- changes:
 		default: // the log has them as well
 		}
 	}
@@ -209,9 +209,9 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 		return couldNotServe(cmd, o, err)
 	}
 	err = a.announce(server.Addr(), server.Unavailable(), o)
-	printed := a.printEach(told, o.Agents)
+	printed := a.printEach(reloads, o.Agents)
 	err = errors.Join(err, server.Wait())
-	close(told)
+	close(reloads)
 	select {
 	case <-printed:
 	case <-time.After(lastWords):

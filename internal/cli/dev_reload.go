@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
-// changed is what the terminal is told of an agent whose files changed, as JSON.
+// changed is what the terminal shows of an agent whose files changed, as JSON.
 type changed struct {
 	Agent    string          `json:"agent"`
 	Change   program.What    `json:"change"`
@@ -19,16 +19,16 @@ type changed struct {
 
 // A terminal that takes no output must hold up neither the server nor its end.
 const (
-	mostUntold = 100         // changes that wait to be printed; further ones are in the log only
-	lastWords  = time.Second // for those that wait when the server has ended
+	mostUnprinted = 100         // changes that wait to be printed; further ones are in the log only
+	lastWords     = time.Second // for those that wait when the server has ended
 )
 
-// printEach prints what comes, until told is closed and everything is printed.
-func (a *app) printEach(told <-chan []program.Change, dir string) (printed <-chan struct{}) {
+// printEach prints what comes, until reloads is closed and everything is printed.
+func (a *app) printEach(reloads <-chan []program.Change, dir string) (printed <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for changes := range told {
+		for changes := range reloads {
 			_ = a.printReloads(changes, dir) // a closed terminal ends nothing
 		}
 	}()

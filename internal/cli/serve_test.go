@@ -98,7 +98,7 @@ func TestServeIsTheServerAndIsStrict(t *testing.T) {
 	out = dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", broken, "--strict")
 	out.wantExit(t, cli.ExitFailed)
 	if strings.Contains(out.stderr, "--strict=false") {
-		t.Errorf("told of a flag that was given: %s", out.stderr)
+		t.Errorf("advises a flag that was given: %s", out.stderr)
 	}
 	lenient := serves(t, "serve", broken, "--strict=false")
 	if unavailable, _ := lenient.first["unavailable"].(map[string]any); unavailable["needy"] == nil {

@@ -84,7 +84,7 @@ type (
 const mediaProblem = "application/problem+json"
 
 var headers = map[string]header{
-	"Location":           {"The path of the run, or its whole URL where the server was told its own; with a 307 the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}},
+	"Location":           {"The path of the run, or its whole URL where the server has a public one; with a 307 the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}},
 	"Preference-Applied": {"`wait`, if the preference was understood.", false, enumOf("wait")},
 	"Retry-After":        {"Seconds after which to send the same request again.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}},
 	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer")},

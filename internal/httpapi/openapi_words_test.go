@@ -319,7 +319,7 @@ var members = map[string]member{
 	"Link.expires_at": {"Until when it answers: its own end, or the deadline of the call if that is sooner.", nil},
 	"Link.revoked_at": {"When it was revoked; left out if it was not.", nil},
 	"Link.revoked_by": {"Who revoked it.", nil},
-	"Link.link":       {"What answers the call, without a token: a path of this server, or a whole URL where the server was told its own (`--public-url`). It is shown once, to the caller who made it.", nil},
+	"Link.link":       {"What answers the call, without a token: a path of this server, or a whole URL where the server has a public one (`--public-url`). It is shown once, to the caller who made it.", nil},
 
 	"Outcome.run_id":      {"The run of the call.", runID},
 	"Outcome.thread_id":   {"Its conversation.", threadID},

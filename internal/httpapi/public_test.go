@@ -12,8 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// publicly is a server that was told its public address, and a run of it that waits for an
-// approval.
+// publicly is a server with a public address, and a run of it that waits for an approval.
 func publicly(t *testing.T, address, token string, before func(http.Handler) http.Handler) (*server, wire.Run) {
 	t.Helper()
 	public, err := access.ParsePublicURL(address)
@@ -29,7 +28,7 @@ func publicly(t *testing.T, address, token string, before func(http.Handler) htt
 	return s, run
 }
 
-// linked is the link that the server makes, with what stands before its path.
+// linked is the link that the server makes, with what is before its path.
 func (s *server) linked(run string) (base, path string) {
 	s.t.Helper()
 	got := s.send("POST", "/v1/runs/"+run+"/links", `{"target":"c1","for":"anna@example.com"}`, bearer(s.token))
@@ -52,16 +51,16 @@ func TestLinksAndPlacesOfRunsBeginWithThePublicURL(t *testing.T) {
 	} {
 		s, run := publicly(t, address, "secret", nil)
 		if base, _ := s.linked(run.ID); base != want {
-			t.Errorf("told %q, links begin with %q", address, base)
+			t.Errorf("with %q, links begin with %q", address, base)
 		}
 		got := s.send("POST", "/v1/runs", `{"agent":"desk","input":"hello"}`, bearer("secret"))
 		place := want + "/v1/runs/" + decoded[wire.Run](t, got.text).ID
 		if got.Header.Get("Location") != place {
-			t.Errorf("told %q, a run is at %q, want %q", address, got.Header.Get("Location"), place)
+			t.Errorf("with %q, a run is at %q, want %q", address, got.Header.Get("Location"), place)
 		}
 		document := decoded[struct{ Servers []struct{ URL string } }](t, s.send("GET", "/openapi.json", "", bearer("secret")).text)
 		if root := want + "/"; document.Servers[0].URL != strings.TrimSuffix(root, map[bool]string{true: "/"}[want != ""]) {
-			t.Errorf("told %q, the document is of %q", address, document.Servers[0].URL)
+			t.Errorf("with %q, the document is of %q", address, document.Servers[0].URL)
 		}
 	}
 }

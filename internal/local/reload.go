@@ -30,7 +30,7 @@ type reloader struct {
 	served  contents // what was deployed last
 	waiting contents // a change that is not deployed yet; nil for none
 	failed  bool     // to deploy it was tried
-	trouble string   // that the log was told of last
+	trouble string   // that was logged last
 }
 
 // reloader looks at the files as they are before the start reads them: what is changed later is

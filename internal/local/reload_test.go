@@ -62,14 +62,14 @@ func (c *stepped) look(n int) {
 	}
 }
 
-// watched is a server that looks at its agent files when it is told to, and what it told of them.
+// watched is a server that looks at its agent files when the test says so, and what it reported.
 type watched struct {
 	running
 	rig   *rig
 	clock *stepped
 
-	mu   sync.Mutex
-	told []string
+	mu      sync.Mutex
+	reports []string
 }
 
 func (r *rig) watch(change ...func(*Options)) *watched {
@@ -93,24 +93,24 @@ func (w *watched) hear(changes []program.Change) {
 		for _, p := range c.Problems {
 			line += fmt.Sprintf(" %s:%d: %s", filepath.Base(p.File), p.Line, p.Text)
 		}
-		w.told = append(w.told, line)
+		w.reports = append(w.reports, line)
 	}
 }
 
-// tells holds what was told since the last time to what is wanted.
-func (w *watched) tells(want ...string) {
+// reported holds what was reported since the last time to what is wanted.
+func (w *watched) reported(want ...string) {
 	w.rig.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.told) != len(want) {
-		w.rig.t.Fatalf("told %q, want %q", w.told, want)
+	if len(w.reports) != len(want) {
+		w.rig.t.Fatalf("reported %q, want %q", w.reports, want)
 	}
-	for i, line := range w.told {
+	for i, line := range w.reports {
 		if !strings.HasPrefix(line, want[i]) {
-			w.rig.t.Errorf("told %q, want %q", line, want[i])
+			w.rig.t.Errorf("reported %q, want %q", line, want[i])
 		}
 	}
-	w.told = nil
+	w.reports = nil
 }
 
 // says is what a new run of the talker says.
@@ -139,9 +139,9 @@ func TestAChangedFileCountsForNewRunsAndNotForThoseThatWait(t *testing.T) {
 
 	r.deploy(strings.ReplaceAll(allowed, "say: Done.", "say: Paid."))
 	w.clock.look(1)
-	w.tells()
+	w.reported()
 	w.clock.look(1)
-	w.tells("desk reloaded")
+	w.reported("desk reloaded")
 
 	after := w.await(t, w.begin(t).ID, "done")
 	if text, _ := after.OutputText(); text != "Paid." || after.AgentVersion == before.AgentVersion || paid.Load() != 1 {
@@ -166,7 +166,7 @@ func TestAMistakeLeavesTheVersionBeforeInUseUntilItIsCorrected(t *testing.T) {
 	w := r.watch()
 	r.put("talker.yaml", talking("two")+"tolls: []\n")
 	w.clock.look(4)
-	w.tells("talker refused talker.yaml:2: ")
+	w.reported("talker refused talker.yaml:2: ")
 	if got := w.says(); got != "one" {
 		t.Errorf("with a mistake in the file, a run says %q", got)
 	}
@@ -180,7 +180,7 @@ func TestAMistakeLeavesTheVersionBeforeInUseUntilItIsCorrected(t *testing.T) {
 	}
 	r.put("talker.yaml", talking("two"))
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "two" {
 		t.Errorf("corrected, a run says %q", got)
 	}
@@ -188,7 +188,7 @@ func TestAMistakeLeavesTheVersionBeforeInUseUntilItIsCorrected(t *testing.T) {
 	w.clock.look(2)
 	r.put("talker.yaml", talking("two"))
 	w.clock.look(2)
-	w.tells("talker refused", "talker corrected")
+	w.reported("talker refused", "talker corrected")
 }
 
 func TestAFileThatIsRemovedTakesItsAgentFromNewRunsOnly(t *testing.T) {
@@ -201,7 +201,7 @@ func TestAFileThatIsRemovedTakesItsAgentFromNewRunsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock.look(2)
-	w.tells("desk removed")
+	w.reported("desk removed")
 	_, err := w.StartRun(t.Context(), wire.StartRequest{Agent: "desk", Input: []byte(`"pay"`)}, "")
 	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != "agent_not_found" {
 		t.Errorf("a removed agent is started: %v", err)
@@ -217,7 +217,7 @@ func TestAFileThatIsRemovedTakesItsAgentFromNewRunsOnly(t *testing.T) {
 	}
 	r.deploy(allowed)
 	w.clock.look(2)
-	w.tells("desk added")
+	w.reported("desk added")
 	w.await(t, w.begin(t).ID, "done")
 }
 
@@ -238,10 +238,10 @@ func TestEditorsMayWriteAsTheyDo(t *testing.T) {
 	r.put(".talker.yaml.swp", talking("two"))
 	r.put("talker.yaml~", talking("two"))
 	w.clock.look(2)
-	w.tells()
+	w.reported()
 	must(os.Rename(filepath.Join(r.agents, ".talker.yaml.swp"), file))
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "two" {
 		t.Errorf("renamed over the file, a run says %q", got)
 	}
@@ -255,12 +255,12 @@ func TestEditorsMayWriteAsTheyDo(t *testing.T) {
 	w.clock.look(1)
 	r.put("talker.yaml", half)
 	w.clock.look(1)
-	w.tells()
+	w.reported()
 	r.put("talker.yaml", half+"ief.\n")
 	w.clock.look(1)
-	w.tells()
+	w.reported()
 	w.clock.look(1)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "three" {
 		t.Errorf("written anew, a run says %q", got)
 	}
@@ -286,15 +286,15 @@ func TestAFileOfTheSameSizeAndTimeIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	r.put("talker.yaml", talking("six")) // within the time that one look may take for another's
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if err := os.Chtimes(file, time.Now(), time.Now()); err != nil { // touched, and the same
 		t.Fatal(err)
 	}
 	w.clock.look(3)
-	w.tells()
+	w.reported()
 }
 
 // Two writes within the grain of a file system's clock look alike. What was read so soon after a write is read again.
@@ -333,13 +333,13 @@ func TestARecordingIsAPartOfItsAgent(t *testing.T) {
 	}
 	recorded("two")
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "two" {
 		t.Errorf("a run says %q", got)
 	}
 	recorded("three\n") // no JSON
 	w.clock.look(2)
-	w.tells("talker refused talker.yaml:1: ")
+	w.reported("talker refused talker.yaml:1: ")
 	if got := w.says(); got != "two" {
 		t.Errorf("beside a recording with a mistake, a run says %q", got)
 	}
@@ -355,16 +355,16 @@ func TestAScriptIsAPartOfItsAgent(t *testing.T) {
 	w := r.watch()
 	r.put("scripts/unused.yaml", "{{{")
 	w.clock.look(2)
-	w.tells()
+	w.reported()
 	r.put("scripts/talker.yaml", "- say: two\n")
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	r.put("talker.yaml", "model: {provider: scripted, script: scripts/later.yaml}\n")
 	w.clock.look(3)
-	w.tells("talker refused talker.yaml:1: the script scripts/later.yaml cannot be read")
+	w.reported("talker refused talker.yaml:1: the script scripts/later.yaml cannot be read")
 	r.put("scripts/later.yaml", "- say: three\n")
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "three" {
 		t.Errorf("a run says %q", got)
 	}
@@ -375,13 +375,13 @@ func TestANewAgentIsServed(t *testing.T) {
 	w := r.watch() // on an empty directory
 	r.put("talker.yaml", talking("one"))
 	w.clock.look(2)
-	w.tells("talker added")
+	w.reported("talker added")
 	if got := w.says(); got != "one" {
 		t.Errorf("a run says %q", got)
 	}
 	r.put("broken.yaml", "{{{")
 	w.clock.look(2)
-	w.tells("broken refused broken.yaml:1: ")
+	w.reported("broken refused broken.yaml:1: ")
 	if reason := without(t, w.running, "broken"); !strings.Contains(reason, "broken.yaml") || strings.Contains(reason, r.agents) {
 		t.Errorf("it is listed with %q", reason)
 	}
@@ -396,10 +396,10 @@ func TestAnAgentThatTheStartLeftOutIsServedOnceItsFileIsRight(t *testing.T) {
 		t.Errorf("a run says %q", got)
 	}
 	w.clock.look(3)
-	w.tells()
+	w.reported()
 	r.put("talker.yaml", talking("one"))
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "one" {
 		t.Errorf("a run says %q", got)
 	}
@@ -414,7 +414,7 @@ func TestADirectoryThatIsAwayTakesNoAgentAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock.look(5)
-	w.tells()
+	w.reported()
 	if got := w.says(); got != "one" {
 		t.Errorf("a run says %q", got)
 	}
@@ -426,7 +426,7 @@ func TestADirectoryThatIsAwayTakesNoAgentAway(t *testing.T) {
 	}
 	r.put("talker.yaml", talking("two"))
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 }
 
 func TestWithoutWatchAChangeCountsFromTheNextStartOn(t *testing.T) {
@@ -451,10 +451,10 @@ func TestAStrictServerReloadsAsWell(t *testing.T) {
 	w := r.watch(func(o *Options) { o.Strict = true })
 	r.put("talker.yaml", "{{{")
 	w.clock.look(2)
-	w.tells("talker refused")
+	w.reported("talker refused")
 	r.put("talker.yaml", talking("two"))
 	w.clock.look(2)
-	w.tells("talker reloaded")
+	w.reported("talker reloaded")
 	if got := w.says(); got != "two" {
 		t.Errorf("a run says %q", got)
 	}

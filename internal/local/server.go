@@ -51,8 +51,8 @@ type Options struct {
 	Logger     *slog.Logger
 	Version    string
 
-	// Reloaded is told what became of agents whose files changed, with Watch. Nil is told nothing.
-	// It is called by one goroutine at a time, and by none once [Server.Wait] has returned.
+	// Reloaded gets what became of agents whose files changed, with Watch; nil for none. It is
+	// called by one goroutine at a time, and by none once [Server.Wait] has returned.
 	Reloaded func([]program.Change)
 
 	// Models and Bodies are providers of models and makers of tool bodies beside those of [Options.Program], or in their place.

@@ -88,7 +88,7 @@ type Agents struct {
 
 	unreadable  []string          // files that were no agents when it was deployed
 	sources     map[string]source // of the agents that were deployed last
-	reported    map[string]string // state of the files that an agent's mistakes were told of last
+	reported    map[string]string // state of an agent's files whose mistakes were reported last
 	unfinished  map[string]bool   // agents that a failed Reload may have deployed to some tenants
 	unavailable map[string]Unavailable
 	found       map[string]Unavailable // what a Serve that is under way has found so far

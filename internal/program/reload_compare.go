@@ -67,13 +67,13 @@ type reload struct {
 	held       map[string]agent.Definition // deployed, and unavailable
 	was        map[string]Unavailable
 	known      map[string]source
-	told       map[string]string
+	said       map[string]string
 	unfinished map[string]bool
 
 	// What the files say.
 	good   map[string]agent.Definition
 	wrong  map[string][]agent.Unreadable
-	strays []agent.Unreadable // of no agent that is in use, as far as can be told
+	strays []agent.Unreadable // of no agent that is in use, as far as is known
 
 	// What there is after it.
 	next     []agent.Definition
@@ -112,7 +112,7 @@ func (a *Agents) before() *reload {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := &reload{agents: a, used: map[string]agent.Definition{}, held: map[string]agent.Definition{},
-		was: maps.Clone(a.unavailable), known: a.sources, told: a.reported, unfinished: maps.Clone(a.unfinished),
+		was: maps.Clone(a.unavailable), known: a.sources, said: a.reported, unfinished: maps.Clone(a.unfinished),
 		good: map[string]agent.Definition{}, wrong: map[string][]agent.Unreadable{},
 		out: map[string]Unavailable{}, reported: map[string]string{}}
 	for _, d := range a.deployed {
@@ -185,7 +185,7 @@ func (r *reload) look(name string) {
 func (r *reload) orphan(name string) bool {
 	_, unavailable := r.was[name]
 	_, held := r.held[name]
-	return unavailable && !held && r.told[name] == ""
+	return unavailable && !held && r.said[name] == ""
 }
 
 // problems are what keeps the files of an agent from being used, and the reason for callers. The
@@ -255,7 +255,7 @@ func (r *reload) leaveOut(name string, problems []agent.Problem, why Unavailable
 // refuse reports what is wrong with the files of an agent, once for each state of them.
 func (r *reload) refuse(name, version string, problems []agent.Problem, state string) {
 	r.reported[name] = state
-	if r.told[name] != state {
+	if r.said[name] != state {
 		r.changes = append(r.changes, Change{name, Refused, version, problems})
 	}
 }
@@ -266,7 +266,7 @@ func (r *reload) replace(used, d agent.Definition) {
 	switch {
 	case used.Digest() != d.Digest():
 		what = Reloaded
-	case r.told[d.Name] != "":
+	case r.said[d.Name] != "":
 		what = Corrected
 	}
 	r.next = append(r.next, d)

@@ -148,7 +148,7 @@ func TestReload(t *testing.T) {
 			{map[string]string{"desk.yaml": "# a comment\n" + one}, []string{"desk unchanged"}, map[string]string{"desk": one}},
 			{nil, nil, nil},
 		}},
-		"a mistake leaves the version before, and is told once": {nil, []step{
+		"a mistake leaves the version before, and is reported once": {nil, []step{
 			{map[string]string{"desk.yaml": mistaken}, []string{"desk refused desk.yaml:2"}, map[string]string{"desk": one}},
 			{map[string]string{"shop.yaml": two}, []string{"shop added"}, map[string]string{"desk": one, "shop": two}},
 			{map[string]string{"desk.yaml": "\n" + mistaken}, []string{"desk refused desk.yaml:3"}, map[string]string{"desk": one}},

@@ -22,7 +22,7 @@ type Link struct {
 	RevokedAt  *Time  `json:"revoked_at,omitempty"`
 	RevokedBy  string `json:"revoked_by,omitempty"`
 	// Link answers the suspension, without a token: a path of the server, or a whole URL where the
-	// server was told its own. It is shown once, to the caller who made it.
+	// server has a public one. It is shown once, to the caller who made it.
 	Link string `json:"link,omitempty"`
 }
 
