@@ -37,7 +37,7 @@ type CallOutcomeWord struct {
 var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeSucceeded, "yes", "The tool, the client or the approver returned a result."},
 	{CallOutcomeToolError, "yes", "The tool or the client returned an error."},
-	{CallOutcomeUnknownTool, "no", "The agent has no tool of that name."},
+	{CallOutcomeUnknownTool, "no", "The agent has no tool of that name, or the program that serves the agent has none."},
 	{CallOutcomeNotOffered, "no", "A hook left the tool out of this step."},
 	{CallOutcomeInvalidArguments, "no", "The arguments are not valid JSON or don't match the tool's schema."},
 	{CallOutcomeBudgetExhausted, "no", "The step or the run has made as many tool calls as it may."},

@@ -59,7 +59,9 @@ func (d *draft) foldOutcomes() error {
 		}
 	}
 	for _, o := range d.v.Outcomes {
-		d.spans[o.CallID] = span{o.Began, o.Ended}
+		if !o.Missing {
+			d.spans[o.CallID] = span{o.Began, o.Ended}
+		}
 	}
 	begun := 0
 	for _, o := range d.v.Outcomes {
@@ -113,6 +115,8 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 		return d.askOutcome(call)
 	case o.Interrupted:
 		how, o.Outcome = CallOutcomeOutOfTime, Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
+	case o.Missing:
+		how = CallOutcomeUnknownTool
 	}
 	if err := d.checkState(o.State); err != nil {
 		how, o.Outcome = CallOutcomeToolError, Outcome{Failed: true, Text: "The tool ran, but nothing that it wrote to the shared state was kept: " + err.Error() + "."}

@@ -121,7 +121,7 @@ type Event struct {
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`
-	Digest     string `json:"digest"`
+	Digest     string `json:"digest,omitempty"` // of what a caller sent; a message and a deadline have none
 	By         string `json:"by,omitempty"`
 	Via        string `json:"via,omitempty"`
 	Link       string `json:"link,omitempty"`      // with via link: the link's id
@@ -152,7 +152,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 	type plain struct {
 		CallID     string          `json:"call_id"`
 		Suspension string          `json:"suspension"`
-		Digest     string          `json:"digest"`
+		Digest     string          `json:"digest,omitempty"`
 		By         string          `json:"by,omitempty"`
 		Via        string          `json:"via,omitempty"`
 		Link       string          `json:"link,omitempty"`

@@ -73,6 +73,7 @@ type BodyOutcome struct {
 	Batch  int
 	Outcome
 	Interrupted bool
+	Missing     bool // the program has no body of this tool: none ran
 
 	Began, Ended int64 // when the body began and ended
 }

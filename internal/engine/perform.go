@@ -151,9 +151,10 @@ func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 // body is one execution, ready to begin.
 type body func(context.Context) (ran, error)
 
-// ran is what a body came to and when it ran; times of 0 are of one that did not return.
+// ran is what a body came to and when it ran; times of 0 are of one that did not return, or is missing.
 type ran struct {
 	core.Outcome
+	missing      bool
 	began, ended int64
 }
 
@@ -173,9 +174,8 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 	tool, ok := a.agent.Tools[run.Call.Name]
 	if !ok {
 		text := fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)
-		now := a.now()
 		return func(context.Context) (ran, error) {
-			return ran{Outcome: core.Outcome{Failed: true, Text: text}, began: now, ended: now}, nil
+			return ran{Outcome: core.Outcome{Failed: true, Text: text}, missing: true}, nil
 		}, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
@@ -202,7 +202,7 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 		if out.Ticket != nil {
 			out.Scratch = req.Scratch.outcome()
 		}
-		return ran{out, began, a.now()}, err
+		return ran{Outcome: out, began: began, ended: a.now()}, err
 	}, nil
 }
 
@@ -261,7 +261,7 @@ func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out ran, er
 	case err != nil:
 		to.Outcome = core.Outcome{Failed: true, Text: err.Error()}
 	default:
-		to.Outcome = out.Outcome
+		to.Outcome, to.Missing = out.Outcome, out.missing
 	}
 	return nil
 }

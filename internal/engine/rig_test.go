@@ -49,16 +49,17 @@ type rig struct {
 }
 
 type toolRule struct {
-	effect  core.Effect
-	reason  string
-	spec    core.ToolSpec
-	mode    core.ResumeMode
-	invalid string // what Check says
-	grant   string // what an approval may grant
-	gate    func(core.ToolCall, core.State) core.Verdict
-	check   func(core.ToolCall) error
-	preview func(core.ToolCall) *core.PreviewSource
-	body    func(context.Context, engine.ToolRequest) (core.Outcome, error)
+	effect   core.Effect
+	reason   string
+	spec     core.ToolSpec
+	mode     core.ResumeMode
+	invalid  string // what Check says
+	bodiless bool   // the agent has the tool, and the program does not
+	grant    string // what an approval may grant
+	gate     func(core.ToolCall, core.State) core.Verdict
+	check    func(core.ToolCall) error
+	preview  func(core.ToolCall) *core.PreviewSource
+	body     func(context.Context, engine.ToolRequest) (core.Outcome, error)
 }
 
 func newRig(t *testing.T, turns ...core.Turn) *rig {
@@ -141,7 +142,7 @@ func (r *rig) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	}
 	tools := map[string]engine.Tool{}
 	for name, rule := range r.tools {
-		if !rule.spec.Client {
+		if !rule.spec.Client && !rule.bodiless {
 			tools[name] = rigTool{r, rule}
 		}
 	}

@@ -26,15 +26,40 @@ func EventsOf(s core.Segment) []wire.Event {
 	return shown
 }
 
-// shownData is an event's data as callers see it: a waiting call in the one shape that it has everywhere, and times in RFC 3339.
+// shownData is an event's data as callers see it: a waiting call in the one shape that it has everywhere, a queued message without the bytes
+// of its images and documents, a state with both of its scopes, and times in RFC 3339.
 func shownData(e core.Event) json.RawMessage {
-	if e.Type == core.EventCallSuspended {
+	switch e.Type {
+	case core.EventCallSuspended:
 		w := waitingCall{since: e.At}
 		if json.Unmarshal(e.Data, &w.SuspendedCall) == nil {
 			return core.Encode(pendingOf(w))
 		}
+	case core.EventMessageQueued:
+		if shown, ok := shownQueued(e.Data); ok {
+			return core.Encode(shown)
+		}
+	case core.EventStateSnapshot:
+		snapshot := wire.StateSnapshotData{Run: map[string]json.RawMessage{}, Thread: map[string]json.RawMessage{}} // an empty one is stored as none
+		if json.Unmarshal(e.Data, &snapshot) == nil {
+			return core.Encode(snapshot)
+		}
 	}
 	return shownTimes(e)
+}
+
+func shownQueued(raw json.RawMessage) (shown wire.MessageQueuedData, ok bool) {
+	var parts struct {
+		Parts []core.Part `json:"parts"`
+	}
+	if json.Unmarshal(raw, &shown) != nil || json.Unmarshal(raw, &parts) != nil {
+		return shown, false
+	}
+	shown.Parts = make([]wire.Part, len(parts.Parts))
+	for i, p := range parts.Parts {
+		shown.Parts[i] = partOf(p, false)
+	}
+	return shown, true
 }
 
 // timesIn are the members of each event's data that are moments. What callers and tools wrote is in other members, and stays.

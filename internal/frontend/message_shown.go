@@ -79,14 +79,18 @@ func partsOf(m core.Message, data bool) (shown []wire.Part) {
 			continue
 		}
 		more = more || p.Type != core.PartText
-		part := wire.Part{Type: p.Type, Text: p.Text, MediaType: p.Media, Name: p.Name, Bytes: len(p.Data)}
-		if data {
-			part.Data = p.Data
-		}
-		shown = append(shown, part)
+		shown = append(shown, partOf(p, data))
 	}
 	if !more {
 		return nil
 	}
 	return shown
+}
+
+func partOf(p core.Part, data bool) wire.Part {
+	part := wire.Part{Type: p.Type, Text: p.Text, MediaType: p.Media, Name: p.Name, Bytes: len(p.Data)}
+	if data {
+		part.Data = p.Data
+	}
+	return part
 }

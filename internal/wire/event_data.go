@@ -68,11 +68,11 @@ type MessageReceivedData struct {
 
 // MessageQueuedData is the data of message.queued.
 type MessageQueuedData struct {
-	Key       string          `json:"key"`
-	MessageID string          `json:"message_id,omitempty"`
-	Parts     json.RawMessage `json:"parts"`
-	By        string          `json:"by,omitempty"`
-	Via       string          `json:"via,omitempty"`
+	Key       string `json:"key"`
+	MessageID string `json:"message_id,omitempty"`
+	Parts     []Part `json:"parts"`
+	By        string `json:"by,omitempty"`
+	Via       string `json:"via,omitempty"`
 }
 
 // StepStartedData is the data of step.started.
@@ -182,7 +182,7 @@ type DecisionRecordedData struct {
 	CallID                string          `json:"call_id"`
 	Suspension            string          `json:"suspension"`
 	DecisionID            string          `json:"decision_id"`
-	Digest                string          `json:"digest"`
+	Digest                string          `json:"digest,omitempty"`
 	Action                string          `json:"action"`
 	Result                json.RawMessage `json:"result,omitempty"`
 	Error                 string          `json:"error,omitempty"`
