@@ -287,6 +287,8 @@ func (t *thread) truth(run string, p wire.Pending) wire.Decision {
 		d.Action, d.Result = "resume", t.answer(run, p)
 		if what%5 == 0 && p.Tool != "again" {
 			d.Result, d.Error, d.Action = nil, "it broke", ""
+		} else if what%5 == 1 && t.s.plan.declines {
+			d.Result, d.Action, d.Reason = nil, "cancel", "not now"
 		}
 	}
 	return d

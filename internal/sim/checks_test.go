@@ -60,6 +60,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkResults(t, core.Messages(segments))
 		s.checkDecisions(t, s.decisions(ctx, t.id))
 		s.checkTexts(t, core.Messages(segments))
+		s.checkEvents(ctx, t, segments)
 		s.checkAnswered(ctx, t, core.Messages(segments))
 		s.checkPauses(t, segments)
 		s.checkNarrow(ctx, t, segments)

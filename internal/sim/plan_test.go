@@ -38,6 +38,7 @@ type plan struct {
 	memory    bool
 	yields    float64
 
+	declines  bool   // clients and people who are asked say now and then that they don't answer
 	favourite string // a tool that the model asks for more often than for others; may be empty
 	people    people
 	neighbour *neighbourhood // nil: there is one tenant

@@ -31,9 +31,15 @@ var (
 // TestSchedules (I-1 to I-9) lets generated agents, callers, workers and sweeps meet every fault there is, and holds what they were told
 // and what is left against the invariants of the design. Each seed is one schedule; it stops at the first that is wrong.
 func TestSchedules(t *testing.T) {
-	b := &batch{t: t, cut: cut{}, began: time.Now(), met: map[string]int{}}
+	b := newBatch(t, *seeds, cut{})
+	b.play()
+}
+
+// newBatch is n schedules from the first one on, or the one that the flags name.
+func newBatch(t *testing.T, n uint64, c cut) *batch {
+	b := &batch{t: t, cut: c, began: time.Now(), met: map[string]int{}}
 	b.template = sync.OnceValue(func() []byte { return emptyStore(t) })
-	b.first, b.end = *firstSeed, *firstSeed+*seeds
+	b.first, b.end = *firstSeed, *firstSeed+n
 	if *oneSeed != 0 {
 		b.first, b.end = *oneSeed, *oneSeed+1
 	}
@@ -41,21 +47,15 @@ func TestSchedules(t *testing.T) {
 	if *traced {
 		b.cut.tell = func(line string) { t.Log(line) }
 	}
-	stop := b.report()
-	var all sync.WaitGroup
-	for range min(uint64(runtime.GOMAXPROCS(0)), b.end-b.first) {
-		all.Go(b.work)
-	}
-	all.Wait()
-	stop()
-	b.close()
+	return b
 }
 
 // batch is many schedules, played as many at a time as there are cores.
 type batch struct {
 	t          *testing.T
 	template   func() []byte
-	cut        cut // what is left out, or put in, of each
+	cut        cut         // what is left out, or put in, of each
+	enough     func() bool // ends it before its last seed; nil: nothing does
 	began      time.Time
 	first, end uint64
 	next       atomic.Uint64
@@ -71,10 +71,22 @@ type failure struct {
 	violations []string
 }
 
+// play plays the schedules and says how that went.
+func (b *batch) play() {
+	stop := b.report()
+	var all sync.WaitGroup
+	for range min(uint64(runtime.GOMAXPROCS(0)), b.end-b.first) {
+		all.Go(b.work)
+	}
+	all.Wait()
+	stop()
+	b.close()
+}
+
 func (b *batch) work() {
 	for {
 		seed := b.next.Add(1) - 1
-		if seed >= b.end || *howLong > 0 && time.Since(b.began) > *howLong {
+		if seed >= b.end || *howLong > 0 && time.Since(b.began) > *howLong || b.enough != nil && b.enough() {
 			return
 		}
 		met, wrong := schedule(b.t, b.template, seed, b.cut)
@@ -137,7 +149,7 @@ func (b *batch) close() {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, b.met[kind]))
 	}
 	b.t.Logf("met: %s", strings.Join(kinds, ", "))
-	if n := b.done.Load(); b.found == nil && *howLong == 0 && n != b.end-b.first {
+	if n := b.done.Load(); b.found == nil && *howLong == 0 && b.enough == nil && n != b.end-b.first {
 		b.t.Errorf("%d of %d schedules were played", n, b.end-b.first)
 	}
 	for _, kind := range mustMeet {
@@ -148,8 +160,8 @@ func (b *batch) close() {
 	violations := 0
 	if b.found != nil {
 		violations = 1
-		b.t.Errorf("%s\n%s\nagain with: go test ./internal/sim -run TestSchedules -sim.seed %d%s", strings.Join(b.found.violations, "\n"),
-			shrink(b.t, b.template, b.found.seed, b.cut), b.found.seed, chosen())
+		b.t.Errorf("%s\n%s\nagain with: go test ./internal/sim -run %s -sim.seed %d%s", strings.Join(b.found.violations, "\n"),
+			shrink(b.t, b.template, b.found.seed, b.cut), b.t.Name(), b.found.seed, chosen())
 	}
 	line := fmt.Sprintf("sim: %d schedules from %d in %s, %s, %d violations", b.done.Load(), b.first, time.Since(b.began).Round(100*time.Millisecond), b.rate(), violations)
 	b.t.Log(line)

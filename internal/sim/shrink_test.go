@@ -21,6 +21,7 @@ type cut struct {
 	happened map[string]int // how many events of each kind there were; filled if it is there
 	tell     func(line string)
 	flaw     func(*halved) sim.FullStore // not left out, but put in: what a store does wrong
+	reader   *reader                     // put in as well: it reads all events at the end
 }
 
 // event is the n-th of those of its kind that need not happen.

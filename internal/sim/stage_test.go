@@ -41,6 +41,8 @@ type stage struct {
 	unserved   time.Time       // when an agent was unavailable last
 	outside    map[string]bool // runs that whoever runs the engine wants to end
 	violations []string
+	reads      bool           // the events, at the end
+	met        map[string]int // in the events that callers read, if somebody reads them
 }
 
 func (s *stage) wrong(format string, args ...any) {
@@ -74,7 +76,7 @@ func emptyStore(t *testing.T) []byte {
 // play is one world from its beginning to its end.
 func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *stage {
 	p = c.of(p)
-	s := &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}}
+	s := &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed), final: map[int][]core.Message{}, outside: map[string]bool{}, met: map[string]int{}, reads: c.reader != nil || seed%readEvents == 0}
 	s.first = s
 	s.w.Order, s.w.Veto, s.flaw = p.order, c.veto, c.flaw
 	s.bell = &bell{w: s.w, rung: make(chan struct{})}
@@ -104,6 +106,7 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	}
 	for _, of := range s.tenants() {
 		of.check(t.Context())
+		c.reader.add(of)
 	}
 	return s
 }

@@ -48,7 +48,7 @@ func (s *stage) settleNextDoor() {
 	p.people, p.threads, p.runs, p.rivals, p.acts = n.people, 1, min(p.runs, 2), min(p.rivals, 1), 1
 	p.turns, p.calls = min(p.turns, 2), min(p.calls, 2)
 	s.next = &stage{seed: s.seed ^ 0x5eed_0000, plan: p, tenant: "u", first: s, w: s.w, faults: s.faults, db: s.db, table: s.table, bell: s.bell,
-		final: map[int][]core.Message{}, outside: map[string]bool{}}
+		final: map[int][]core.Message{}, outside: map[string]bool{}, met: map[string]int{}, reads: s.reads}
 }
 
 type tenantKey struct{}
