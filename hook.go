@@ -33,8 +33,9 @@ type Hook struct {
 	AfterInference func(ctx context.Context, run Run, turn Turn) (Review, error)
 
 	// ToolGate judges a call whose arguments are valid. It must be pure: the same call and state, the same verdict, and no clock, network
-	// or memory of its own. It is asked again whenever the state has changed, and after an approval. It can make the permissions of the
-	// agent stricter and never looser. A panic denies the call.
+	// or memory of its own. It is asked when the call is first looked at, again when the call's turn comes if the state has changed since,
+	// and after an approval: in a round of 40 calls at most 80 times. It can make the permissions of the agent stricter and never looser.
+	// A panic denies the call.
 	ToolGate func(call ToolCall, state View) Verdict
 
 	// BeforeToolExecute is called when the body of a call is about to run, after gates and approvals, and may look at a clock or ask a service.

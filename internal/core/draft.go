@@ -10,8 +10,10 @@ type draft struct {
 	v     View
 	h     Head
 	round Round
-	state State
 	seg   Segment
+
+	state    State
+	revision Revision // of state
 
 	drained []string
 	must    bool              // must be durable before any body runs
@@ -24,7 +26,7 @@ type draft struct {
 }
 
 func newDraft(v View) *draft {
-	d := &draft{v: v, h: v.Head.Clone(), state: v.State, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]span{},
+	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]span{},
 		round: Round{Decisions: cloneMap(v.Round.Decisions), Scratch: cloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
 	d.h.upgrade()
 	for _, call := range v.Round.Calls {
@@ -63,7 +65,7 @@ func (d *draft) write(c Commit) *Commit {
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	d.h.Deadline = d.deadline()
-	c.Head, c.Drained, c.State, c.Round, c.Fired = d.h, d.drained, d.state, d.round, d.untaken()
+	c.Head, c.Drained, c.State, c.Revision, c.Round, c.Fired = d.h, d.drained, d.state, d.revision, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
 	return &c
 }

@@ -56,7 +56,7 @@ func (d *draft) finishes(calls []ToolCall) bool {
 		return false
 	}
 	_, why := d.readFinish(calls[0])
-	return why == "" && d.v.Rules.Gate(calls[0], d.state).Effect == Allow
+	return why == "" && d.gateOn(calls[0]).Effect == Allow
 }
 
 // readFinish reads the call that would end the run, or says why it cannot end now.
@@ -75,7 +75,7 @@ func (d *draft) readFinish(call ToolCall) (f finishing, why string) {
 }
 
 func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
-	switch v := d.v.Rules.Gate(call, d.state); v.Effect {
+	switch v := d.gateOn(call); v.Effect {
 	case Block:
 		reason := orElse(v.Reason, "a rule forbids to finish here.")
 		if err := d.refuse(call, CallOutcomeBlocked, "Blocked: "+reason); err != nil {
@@ -256,7 +256,7 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 
 // After is the view once a commit has landed as next: what was folded in is done.
 func (v View) After(next Head, c *Commit) View {
-	v.State, v.Round, v.Head, v.Orphaned = c.State, c.Round, next, false
+	v.State, v.Revision, v.Round, v.Head, v.Orphaned = c.State, c.Revision, c.Round, next, false
 	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.Previews, v.NotSent = nil, false, nil, nil, c.Fired, nil, nil, false
 	return v
 }

@@ -16,7 +16,7 @@ const (
 	StepStart                      // before a step's model call
 	BeforeInference                // the last chance to shape the request, or to end without it
 	AfterInference                 // the model has answered and nothing is committed yet
-	ToolGate                       // may this call run? Pure, and asked again whenever the state has changed
+	ToolGate                       // may this call run? Pure, and asked again before the body if the state has changed
 	BeforeToolExecute              // the body of this call is about to run
 	AfterToolExecute               // this call has a result, whether its body ran or not
 	StepEnd                        // after the round of the step, also when it has to wait
@@ -41,7 +41,7 @@ var phaseWords = map[Phase]struct {
 	StepStart:         {"before each model call; not when a round is gone on with", []string{"state", "end"}},
 	BeforeInference:   {"directly before the model is asked", []string{"state", "context", "override", "include", "exclude", "end"}},
 	AfterInference:    {"the model has answered, nothing is committed, and the stop rules have not looked yet", []string{"state", "drop", "end"}},
-	ToolGate:          {"for each call whose arguments are valid, and again whenever the state has changed or the call is replayed; must be pure", nil},
+	ToolGate:          {"for each call whose arguments are valid, again when its turn comes if the state has changed since, and when it comes back with a decision; must be pure", nil},
 	BeforeToolExecute: {"for each call whose body is about to run; on replay again, unless what it wanted is already committed", []string{"state", "refuse"}},
 	AfterToolExecute:  {"for each call that has an outcome, whether its body ran or not, also when it waits by itself", []string{"state", "append"}},
 	StepEnd:           {"after the tool round of a step, also when it has to wait; not again when it is gone on with", []string{"state", "end"}},

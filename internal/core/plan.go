@@ -13,6 +13,9 @@ type View struct {
 	State State
 	Now   int64
 
+	Revision Revision  // of State
+	Gates    *GateMemo // what the gate has said of calls; nil: it is asked each time
+
 	Hooked map[Phase]bool // phases in which some hook wants to be called
 
 	Limits   Limits
@@ -120,7 +123,7 @@ type Plan struct {
 	Follow *Held
 }
 
-// Commit is one write of the owner: a segment and the head after it. State, Round and Fired are what the next decision looks at.
+// Commit is one write of the owner: a segment and the head after it. State, Revision, Round and Fired are what the next decision looks at.
 type Commit struct {
 	Head    Head
 	Segment *Segment // nil: the head alone changes
@@ -132,6 +135,8 @@ type Commit struct {
 	State   State
 	Round   Round
 	Fired   []Fired // what hooks have answered that is not part of it
+
+	Revision Revision // of State
 }
 
 // BodyRun is one execution of a call, with the arguments that run.
@@ -148,7 +153,7 @@ type BodyRun struct {
 // RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
 const RetryDue = 5000
 
-// Decide says what the owner of a run does next. It is pure but for v.Fresh: the same view, the same plan.
+// Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates remembers: the same view, the same plan.
 func Decide(v View) (Plan, error) {
 	plan, err := newDraft(v).decide()
 	if torn, ok := errors.AsType[conflict](err); ok {

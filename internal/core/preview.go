@@ -96,7 +96,7 @@ func (d *draft) whyNotRead(read ToolCall) string {
 	if err := d.check(read); err != nil {
 		return "the arguments of " + read.Name + " are not valid: " + err.Error()
 	}
-	if d.v.Rules.Gate(read, d.state).Effect != Allow {
+	if d.gateOn(read).Effect != Allow {
 		return "a rule does not allow " + read.Name + " here."
 	}
 	return ""

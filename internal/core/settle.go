@@ -51,11 +51,16 @@ func (d *draft) eachIn(s CallStatus, do func(ToolCall) error) error {
 // settleRunning clears a call whose body this owner is about to run, or that may run again. Of an at-most-once body that another owner
 // began nobody knows.
 func (d *draft) settleRunning(call ToolCall) error {
-	if d.h.Calls[call.ID].Intent != d.h.Epoch && d.atMostOnce(call) {
+	if !d.runsAgain(call) {
 		return d.askOutcome(call)
 	}
 	d.cleared[call.ID] = true
 	return nil
+}
+
+// runsAgain says whether the body of a running call may run: its intent is this owner's, or it may run twice.
+func (d *draft) runsAgain(call ToolCall) bool {
+	return d.h.Calls[call.ID].Intent == d.h.Epoch || !d.atMostOnce(call)
 }
 
 // settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run. on is false if
@@ -118,10 +123,14 @@ func (d *draft) letThrough(call ToolCall) {
 	d.h.ToolCalls++
 }
 
-// verdict is what the gate says of a call with the arguments that run, on the state as it is. An approval lifts the ask that it answered,
-// and what was granted lifts those that it covers; a result that is given in place of the body stays.
+// verdict is what the gate says of a call with the arguments that run, on the state as it is, once the approvals are looked at.
 func (d *draft) verdict(call ToolCall) (v Verdict, granted bool) {
-	v = d.v.Rules.Gate(d.effective(call), d.state)
+	return d.lifted(call, d.gateOn(d.effective(call)))
+}
+
+// lifted is what is left of a gate's verdict. An approval lifts the ask that it answered, and a
+// grant lifts those that it covers; a result that is given in place of the body stays.
+func (d *draft) lifted(call ToolCall, v Verdict) (rest Verdict, granted bool) {
 	if v.Effect != Ask {
 		return v, false
 	}
@@ -144,6 +153,10 @@ func (d *draft) verdict(call ToolCall) (v Verdict, granted bool) {
 // gate applies the verdict on a call that is new or comes back with a decision. A new call that is not simply allowed waits for the
 // bodies before it: they may change the state, and with it the verdict. Until then nothing is done about it.
 func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
+	if last, keeps := d.keepsItsPlace(call); keeps {
+		last, _ = d.lifted(call, last)
+		return last.Effect == Allow, nil
+	}
 	v, granted := d.verdict(call)
 	if v.Effect != Allow && d.h.Calls[call.ID].Status == CallNew && len(d.cleared) > 0 {
 		return false, nil
@@ -282,7 +295,7 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 //	                          next owner: ask a person what happened
 func (d *draft) askOutcome(call ToolCall) error {
 	d.change(call.ID, func(c *Call) { c.Ran++ })
-	v := d.v.Rules.Gate(d.effective(call), d.state) // an approver who is barred from the call may not have it run again either
+	v := d.gateOn(d.effective(call)) // an approver who is barred from the call may not have it run again either
 	return d.suspend(call, KindUnknownOutcome, SuspendTicket{NotBy: v.NotBy, Suspension: Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }

@@ -215,7 +215,7 @@ func (d *draft) writeState(ops []StateOp) {
 		return
 	}
 	d.must = true
-	d.state = d.state.Apply(ops)
+	d.state, d.revision = d.state.Apply(ops), d.revision.after(ops)
 	d.event(EventStateDelta, StateDelta{ops}, 0)
 	if d.h.Deltas == 0 {
 		d.h.Deltas = d.seq()

@@ -30,7 +30,7 @@ type activation struct {
 
 func newActivation(e *Engine, head core.Head) *activation {
 	return &activation{e: e, began: e.o.Clock.Now(), view: core.View{Head: head, Orphaned: head.Orphaned(), Limits: e.o.Limits, Notify: e.o.Notifier != nil,
-		Fresh: func() string { return e.o.Random.Text(16) }}}
+		Gates: core.NewGateMemo(), Fresh: func() string { return e.o.Random.Text(16) }}}
 }
 
 // work goes round: decide, then commit or do one thing, until a commit gives the claim up. A commit is always followed by a new

@@ -44,8 +44,8 @@ type AfterInferenceHook interface {
 	AfterInference(ctx context.Context, req HookRequest, turn core.Turn) (core.Effects, error)
 }
 
-// ToolGateHook says whether a call may run; nil for no opinion. Pure: the same call and state, the same verdict. It can only be
-// stricter than the permissions.
+// ToolGateHook says whether a call may run; nil for no opinion. Pure: the same call and state, the same verdict, which is remembered
+// ([core.GateMemo]). It can only be stricter than the permissions.
 type ToolGateHook interface {
 	ToolGate(call core.ToolCall, state core.State) *core.Verdict
 }

@@ -140,7 +140,7 @@ func TestPhases(t *testing.T) {
 }
 
 // stopping gives the agent stop rules.
-func (r *rig) stopping(t *testing.T, specs ...core.StopSpec) {
+func (r *rig) stopping(t testing.TB, specs ...core.StopSpec) {
 	t.Helper()
 	for _, s := range specs {
 		rule, err := s.Rule()

@@ -42,6 +42,35 @@ func TestAPreviewIsReadBeforeTheApproverIsAsked(t *testing.T) {
 	}
 }
 
+// A tool that is read for a preview is asked about once, however often the plan is made again.
+func TestAPreviewAsksOneGate(t *testing.T) {
+	asked := map[string]int{}
+	gate := func(effect core.Effect) func(core.ToolCall, core.State) core.Verdict {
+		return func(c core.ToolCall, _ core.State) core.Verdict {
+			asked[c.Name+" "+c.ID]++
+			return core.Verdict{Effect: effect}
+		}
+	}
+	r := previewing(t, toolRule{gate: gate(core.Allow)})
+	set := r.tools["set"]
+	set.gate = gate(core.Ask)
+	r.tools["set"] = set
+	r.play()
+	delete(asked, "set ") // with which the model's prompt was made
+	delete(asked, "get ")
+	if got := r.suspended("c1").Preview; got == nil || got.Failed != "" {
+		t.Fatalf("%+v", got)
+	}
+	for call, times := range asked {
+		if times != 1 {
+			t.Errorf("the gate was asked %d times about %s", times, call)
+		}
+	}
+	if len(asked) != 2 {
+		t.Errorf("asked about %v", asked)
+	}
+}
+
 func TestATemplateCallsNothing(t *testing.T) {
 	r := newRig(t, calls(call("c1", "set", `{"ip":"192.0.2.99"}`)), says("done"))
 	r.tool("set", toolRule{effect: core.Ask, preview: func(core.ToolCall) *core.PreviewSource {

@@ -20,7 +20,7 @@ import (
 
 // rig is one agent on a real store and queue, with a clock that is moved by hand.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	ctx   context.Context
 	clock *enginetest.Clock
 	db    *sqlite.DB
@@ -62,7 +62,7 @@ type toolRule struct {
 	body     func(context.Context, engine.ToolRequest) (core.Outcome, error)
 }
 
-func newRig(t *testing.T, turns ...core.Turn) *rig {
+func newRig(t testing.TB, turns ...core.Turn) *rig {
 	t.Helper()
 	r := &rig{t: t, ctx: t.Context(), clock: enginetest.NewClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)), turns: turns, thread: "thr_t", random: enginetest.NewRandom(t, 7),
 		tools: map[string]toolRule{}}
@@ -234,7 +234,7 @@ func (t rigTool) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome,
 }
 
 // wellFormed is invariant I-7: one result for each call, none without.
-func wellFormed(t *testing.T, messages []core.Message) {
+func wellFormed(t testing.TB, messages []core.Message) {
 	t.Helper()
 	open := []string{}
 	for _, m := range messages {
