@@ -143,7 +143,8 @@ func (c *cast) note(req engine.ToolRequest, out core.Outcome, once bool) {
 // allowed is invariant I-4, at the moment a body starts.
 func (c *cast) allowed(req engine.ToolRequest, r role) {
 	what, w := req.Run+"/"+req.Call.ID, c.s.watched
-	gate := c.Gate(req.Call, core.State{Thread: map[string]json.RawMessage{"kept": req.State.Get(core.ThreadScope, "kept")}})
+	kept := req.State.Get(core.ThreadScope, "kept")
+	gate := c.Gate(req.Call, core.State{Thread: map[string]json.RawMessage{"kept": kept}})
 	shown := w.asked[what]
 	if arguments, edited := w.edited[what]; edited {
 		shown.Arguments = arguments
@@ -153,6 +154,8 @@ func (c *cast) allowed(req engine.ToolRequest, r role) {
 		c.s.wrong("I-4: a body of %s ran", req.Call.Name)
 	case r.effect == core.Ask && !w.approved[what] && !w.grants(req.Run, req.Call, req.Epoch):
 		c.s.wrong("I-4: %s (%s %s) ran; nobody approved it, and no grant of this turn covers it", what, req.Call.Name, req.Call.Arguments)
+	case !c.asked[askedAbout(req.Call, kept)]:
+		c.s.wrong("I-4: %s (%s) ran; its gate was never asked about these arguments on this state (kept %d)", what, req.Call.Name, number(kept))
 	case gate.Effect != core.Allow && gate.Effect != core.Ask:
 		c.s.wrong("I-4: %s (%s) ran although its gate forbids it now", what, req.Call.Name)
 	case r.words && !w.grants(req.Run, req.Call, req.Epoch) && w.edited[what] == nil && w.answered[what] != gate.Reason:

@@ -103,11 +103,12 @@ type cast struct {
 	remembered map[string]int          // runs that were given to the agents' memory
 	denied     []string                // the tool that each deployed version denies beyond the one before
 	pins       map[string]string       // by run
+	asked      map[string]bool         // what gates were asked, see askedAbout
 	notified   map[string]bool         // suspensions that somebody was told of
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, notified: map[string]bool{}}
+	return &cast{s: s, keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, asked: map[string]bool{}, notified: map[string]bool{}}
 }
 
 // Load implements [engine.Agents].
@@ -163,7 +164,7 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	}
 	c.readTwice("its gate is asked", call)
 	kept := number(state.Get(core.ThreadScope, "kept")) % 3
-	if r.limited && kept == 2 {
+	if r.limited && kept != 0 {
 		v.Effect = core.Deny
 	}
 	if r.words {
@@ -173,6 +174,11 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 		v.Effect, v.Reason = core.Deny, "not with these arguments"
 	}
 	return v
+}
+
+// askedAbout names a question to a gate: the call, the arguments and the part of the state that gates look at.
+func askedAbout(call core.ToolCall, kept json.RawMessage) string {
+	return fmt.Sprint(call.ID, " ", call.Name, " ", string(call.Arguments), " ", number(kept))
 }
 
 // wellEdited: a person wrote the arguments.

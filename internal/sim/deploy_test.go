@@ -36,6 +36,7 @@ type underDeployed struct {
 
 // Gate implements [core.Rules].
 func (u underDeployed) Gate(call core.ToolCall, state core.State) core.Verdict {
+	u.asked[askedAbout(call, state.Get(core.ThreadScope, "kept"))] = true
 	v := u.cast.Gate(call, state)
 	if slices.Contains(u.denied, call.Name) {
 		v = core.Stricter(v, core.Verdict{Effect: core.Deny, Reason: "the newest version does not allow it any more"})
