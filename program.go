@@ -11,6 +11,9 @@ type Program struct {
 	Effects  []Effect
 	Memories []Memory
 
+	// Control yields and cancels runs from outside. The zero value does neither.
+	Control RunControl
+
 	// Open returns parts that keep files, which are then added to those above; nil if there are none. It is called once for each data
 	// directory, before anything is served from it, and the directory may not exist yet. Every server of a test of agents has a
 	// data directory of its own. In a function on AWS it is the directory for temporary files, which lasts as long as its process.

@@ -34,5 +34,6 @@ func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader
 		Version:       cmp.Or(p.Version, "devel"),
 		Register:      bound.Tools,
 		RegisterHooks: bound.Hooks,
+		Control:       bound.Control,
 	})
 }

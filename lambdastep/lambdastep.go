@@ -38,5 +38,7 @@ func Main(p dormouse.Program) {
 
 // open asks no server anything.
 func open(p dormouse.Program, s awsenv.Settings, out io.Writer) (awsenv.Step, error) {
-	return awsstep.Open(s, binding.New(p).Lambda, out)
+	bound := binding.New(p)
+	control, _ := bound.Control(binding.InFunction()) // what is wrong with the program is said when its parts are registered
+	return awsstep.Open(s, bound.Lambda, control, out)
 }

@@ -107,12 +107,36 @@ func (s stack) next(t *testing.T, h *awsstep.Handler) bool {
 func TestAToolAndAHookOfTheProgramRunOnTheStack(t *testing.T) {
 	var h harbour
 	s := newStack(t, h.program())
+	log := s.work(t, h.program())
+	if strings.Join(h.booked, " ") != "2026-07-01" || strings.Join(h.ended, " ") != "natural_end" {
+		t.Errorf("booked %v, ended %v\n%s", h.booked, h.ended, log)
+	}
+}
+
+func TestTheControlOfTheProgramCancelsARunOnTheStack(t *testing.T) {
+	var h harbour
+	p := h.program()
+	s := newStack(t, p)
+	var about dormouse.RunRef
+	p.Control.IsCancelled = func(_ context.Context, run dormouse.RunRef) (bool, error) {
+		about = run
+		return true, nil
+	}
+	log := s.work(t, p)
+	if len(h.booked) > 0 || strings.Join(h.ended, " ") != "cancelled" || about.Agent != "berths" || about.Tenant != "acme" {
+		t.Errorf("booked %v, ended %v, asked about %+v\n%s", h.booked, h.ended, about, log)
+	}
+}
+
+// work starts a run, and lets the function work until nothing is left to do. It returns the log.
+func (s stack) work(t *testing.T, p dormouse.Program) string {
+	t.Helper()
 	settings, err := awsenv.Read(func(name string) string { return s.env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	parts, err := open(h.program(), settings, &log)
+	parts, err := open(p, settings, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +150,7 @@ func TestAToolAndAHookOfTheProgramRunOnTheStack(t *testing.T) {
 			t.Fatalf("50 messages, and no end\n%s", log.String())
 		}
 	}
-	if strings.Join(h.booked, " ") != "2026-07-01" || strings.Join(h.ended, " ") != "natural_end" {
-		t.Errorf("booked %v, ended %v\n%s", h.booked, h.ended, log.String())
-	}
+	return log.String()
 }
 
 func TestAProgramThatIsWrongDoesNotStart(t *testing.T) {

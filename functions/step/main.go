@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/awsexamples"
 	"github.com/dormouse-dev/dormouse/internal/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 func main() {
@@ -19,7 +20,7 @@ func main() {
 		settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
 		os.Exit(1)
 	}
-	parts, err := awsstep.Open(settings, awsexamples.Register, os.Stdout)
+	parts, err := awsstep.Open(settings, awsexamples.Register, engine.Controls{}, os.Stdout)
 	if err != nil {
 		parts.Logger.Error("the function cannot start", "error", err)
 		os.Exit(1)

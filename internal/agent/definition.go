@@ -27,9 +27,10 @@ type Definition struct {
 	Tools        []Tool      `json:"tools,omitempty"`
 	Permissions  Permissions `json:"permissions"`
 
-	Parallel  bool                   `json:"parallel,omitempty"` // the calls of a round run side by side
-	Continue  bool                   `json:"continue,omitempty"` // the model goes on while calls wait
-	Stop      []core.StopSpec        `json:"stop,omitempty"`     // in the order they are asked
+	Parallel  bool                   `json:"parallel,omitempty"`   // the calls of a round run side by side
+	Continue  bool                   `json:"continue,omitempty"`   // the model goes on while calls wait
+	YieldWhen string                 `json:"yield_when,omitempty"` // [YieldToNewer], or empty: it does not yield
+	Stop      []core.StopSpec        `json:"stop,omitempty"`       // in the order they are asked
 	Budget    Budget                 `json:"budget,omitzero"`
 	Deadlines map[core.Kind]Deadline `json:"deadlines,omitempty"` // of waits, by their kind: approval, client and input
 	Finish    *Finish                `json:"finish,omitempty"`    // nil: the agent has no such tool
@@ -39,6 +40,9 @@ type Definition struct {
 	Servers   map[string]Server      `json:"servers,omitempty"` // MCP servers that tools name
 	Results   int64                  `json:"results,omitempty"` // bytes of a tool's result that are kept; 0: as many as by default
 }
+
+// YieldToNewer is the [Definition.YieldWhen] of an agent whose runs make way for newer ones that wait for a worker.
+const YieldToNewer = "newer_run_waits"
 
 // The providers of a model.
 const (

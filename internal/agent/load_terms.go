@@ -17,6 +17,9 @@ import (
 func (s *source) terms(o *object, d *Definition) {
 	d.Parallel = o.One("executor", "sequential", "parallel") == "parallel"
 	d.Continue = o.One("while_waiting", "wait", "continue") == "continue"
+	if o.One("yield_when", yieldNever, YieldToNewer) == YieldToNewer {
+		d.YieldWhen = YieldToNewer
+	}
 	for _, n := range o.List("stop") {
 		if spec, ok := s.stop(n); ok {
 			d.Stop = append(d.Stop, spec)
@@ -27,6 +30,9 @@ func (s *source) terms(o *object, d *Definition) {
 	d.Deadlines = s.deadlines(o.Take("deadlines"))
 	d.Results = s.results(o.Take("results"))
 }
+
+// yieldNever is what yield_when is without the key, too.
+const yieldNever = "never"
 
 // DefaultRounds is the max_rounds of an agent whose file does not say it.
 const DefaultRounds = 50

@@ -259,7 +259,7 @@ func TestOldFilesKeepTheirDigest(t *testing.T) {
 	if got := parse(t, complete).Digest(); got != before {
 		t.Errorf("%s, and it was %s before there was more to say", got, before)
 	}
-	defaults := complete + "executor: sequential\nwhile_waiting: wait\nstop: []\nbudget: {}\ndeadlines: {}\nfinish: false\nhooks: []\neffects: []\n"
+	defaults := complete + "executor: sequential\nwhile_waiting: wait\nyield_when: never\nstop: []\nbudget: {}\ndeadlines: {}\nfinish: false\nhooks: []\neffects: []\n"
 	if got := parse(t, defaults).Digest(); got != before {
 		t.Errorf("%s once the defaults are said, want %s", got, before)
 	}

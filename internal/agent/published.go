@@ -134,6 +134,8 @@ func agentPart() part {
 			"sequential", "parallel"),
 		"while_waiting": word("What the model does while a call waits: nothing (wait, also without this), or go on with the results there are (continue).",
 			"wait", "continue"),
+		"yield_when": word("When a run gives up an answer of its model, so that another run gets its worker: never (also without this), or when a newer run of the agent waits for a worker (newer_run_waits).",
+			yieldNever, YieldToNewer),
 		"stop":      listOf("Rules that end a run. They are looked at after each turn of the model, before its calls run.", stopPart()),
 		"budget":    budgetPart(),
 		"deadlines": deadlinesPart(),

@@ -41,7 +41,7 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 // terms compiles the stop rules. One whose stored pattern does not compile still counts: it stops the run.
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
-		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage}
+		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()
 		if rule == nil {

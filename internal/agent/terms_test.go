@@ -19,6 +19,7 @@ tools:
 permissions: {allow: [look]}
 executor: parallel
 while_waiting: continue
+yield_when: newer_run_waits
 stop:
   - max_rounds: 5
   - timeout: 10m
@@ -43,10 +44,10 @@ effects:
 
 func TestParseReadsHowARunIsWorkedOn(t *testing.T) {
 	d := parse(t, everything)
-	got := agent.Definition{Parallel: d.Parallel, Continue: d.Continue, Stop: d.Stop, Budget: d.Budget, Deadlines: d.Deadlines,
+	got := agent.Definition{Parallel: d.Parallel, Continue: d.Continue, YieldWhen: d.YieldWhen, Stop: d.Stop, Budget: d.Budget, Deadlines: d.Deadlines,
 		Hooks: d.Hooks, Memory: d.Memory, Effects: d.Effects}
 	want := agent.Definition{
-		Parallel: true, Continue: true,
+		Parallel: true, Continue: true, YieldWhen: agent.YieldToNewer,
 		Stop: []core.StopSpec{{Type: "max_rounds", Rounds: 5}, {Type: "timeout", Seconds: 600}, {Type: "timeout"},
 			{Type: "stop_on_tool", ToolName: "finish"}, {Type: "content_match", Pattern: "^DONE"}, {Type: "loop_detection", Window: 3},
 			{Type: "token_budget", MaxTotal: 1000}, {Type: "consecutive_errors", Max: 2}},
@@ -239,6 +240,7 @@ func TestParseRefusesTermsThatMeanNothing(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"executor", "executor: fast\n", `executor cannot be "fast"; it is one of sequential, parallel`},
 		{"while_waiting", "while_waiting: go\n", `while_waiting cannot be "go"; it is one of wait, continue`},
+		{"yield_when", "yield_when: busy\n", `yield_when cannot be "busy"; it is one of never, newer_run_waits`},
 		{"stop rule that is none", "stop: [5]\n", "a stop rule is a number"},
 		{"unknown stop rule", "stop: [{max_steps: 5}]\n", "a stop rule is type and its value, or one of consecutive_errors"},
 		{"two short stop rules in one", "stop: [{max_rounds: 5, timeout: 1m}]\n", "a stop rule is type and its value"},

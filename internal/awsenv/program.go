@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -25,6 +26,9 @@ type Reach struct {
 
 	// Connect makes what reaches others: providers of models and bodies of tools, by their names. It asks no server anything.
 	Connect func(Near) (map[string]program.Provider, map[string]program.Bodies)
+
+	// Control yields and cancels runs from outside; the zero value does neither.
+	Control engine.Controls
 }
 
 // Near is what such things are made with.

@@ -33,13 +33,14 @@ type Step struct {
 	parts
 	Frontend *frontend.Frontend // starts the runs of the intake queue
 	Intake   *sqsqueue.Intake   // nil without one
+	control  engine.RunControl  // nil without one
 	tracer   engine.Tracer      // nil where tracing is off
 }
 
 // NewStep makes it. Lines of the log and of metrics go to out. It asks no server anything.
 func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, error) {
 	p, err := open(s, register, &reach, out)
-	made := Step{parts: p, Frontend: p.frontend()}
+	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(reach.Control, p.Clock, p.Logger)}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
 	}
@@ -52,7 +53,7 @@ func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, e
 // Engine is an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
 	return engine.New(engine.Options{Store: s.Store, Waker: s.Wake, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
-		Notifier: notices{log}, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+		Notifier: notices{log}, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 
 // notices tells whoever reads the log that a call waits.

@@ -23,11 +23,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/ssmsecret"
 )
 
-// Open makes what the function is made of, with everything that it reaches beyond the stack. Lines of the log and of metrics go to out. It asks no
+// Open makes what the function is made of, with everything that it reaches beyond the stack, and the program's control of its runs. Lines of the log and of metrics go to out. It asks no
 // server anything, and makes no client before something needs it.
-func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsenv.Step, error) {
+func Open(s awsenv.Settings, register awsenv.Register, control engine.Controls, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
-	return awsenv.NewStep(s, register, awsenv.Reach{Secrets: kept.Source, Connect: func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
+	return awsenv.NewStep(s, register, awsenv.Reach{Secrets: kept.Source, Control: control, Connect: func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
 		c := &connections{Near: n, hidden: kept.Values}
 		return c.providers(), c.bodies()
 	}}, out)

@@ -71,7 +71,7 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	t.Cleanup(func() { d.daemon.Close() })
 	settings, err := awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
 	d.must(err)
-	d.parts, err = Open(settings, awsexamples.Register, &d.out)
+	d.parts, err = Open(settings, awsexamples.Register, engine.Controls{}, &d.out)
 	d.must(err)
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.deploy()

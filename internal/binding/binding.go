@@ -3,12 +3,14 @@
 package binding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
 
 	"github.com/dormouse-dev/dormouse"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -63,9 +65,28 @@ func (b *Binding) Hooks(r *hook.Registry, data string) error {
 	return errors.Join(wrong...)
 }
 
-// Lambda registers everything in a function, where only the directory for temporary files can be written to.
+// InFunction is the data directory in a function: only the directory for temporary files can be written to.
+func InFunction() string { return os.TempDir() }
+
+// Lambda registers everything in a function.
 func (b *Binding) Lambda(tools *tool.Registry, hooks *hook.Registry) error {
-	return errors.Join(b.Tools(tools, os.TempDir()), b.Hooks(hooks, os.TempDir()))
+	return errors.Join(b.Tools(tools, InFunction()), b.Hooks(hooks, InFunction()))
+}
+
+// Control is the program's control of runs, or the one that it opens for the data directory.
+func (b *Binding) Control(data string) (engine.Controls, error) {
+	parts, err := b.parts(data)
+	return engine.Controls{ShouldYield: asked(parts.Control.ShouldYield), IsCancelled: asked(parts.Control.IsCancelled)}, err
+}
+
+// asked is a question as the engine asks it.
+func asked(f func(context.Context, dormouse.RunRef) (bool, error)) func(context.Context, engine.RunRef) (bool, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, run engine.RunRef) (bool, error) {
+		return f(ctx, dormouse.RunRef{Tenant: run.Tenant, Thread: run.Thread, ID: run.Run, Agent: run.Agent})
+	}
 }
 
 // parts are those of the program and of what it opens, which it does once for each directory.
@@ -84,10 +105,17 @@ func (b *Binding) parts(data string) (dormouse.Program, error) {
 		if more.Open != nil {
 			return dormouse.Program{}, errors.New("what Open returns has an Open itself; return all parts at once")
 		}
+		if controls(all) && controls(more) {
+			return dormouse.Program{}, errors.New("the program has a Control, and what Open returns has one, too; keep one of them")
+		}
 		all = joined(all, more)
 	}
 	b.opened[data] = all
 	return all, nil
+}
+
+func controls(p dormouse.Program) bool {
+	return p.Control.ShouldYield != nil || p.Control.IsCancelled != nil
 }
 
 // joined leaves both as they are.
@@ -96,5 +124,8 @@ func joined(a, b dormouse.Program) dormouse.Program {
 	a.Hooks = append(a.Hooks[:len(a.Hooks):len(a.Hooks)], b.Hooks...)
 	a.Effects = append(a.Effects[:len(a.Effects):len(a.Effects)], b.Effects...)
 	a.Memories = append(a.Memories[:len(a.Memories):len(a.Memories)], b.Memories...)
+	if controls(b) {
+		a.Control = b.Control
+	}
 	return a
 }

@@ -244,7 +244,7 @@ func TestEffectsAndMemoriesSeeWhatTheyFollow(t *testing.T) {
 	}
 	m, _ := hooks.Memory("m")
 	n, _ := hooks.Memory("n")
-	req := engine.MemoryRequest{RunRef: engine.RunRef{Tenant: "a", Thread: "b", Run: "c"}, Agent: "d", Messages: []core.Message{
+	req := engine.MemoryRequest{RunRef: engine.RunRef{Tenant: "a", Thread: "b", Run: "c", Agent: "d"}, Messages: []core.Message{
 		{Role: core.RoleUser, Parts: core.TextParts("hi"), RunID: "c"},
 		{Role: core.RoleAssistant, Calls: []core.ToolCall{{ID: "c1"}}},
 		{Role: core.RoleTool, CallID: "c1", Tool: "n", Error: true, Parts: core.TextParts("no")}}}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -29,6 +30,9 @@ type Options struct {
 
 	// RegisterHooks adds the hooks, memories and effects that agents may name, likewise. The memory "notes" is there already.
 	RegisterHooks func(r *hook.Registry, data string) error
+
+	// Control is the program's control of the runs that dev works on; nil has none.
+	Control func(data string) (engine.Controls, error)
 
 	// Getenv reads the environment; nil is [os.Getenv].
 	Getenv func(string) string

@@ -204,6 +204,12 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	if err := a.register(&o); err != nil {
 		return err
 	}
+	if a.opts.Control != nil {
+		var err error
+		if o.Control, err = a.opts.Control(o.Data); err != nil {
+			return err
+		}
+	}
 	server, err := local.Start(cmd.Context(), o)
 	if err != nil {
 		return couldNotServe(cmd, o, err)

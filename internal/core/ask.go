@@ -83,6 +83,7 @@ func (d *draft) foldTurn() error {
 	d.closeRound()
 	d.h.Step++
 	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
+	d.h.YieldsInRow = 0
 	d.modelAnswered()
 	d.event(EventStepStarted, d.v.Turn.told(), 0)
 	request, err := d.takeRequest()
@@ -219,20 +220,4 @@ func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
 		}
 	}
 	return open
-}
-
-// yieldPause is how long a run that made way for others waits, in ms.
-const yieldPause = 5000
-
-// yield drops the turn: it cost something, and nobody acts on it.
-func (d *draft) yield() {
-	if !d.v.Yielded {
-		return
-	}
-	t := *d.v.Turn
-	d.modelAnswered()
-	d.countTokens(t)
-	d.h.Yields++
-	d.h.NotBefore = d.v.Now + yieldPause
-	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
 }

@@ -105,6 +105,7 @@ type Budget struct {
 	Awake       int64    `json:"aw,omitempty"`  // ms the run has been awake, up to AwakeSince
 	AwakeSince  int64    `json:"aws,omitempty"` // 0 while it waits
 	Yields      int      `json:"yl,omitempty"`  // turns that were dropped for others
+	YieldsInRow int      `json:"ylr,omitempty"` // of them since the last turn that was accepted
 }
 
 // Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at hand then may have begun.

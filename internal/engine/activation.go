@@ -232,9 +232,7 @@ func (a *activation) follow(ctx context.Context, held core.Held) error {
 func (a *activation) look(ctx context.Context) error {
 	a.view.Now = a.e.o.Clock.Now().UnixMilli()
 	a.view.TimeUp = a.timeUp()
-	if c := a.e.o.Control; c != nil && !a.view.Cancelled {
-		a.view.Cancelled = c.IsCancelled(ctx, a.ref())
-	}
+	a.view.Cancelled = a.view.Cancelled || a.outsideCancel(ctx, a.view.Head)
 	a.view.Put++
 	for _, s := range a.view.Head.Inbox {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {

@@ -68,7 +68,7 @@ func TestYield(t *testing.T) {
 		if r.count(core.EventStepReset) != 1 || r.count(core.EventStepStarted) != 0 || p.times("after_inference") != 0 || len(m.given) != 0 {
 			t.Errorf("%d resets, %d steps, hooks %v, memory %v", r.count(core.EventStepReset), r.count(core.EventStepStarted), p.order(), m.given)
 		}
-		if len(c.asked) != 1 || c.asked[0] != (engine.RunRef{Tenant: "t", Thread: r.thread, Run: h.Run}) {
+		if len(c.asked) != 1 || c.asked[0] != (engine.RunRef{Tenant: "t", Thread: r.thread, Run: h.Run, Agent: "a"}) {
 			t.Errorf("asked about %v", c.asked)
 		}
 	})

@@ -18,7 +18,8 @@ type Options struct {
 	Clock    Clock
 	Random   Random
 	Notifier Notifier   // nil: nobody is told of suspensions
-	Control  RunControl // nil: nothing yields, and nothing but a stored cancel cancels
+	Control  RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
+	Newest   Newest     // nil: no run makes way for newer ones
 	Live     Live       // nil: nobody looks on while a model speaks
 	Logger   *slog.Logger
 

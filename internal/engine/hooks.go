@@ -72,19 +72,6 @@ type RunEndHook interface {
 
 // A hook that is a [core.StopRule] is asked after the rules of the definition.
 
-// RunControl is how whoever runs an engine yields or cancels runs from outside. It is polled; the answer may change.
-type RunControl interface {
-	// ShouldYield is asked after the model's answer and before it is accepted: true drops the answer, which is counted and
-	// journaled, and asks again later.
-	ShouldYield(ctx context.Context, run RunRef) bool
-
-	// IsCancelled is asked between the parts of a step and while a body or the model runs: true ends the run as cancelled.
-	IsCancelled(ctx context.Context, run RunRef) bool
-}
-
-// RunRef names a run.
-type RunRef struct{ Tenant, Thread, Run string }
-
 // Memory is what an agent remembers between runs. Best effort: a failure is journaled and nothing else.
 type Memory interface {
 	// Recall returns text for the model, before the first step of a run; "" for nothing.
@@ -97,6 +84,5 @@ type Memory interface {
 // MemoryRequest is a run and the conversation so far.
 type MemoryRequest struct {
 	RunRef
-	Agent    string
 	Messages []core.Message
 }

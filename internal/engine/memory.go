@@ -63,7 +63,7 @@ func (a *activation) conversation(ctx context.Context) (MemoryRequest, error) {
 			messages = append(messages, a.input(s)...)
 		}
 	}
-	return MemoryRequest{RunRef: a.ref(), Agent: h.Agent, Messages: messages}, nil
+	return MemoryRequest{RunRef: a.ref(), Messages: messages}, nil
 }
 
 // input is the message of a start that is not committed yet.
@@ -80,6 +80,7 @@ func (a *activation) input(s core.Signal) []core.Message {
 }
 
 func (a *activation) ref() RunRef {
-	h := a.view.Head
-	return RunRef{h.Tenant, h.Thread, h.Run}
+	return refOf(a.view.Head)
 }
+
+func refOf(h core.Head) RunRef { return RunRef{h.Tenant, h.Thread, h.Run, h.Agent} }

@@ -46,7 +46,7 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	turn.AskedAt, turn.FirstAt, turn.EndedAt = asked, heard.firstAt(), a.now()
 	if err == nil {
 		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
-		a.view.Yielded = a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref())
+		a.view.Yielded = a.yields(ctx)
 		return nil
 	}
 	return a.noTurn(ctx, err)
@@ -344,6 +344,7 @@ func (w *watch) start() {
 
 func (w *watch) tick() {
 	now, err := w.a.e.o.Store.Load(w.ctx, w.head.Tenant, w.head.Thread)
+	outside := err == nil && now.Epoch == w.head.Epoch && w.a.outsideCancel(w.ctx, w.head)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -354,7 +355,7 @@ func (w *watch) tick() {
 	case now.Epoch != w.head.Epoch:
 		w.cancel(ErrFenced)
 		return
-	case w.a.outsideCancel(w.ctx):
+	case outside:
 		w.outside = true
 		w.cancel(errCancelled)
 		return
@@ -382,9 +383,9 @@ func (w *watch) end() {
 	w.a.view.Cancelled = w.a.view.Cancelled || w.outside
 }
 
-// outsideCancel asks whoever runs the engine.
-func (a *activation) outsideCancel(ctx context.Context) bool {
-	return a.e.o.Control != nil && a.e.o.Control.IsCancelled(ctx, a.ref())
+// outsideCancel asks whoever runs the engine about the run of a head.
+func (a *activation) outsideCancel(ctx context.Context, h core.Head) bool {
+	return a.e.o.Control != nil && a.e.o.Control.IsCancelled(ctx, refOf(h))
 }
 
 // cause says why f failed: for a reason of its own, or because it was stopped.

@@ -14,7 +14,7 @@ import (
 )
 
 func talk(tenant, agent, run, asked, answered string) engine.MemoryRequest {
-	return engine.MemoryRequest{RunRef: engine.RunRef{Tenant: tenant, Run: run}, Agent: agent, Messages: []core.Message{
+	return engine.MemoryRequest{RunRef: engine.RunRef{Tenant: tenant, Run: run, Agent: agent}, Messages: []core.Message{
 		{Role: core.RoleUser, RunID: "run_before", Parts: core.TextParts("of another run")},
 		{Role: core.RoleUser, RunID: run, Parts: core.TextParts(asked)},
 		{Role: core.RoleAssistant, RunID: run, Parts: core.TextParts("Let me see."), Calls: []core.ToolCall{{ID: "c1", Name: "look", Arguments: []byte(`{}`)}}},
@@ -25,7 +25,7 @@ func talk(tenant, agent, run, asked, answered string) engine.MemoryRequest {
 
 func recall(t *testing.T, m engine.Memory, tenant, agent string) string {
 	t.Helper()
-	text, err := m.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: tenant, Run: "run_new"}, Agent: agent})
+	text, err := m.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: tenant, Run: "run_new", Agent: agent}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func TestTheMemoryNotesIsRecalledByTheNextRun(t *testing.T) {
 	r.deploy(allowed + "memory: notes\n")
 	s := r.start()
 	s.await(t, s.begin(t).ID, "done")
-	text, err := notes.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: access.Tenant, Run: "run_next"}, Agent: "desk"})
+	text, err := notes.Recall(t.Context(), engine.MemoryRequest{RunRef: engine.RunRef{Tenant: access.Tenant, Run: "run_next", Agent: "desk"}})
 	if err != nil || !strings.Contains(text, "asked: pay\n  answered: Done.") {
 		t.Errorf("recalled %q, %v", text, err)
 	}

@@ -55,6 +55,9 @@ type Options struct {
 	// called by one goroutine at a time, and by none once [Server.Wait] has returned.
 	Reloaded func([]program.Change)
 
+	// Control yields and cancels runs from outside; the zero value does neither.
+	Control engine.Controls
+
 	// Models and Bodies are providers of models and makers of tool bodies beside those of [Options.Program], or in their place.
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
@@ -201,7 +204,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Notifier: notices{o.Logger}, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = front

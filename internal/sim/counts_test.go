@@ -15,6 +15,7 @@ import (
 func (w *watched) count(old, h core.Head) {
 	w.wait(h)
 	w.asleepInOutage(old, h)
+	w.makeWay(old, h)
 	if b := w.s.plan.terms; b.RunCalls > 0 && h.ToolCalls > b.RunCalls || b.StepCalls > 0 && h.StepCalls > b.StepCalls {
 		w.s.wrong("more calls were let through than the budget has: %s", core.Encode(h))
 	}

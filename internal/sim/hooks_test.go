@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/sim"
 )
 
 // hook counts each phase in the state of the thread, so that what counts is what was committed.
@@ -99,6 +101,40 @@ func (c control) ShouldYield(context.Context, engine.RunRef) bool {
 }
 
 func (c control) IsCancelled(_ context.Context, run engine.RunRef) bool { return c.s.outside[run.Run] }
+
+// newest are the runs of a tenant, and now and then newer ones of each agent that no worker takes.
+type newest struct {
+	s     *stage
+	store sim.Store
+}
+
+// Runs implements [engine.Newest].
+func (n newest) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
+	records, next, err := n.store.Runs(ctx, tenant, thread, cursor, limit)
+	of := n.s.stageOf(tenant)
+	if err != nil || of.faults.Rate == 0 || !n.s.w.Chance(0.5) {
+		return records, next, err
+	}
+	var waiting []core.Record
+	for _, t := range of.threads {
+		waiting = append(waiting, core.Record{Run: "run_zzz_0", Agent: fmt.Sprintf("agent-%d", t.n), Status: core.RunCreated, Born: n.s.w.Now().UnixMilli() - 1500})
+	}
+	return append(waiting, records...), next, nil
+}
+
+// makeWay: a run that makes way for newer ones takes an answer of its model after a few that it gave up. A control may say so without end.
+func (w *watched) makeWay(old, h core.Head) {
+	switch {
+	case h.YieldsInRow > h.Yields, h.YieldsInRow > core.MostYields && w.s.plan.yields == 0:
+		w.s.wrong("%s made way %d times in a row: %s", h.Run, h.YieldsInRow, core.Encode(h))
+	case h.Run == old.Run && h.Step > old.Step && h.YieldsInRow > 0:
+		w.s.wrong("%s took an answer, and counts %d in a row that it gave up: %s", h.Run, h.YieldsInRow, core.Encode(h))
+	case h.Run == old.Run && h.Yields > old.Yields && w.s.plan.yields == 0 && !w.s.plan.terms.Yield:
+		w.s.wrong("%s made way, and nothing asked it to: %s", h.Run, core.Encode(h))
+	case h.Run == old.Run && h.Yields > old.Yields && w.s.plan.yields == 0:
+		w.s.faults.Counts["made way"]++
+	}
+}
 
 // memory forgets now and then, unless that would change the conversation.
 type memory struct{ *cast }

@@ -77,6 +77,7 @@ func planOf(seed uint64) plan {
 	if p.outages = pick(0, 0, 0.05); seed%7 == 3 {
 		p.outages = 0
 	}
+	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
 	return p
 }
 

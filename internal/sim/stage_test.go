@@ -140,7 +140,7 @@ func (s *stage) build(ctx context.Context) {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: casts{s}, Control: casts{s}, Scheduler: s.w})
+			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: casts{s}, Control: casts{s}, Newest: newest{s, store}, Scheduler: s.w})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	for range max(p.sweeps, 1) {
