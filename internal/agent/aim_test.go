@@ -232,7 +232,7 @@ func TestACommandIsDeniedByAnyLayer(t *testing.T) {
 		"the version deployed now": {Deployed: &now},
 	} {
 		d := parse(t, text(""))
-		if got := layered(t, text(""), layers).Refused(d.Effects[0]); !strings.Contains(got, "not allow") {
+		if got := layered(t, text(""), layers).RefusedCommand(d.Effects[0].Command[0]); !strings.Contains(got, "not allow") {
 			t.Errorf("%s: %q", name, got)
 		}
 		if v := gateOf(t, text(""), layers, "a", `{}`); v.Effect != core.Allow {
@@ -240,7 +240,7 @@ func TestACommandIsDeniedByAnyLayer(t *testing.T) {
 		}
 	}
 	d := parse(t, text(""))
-	if got := layered(t, text(""), agent.Layers{Policy: policy(t, "deny: ['command:gitk', '*']")}).Refused(d.Effects[0]); got != "" {
+	if got := layered(t, text(""), agent.Layers{Policy: policy(t, "deny: ['command:gitk', '*']")}).RefusedCommand(d.Effects[0].Command[0]); got != "" {
 		t.Errorf("a rule about something else: %q", got)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Effect is work that follows the result of a tool. Exactly one of Go and Command says what; this package does not run it.
+// Effect is work that follows the result of a tool. Exactly one of Go, Command and Detect says what; this package does not run it.
 type Effect struct {
 	Name  string   `json:"name"`
 	Tools []string `json:"tools"` // names and patterns
 	Go    string   `json:"go,omitempty"`
 
 	Command   []string `json:"command,omitempty"`   // a program and its arguments
+	Detect    []string `json:"detect,omitempty"`    // [DetectFormat], [DetectLint]: commands that the workspace is found to have
 	Workspace string   `json:"workspace,omitempty"` // the directory it runs in
 	Paths     string   `json:"paths,omitempty"`     // the argument of the call that names the files, as in a [Condition]
 }
@@ -42,9 +43,15 @@ func (e Effect) Files(raw json.RawMessage) []string {
 	return files
 }
 
-// Commands are the effects that run a command on the machine that serves, by the order of the file.
+// The kinds of commands that an effect may look for.
+const (
+	DetectFormat = "format"
+	DetectLint   = "lint"
+)
+
+// Commands are the effects that run commands on the machine that serves, by the order of the file.
 func (d Definition) Commands() []Effect {
-	return slices.DeleteFunc(slices.Clone(d.Effects), func(e Effect) bool { return len(e.Command) == 0 })
+	return slices.DeleteFunc(slices.Clone(d.Effects), func(e Effect) bool { return e.Go != "" })
 }
 
 // Needs are the names of what a definition expects the program to have registered, each once and in the order of the file.

@@ -74,27 +74,47 @@ func (f Finish) check() error {
 	return err
 }
 
-// effect reads an effect. What it does is exactly one of go and command.
+// effect reads an effect. What it does is exactly one of go, command and detect.
 func (s *source) effect(o *object, d Definition) Effect {
 	defer o.Close()
 	e := Effect{
 		Name: o.Text("name"), Tools: s.names(o, "tools"), Go: o.Text("go"),
-		Command: s.words(o, "command"), Workspace: o.Text("workspace"), Paths: o.Text("paths"),
+		Command: s.words(o, "command"), Workspace: o.Text("workspace"), Paths: o.Text("paths"), Detect: s.detect(o),
 	}
 	if e.Name == "" {
 		s.Refuse(o.Node, "an effect needs a name")
 	}
-	if (e.Go != "") == (len(e.Command) > 0) {
-		s.Refuse(o.Node, "the effect %q needs exactly one of go and command", e.Name)
+	ways := 0
+	for _, there := range []bool{e.Go != "", len(e.Command) > 0, len(e.Detect) > 0} {
+		if there {
+			ways++
+		}
 	}
-	if e.Go == "" && len(e.Command) > 0 && e.Workspace == "" { // it would never run, and nobody would be told
+	if ways != 1 {
+		s.Refuse(o.Node, "the effect %q needs exactly one of go, command and detect", e.Name)
+	}
+	if e.Go == "" && ways == 1 && e.Workspace == "" { // it would never run, and nobody would be told
 		s.Refuse(o.Node, "the effect %q needs a workspace: the directory it runs in", e.Name)
 	}
 	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {
 		s.Refuse(o.Node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
 	}
+	if len(e.Detect) > 0 && e.Paths != "" {
+		s.Refuse(o.Node, "a command that is detected takes the whole workspace; remove paths from the effect %q", e.Name)
+	}
 	s.checkAim(o, e, d)
 	return e
+}
+
+// detect reads the kinds of commands that are looked for.
+func (s *source) detect(o *object) []string {
+	kinds := s.names(o, "detect")
+	for i, kind := range kinds {
+		if kind != DetectFormat && kind != DetectLint {
+			s.Refuse(o.Member("detect").Content[i], "detect: %q is not known; it is %s or %s", kind, DetectFormat, DetectLint)
+		}
+	}
+	return kinds
 }
 
 func (s *source) checkAim(o *object, e Effect, d Definition) {

@@ -198,11 +198,13 @@ func effectPart() part {
 		"tools":     listOf("Names and patterns of the tools it follows.", shaped("A tool's name, or a pattern in which * is any text.", toolGlob.String())).with(part{"minItems": 1, "uniqueItems": true}),
 		"go":        textPart("A Go function the program was built with."),
 		"command":   listOf("A program and its arguments, instead of go. It runs if the operator allows commands.", part{"type": "string"}),
-		"workspace": textPart("With command: the directory it runs in, relative to the directory of the agents."),
+		"detect":    listOf("Kinds of commands that are looked for in the workspace, instead of go and command: format, whose output is dropped, and lint, whose output is shown to the model.", part{"type": "string", "enum": []string{DetectFormat, DetectLint}}).with(part{"minItems": 1, "uniqueItems": true}),
+		"workspace": textPart("With command or detect: the directory it runs in, relative to the directory of the agents."),
 		"paths":     textPart("With command: the argument of the call that names files; they become the last arguments of the command."),
 	}, "name", "tools").holds(
-		exactlyOne(given("go"), given("command", "workspace")),
-		when(given("go"), without("command", "workspace", "paths")),
+		exactlyOne(given("go"), given("command", "workspace"), given("detect", "workspace")),
+		when(given("go"), without("command", "detect", "workspace", "paths")),
+		when(given("detect"), without("paths")),
 	)
 }
 

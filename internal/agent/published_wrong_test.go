@@ -119,6 +119,10 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 		"an effect without tools":           head + tool + "effects: [{name: a, go: b}]",
 		"an effect with both":               head + tool + "effects: [{name: a, tools: [t], go: b, command: [c], workspace: d}]",
 		"an effect without a workspace":     head + tool + "effects: [{name: a, tools: [t], command: [c]}]",
+		"an effect that looks nowhere":      head + tool + "effects: [{name: a, tools: [t], detect: [lint]}]",
+		"an effect that looks for no kind":  head + tool + "effects: [{name: a, tools: [t], detect: [test], workspace: d}]",
+		"an effect that finds and has one":  head + tool + "effects: [{name: a, tools: [t], detect: [lint], command: [c], workspace: d}]",
+		"an effect that finds with paths":   head + tool + "effects: [{name: a, tools: [t], detect: [lint], workspace: d, paths: p}]",
 	} {
 		if err := (sample{kind: agent.SchemaAgent, text: text}).load(); err == nil {
 			t.Errorf("%s: the loader takes\n%s", name, text)

@@ -114,12 +114,9 @@ func (r *Rules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	return r.gate.judge(call.Name, readArguments(call.Arguments))
 }
 
-// Refused is why the command of an effect may not run; empty if it may.
-func (r *Rules) Refused(e Effect) string {
-	if len(e.Command) == 0 {
-		return ""
-	}
-	reason, _ := r.gate.command(e.Command[0])
+// RefusedCommand is why an effect may not run a program; empty if it may.
+func (r *Rules) RefusedCommand(program string) string {
+	reason, _ := r.gate.command(program)
 	return reason
 }
 

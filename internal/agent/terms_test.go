@@ -40,6 +40,7 @@ memory: notes
 effects:
   - {name: index, tools: [pay, 'lo*'], go: reindex}
   - {name: format, tools: [look], command: [gofmt, -w], workspace: work, paths: files.0}
+  - {name: tidy, tools: [pay], detect: [format, lint], workspace: work}
 `
 
 func TestParseReadsHowARunIsWorkedOn(t *testing.T) {
@@ -58,7 +59,8 @@ func TestParseReadsHowARunIsWorkedOn(t *testing.T) {
 		},
 		Hooks: []string{"audit", "tone"}, Memory: "notes",
 		Effects: []agent.Effect{{Name: "index", Tools: []string{"pay", "lo*"}, Go: "reindex"},
-			{Name: "format", Tools: []string{"look"}, Command: []string{"gofmt", "-w"}, Workspace: "work", Paths: "files.0"}},
+			{Name: "format", Tools: []string{"look"}, Command: []string{"gofmt", "-w"}, Workspace: "work", Paths: "files.0"},
+			{Name: "tidy", Tools: []string{"pay"}, Detect: []string{agent.DetectFormat, agent.DetectLint}, Workspace: "work"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
@@ -283,8 +285,13 @@ func TestParseRefusesTermsThatMeanNothing(t *testing.T) {
 		{"effect without tools", "effects: [{name: e, go: a}]\n", "needs tools"},
 		{"effect of a tool that is not there", "effects: [{name: e, tools: [b], go: a}]\n", `the agent has no tool "b"`},
 		{"effect of a bad pattern", "effects: [{name: e, tools: ['b c'], go: a}]\n", `"b c" cannot name tools`},
-		{"effect that does nothing", "effects: [{name: e, tools: ['*']}]\n", "exactly one of go and command"},
-		{"effect that does two things", "effects: [{name: e, tools: ['*'], go: a, command: [b]}]\n", "exactly one of go and command"},
+		{"effect that does nothing", "effects: [{name: e, tools: ['*']}]\n", "exactly one of go, command and detect"},
+		{"effect that does two things", "effects: [{name: e, tools: ['*'], go: a, command: [b]}]\n", "exactly one of go, command and detect"},
+		{"effect that has a command and looks for one", "effects: [{name: e, tools: ['*'], command: [b], detect: [lint], workspace: w}]\n", "exactly one of go, command and detect"},
+		{"effect that looks for something else", "effects: [{name: e, tools: ['*'], detect: [test], workspace: w}]\n", `detect: "test" is not known; it is format or lint`},
+		{"effect that looks for one kind twice", "effects: [{name: e, tools: ['*'], detect: [lint, lint], workspace: w}]\n", `detect: "lint" is empty or there twice`},
+		{"effect that looks nowhere", "effects: [{name: e, tools: ['*'], detect: [lint]}]\n", `the effect "e" needs a workspace: the directory it runs in`},
+		{"effect that looks for a command for some files", "effects: [{name: e, tools: ['*'], detect: [lint], workspace: w, paths: a}]\n", "a command that is detected takes the whole workspace"},
 		{"workspace of a function", "effects: [{name: e, tools: ['*'], go: a, workspace: w}]\n", "workspace and paths belong to a command"},
 		{"command without a workspace", "effects: [{name: e, tools: ['*'], command: [a]}]\n", `the effect "e" needs a workspace: the directory it runs in`},
 		{"effect twice", "effects: [{name: e, tools: ['*'], go: a}, {name: e, tools: ['*'], go: b}]\n", `the effect "e" is there twice`},

@@ -29,7 +29,7 @@ What the server needs besides the files is a note, and nothing wrong: each secre
 allowed with --allow-private-hosts, and each effect that runs a command, which --allow-commands allows. The server leaves out an agent that
 lacks one, and with --strict it does not start. Each http, lambda or mcp tool whose schema lets arguments through that it does not name
 (additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a bound on rounds, tokens and
-time. Here --strict makes every note a problem.
+time, and what each effect with detect finds in its workspace now. Here --strict makes every note a problem.
 
 The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
 {"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
@@ -103,6 +103,7 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	problems, err = a.lacking(agents, policy)
 	found.problems = append(found.problems, problems...)
 	found.notes = append(found.notes, a.demands(agents)...)
+	found.notes = append(found.notes, detections(agents)...)
 	for _, d := range agents {
 		for _, unjudged := range d.Unjudged(policy) {
 			found.notes = append(found.notes, note{d.File, unjudged})

@@ -165,7 +165,7 @@ func offStack(d agent.Surveyed) (problems []agent.Problem) {
 			"or build functions that register another one")
 	}
 	for _, e := range d.Effects {
-		if len(e.Command) > 0 {
+		if e.Go == "" {
 			refuse("name", e.Name, fmt.Sprintf("the effect %q runs a command in a workspace, and a stack has none; remove it, "+
 				"or build functions that register a Go effect", e.Name))
 		}

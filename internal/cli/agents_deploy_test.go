@@ -171,6 +171,7 @@ func TestWhatAStackCannotRunIsNotDeployed(t *testing.T) {
 		"a wrong file":           {"colour: red\n", "colour"},
 		"a missing function":     {speaker + "tools: [{name: t, go: nobody.knows}]\n", `no function "nobody.knows"`},
 		"a memory of files":      {speaker + "memory: notes\n", `the memory "notes" keeps files`},
+		"detected commands":      {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: tidy, tools: [t], detect: [lint], workspace: w}]\n", `the effect "tidy" runs a command`},
 		"a command as an effect": {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: push, tools: [t], command: [git, push], workspace: w}]\n", `the effect "push" runs a command`},
 		"a recording as model":   {"model: {provider: recorded, file: talk.jsonl}\n", "a recording as model"},
 	} {

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +66,38 @@ effects: [{name: tidy, tools: [write], command: [echo, tidied], workspace: work}
 		contains(t, o.stderr, refused)
 	}
 	o = withEnv(t, nil, "agents", "test", "--allow-commands")
+	if o.exit != cli.ExitOK {
+		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
+	}
+}
+
+// TestACheckSaysWhatAnEffectDetects: what its commands are hangs on the workspace, which the file does not show.
+func TestACheckSaysWhatAnEffectDetects(t *testing.T) {
+	emptyFolder(t)
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "make"), []byte("#!/bin/sh\necho 'a.go:1: unused'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	put(t, "agents/desk.yaml", `model: {provider: scripted, turns: [{given: {no_result: true}, calls: [{tool: write}]}, {say: Done.}]}
+tools: [{name: write, recorded: [{result: written}]}]
+permissions: {allow: [write]}
+effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
+`)
+	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, calls: [{tool: write, result: \"/lint \\\\(make -s lint\\\\):\\na.go:1: unused/\"}]}}]}]\n")
+	check := func() string {
+		o := withEnv(t, nil, "agents", "check")
+		o.wantExit(t, cli.ExitOK)
+		return o.stdout
+	}
+	const about = `agents/desk.yaml: note: the effect "tidy" `
+	contains(t, check(), `agent desk: the effect "tidy" runs commands that it finds in its workspace on the machine that serves, and the operator does not allow commands`,
+		about+"looks for commands in work, which is no directory now; it says nothing until there is one\n")
+	put(t, "agents/work/Makefile", "lint:\n\tmake-believe\n")
+	contains(t, check(), about+"finds in work now: format: none; lint: make -s lint (Makefile)\n")
+	put(t, "agents/work/Cargo.toml", "")
+	contains(t, check(), about+"finds in work now: format: cargo fmt (Cargo.toml), which is left out, because cargo is not on this machine; lint: make -s lint (Makefile)\n")
+	o := withEnv(t, nil, "agents", "test", "--allow-commands")
 	if o.exit != cli.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}

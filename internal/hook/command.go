@@ -24,7 +24,7 @@ func (e effect) argv(call core.ToolCall) ([]string, error) {
 		return nil, nil // not there, or no directory
 	}
 	defer root.Close()
-	program, ok := e.program()
+	program, ok := lookUp(e.Workspace, e.Command[0])
 	if !ok {
 		return nil, nil
 	}
@@ -39,11 +39,10 @@ func (e effect) argv(call core.ToolCall) ([]string, error) {
 	return append(argv, files...), nil
 }
 
-// program finds the command: by its path, which is relative to the workspace, or on this machine's search path.
-func (e effect) program() (path string, ok bool) {
-	name := e.Command[0]
+// lookUp finds a program: by its path, which is relative to the workspace, or on this machine's search path.
+func lookUp(workspace, name string) (path string, ok bool) {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
-		name = filepath.Join(e.Workspace, name)
+		name = filepath.Join(workspace, name)
 	}
 	found, err := exec.LookPath(name)
 	if err != nil {

@@ -41,8 +41,11 @@ type Spec struct {
 	Command   []string
 	Workspace string
 
-	// Refused is why the command may not run, and becomes the error of the effect; empty if it may run.
-	Refused string
+	// Detect are the kinds of commands that are looked for in Workspace each time, in place of Command; see [Detect].
+	Detect []string
+
+	// Refuses is why a program may not run, and becomes the error of the effect; empty if it may run. Nil refuses none.
+	Refuses func(program string) string
 
 	// Files are the paths that a call's arguments name, relative to Workspace; they are put behind the command. Nil if the command
 	// takes none.
@@ -59,7 +62,7 @@ type Spec struct {
 //
 // A command that finds nothing to do does nothing and says nothing: its program is not on this machine, its workspace is
 // not there, or the call names no file in it. A path that leads out of the workspace is an error and nothing is run. What the
-// command prints is its text, whatever its exit code; it has no input, and ends with its process group when ctx or its time does. Of this
+// command prints is its text, whatever its exit code, and of a formatter nothing; it has no input, and ends with its process group when ctx or its time does. Of this
 // process it has the user, but neither the environment, other than PATH and HOME, nor open files.
 func Effect(s Spec) engine.Hook {
 	if s.Timeout <= 0 {
@@ -81,13 +84,20 @@ func (e effect) AfterToolExecute(ctx context.Context, req engine.HookRequest, ca
 	}
 	text, whole, err := e.text(ctx, EffectRequest{Tenant: req.Tenant, Thread: req.Thread, Run: req.Run, Call: call, Result: out.Text, State: req.State})
 	if err != nil {
-		return core.Effects{}, e.withoutSecrets(ctx, err)
+		err = e.withoutSecrets(ctx, err)
+	}
+	if err != nil && text == "" {
+		return core.Effects{}, err
 	}
 	values := e.hidden()
 	if !whole {
 		text = values.CutEnd(text)
 	}
-	return core.Effects{Append: tidy(values.Redact(text))}, nil
+	shown := core.Effects{Append: tidy(values.Redact(text))}
+	if err != nil { // of one of several commands
+		shown.Notes = []string{fmt.Sprintf("hook %s, %s: %v", e.Name(), core.AfterToolExecute, err)}
+	}
+	return shown, nil
 }
 
 func (e effect) hidden() secret.Values {
@@ -109,19 +119,62 @@ func (e effect) withoutSecrets(ctx context.Context, err error) error {
 	return err
 }
 
-// text is what the effect says, and whether that is all of it.
+// text is what the effect says, and whether that is all of it. With several commands there may be a text and an error.
 func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole bool, err error) {
 	if e.Func != nil {
 		text, err = e.Func(ctx, req)
 		return text, true, err
 	}
-	if e.Refused != "" {
-		return "", true, fmt.Errorf("the command %s was not run: %s", e.Command[0], e.Refused)
+	if len(e.Detect) > 0 {
+		return e.detected(ctx)
+	}
+	if len(e.Command) > 0 {
+		if err := e.refused(e.Command[0]); err != nil {
+			return "", true, err
+		}
 	}
 	argv, err := e.argv(req.Call)
 	if err != nil || len(argv) == 0 {
 		return "", true, err
 	}
+	return e.run(ctx, argv)
+}
+
+// detected runs what the workspace has: the formatter says nothing, and what the linter says is shown with its name.
+func (e effect) detected(ctx context.Context) (text string, whole bool, err error) {
+	var wrong []error
+	whole = true
+	for _, d := range Detect(e.Workspace, e.Detect) {
+		program, ok := lookUp(e.Workspace, d.Argv[0])
+		if !ok {
+			continue
+		}
+		if err := e.refused(d.Argv[0]); err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		said, all, err := e.run(ctx, append([]string{program}, d.Argv[1:]...))
+		wrong = append(wrong, err)
+		if said = strings.TrimSpace(said); err == nil && d.Kind == Lint && said != "" {
+			text, whole = d.Kind+" ("+d.String()+"):\n"+said, all
+		}
+	}
+	return text, whole, errors.Join(wrong...)
+}
+
+// refused is the error of a command that a rule forbids.
+func (e effect) refused(program string) error {
+	if e.Refuses == nil {
+		return nil
+	}
+	if why := e.Refuses(program); why != "" {
+		return fmt.Errorf("the command %s was not run: %s", program, why)
+	}
+	return nil
+}
+
+// run executes a command for as long as it may take.
+func (e effect) run(ctx context.Context, argv []string) (text string, whole bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer e.Clock.AfterFunc(e.Timeout, func() { cancel(errTimeout) })()

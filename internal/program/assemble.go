@@ -124,8 +124,12 @@ func (a *Agents) missing(d agent.Definition) error {
 // Commands says, each in a sentence for the operator, which effects of a definition run commands.
 func Commands(d agent.Definition) (runs []string) {
 	for _, e := range d.Commands() {
-		runs = append(runs, fmt.Sprintf("agent %s: the effect %q runs the command %s on the machine that serves, and the operator does not allow commands; "+
-			"serve the agent with --allow-commands, or remove the effect", d.Name, e.Name, e.Command[0]))
+		what := "commands that it finds in its workspace"
+		if len(e.Command) > 0 {
+			what = "the command " + e.Command[0]
+		}
+		runs = append(runs, fmt.Sprintf("agent %s: the effect %q runs %s on the machine that serves, and the operator does not allow commands; "+
+			"serve the agent with --allow-commands, or remove the effect", d.Name, e.Name, what))
 	}
 	return runs
 }
@@ -239,17 +243,23 @@ func (a *Agents) hooks(d agent.Definition, rules *agent.Rules) []engine.Hook {
 	return hooks
 }
 
+// Workspace is the directory that an effect's commands run in; dir is that of the agents.
+func Workspace(dir string, e agent.Effect) string {
+	if e.Workspace == "" || filepath.IsAbs(e.Workspace) {
+		return e.Workspace
+	}
+	return filepath.Join(dir, e.Workspace)
+}
+
 // effect follows the tools the definition names, but for those that change nothing: a pattern may well match them.
 func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
-	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Workspace: e.Workspace, Hidden: a.Hidden, Refused: rules.Refused(e)}
+	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Detect: e.Detect, Workspace: e.Workspace, Hidden: a.Hidden, Refuses: rules.RefusedCommand}
 	spec.Func, _ = a.Hooks.Effect(e.Go)
 	spec.Follows = func(name string) bool {
 		t, _ := rules.Tool(name)
 		return e.Follows(name) && !t.ReadOnly && !t.Finish
 	}
-	if e.Workspace != "" && !filepath.IsAbs(e.Workspace) {
-		spec.Workspace = filepath.Join(a.Dir, e.Workspace)
-	}
+	spec.Workspace = Workspace(a.Dir, e)
 	if e.Paths != "" {
 		spec.Files = e.Files
 	}
