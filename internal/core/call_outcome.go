@@ -51,8 +51,8 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeOutOfTime, "maybe", "The tool did not stop within the time of its activation."},
 	{CallOutcomeLost, "maybe", "The worker crashed while the tool ran, and its outcome is unknown."},
 	{CallOutcomeNotFinished, "no", "The model asked to end the run when it could not end yet."},
-	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. The event call.cancelled says whether the body had started."},
-	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. The event call.cancelled says whether the body had started."},
+	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. `may_have_run` says whether its body may have taken effect."},
+	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether its body may have taken effect."},
 }
 
 // Known says whether o is in [CallOutcomes].

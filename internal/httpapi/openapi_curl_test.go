@@ -130,7 +130,6 @@ func TestOpenAPIPage(t *testing.T) {
 		}
 	}
 	httpapi.CheckPage(t, c.told)
-	httpapi.CheckEventsPage(t, nil)
 }
 
 // oneRun is a run from its start to its end.

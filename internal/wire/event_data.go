@@ -144,7 +144,7 @@ type CallProgressData struct {
 
 // CallResumingData is the data of call.resuming.
 type CallResumingData struct {
-	CallID    string `json:"call_id,omitempty"`
+	CallID    string `json:"call_id"`
 	ToolName  string `json:"tool_name,omitempty"`
 	Status    string `json:"status"`
 	UpdatedAt Time   `json:"updated_at"`

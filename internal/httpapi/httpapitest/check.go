@@ -163,7 +163,7 @@ func (c *Contract) checkStream(got []byte) error {
 		if !found {
 			continue
 		}
-		if err := c.validate(&jsonschema.Schema{Ref: "#/$defs/Event"}, data); err != nil {
+		if err := c.validate(c.doc.Components.Schemas["Event"], data); err != nil {
 			return fmt.Errorf("an event of the stream: %w", err)
 		}
 	}
