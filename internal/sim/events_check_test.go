@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// readEvents is of how many schedules one is whose events are read: that takes as long as a third of a schedule.
+// One schedule in readEvents has its events read. To read those of all would make the simulator a third slower.
 const readEvents = 8
 
 // checkEvents reads the thread's events as callers see them. Each has the shape that the API document gives it, and together they keep
