@@ -104,7 +104,7 @@ type turnEnd struct {
 
 // joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a run that is done, and the calls that a
 // suspended one waits for, whole.
-func (f *Frontend) joinTurnEnds(ctx context.Context, p place, events []wire.Event) error {
+func (f *Frontend) joinTurnEnds(ctx context.Context, c Caller, p place, events []wire.Event) error {
 	for i, e := range events {
 		if e.Type != string(core.EventTurnEnded) {
 			continue
@@ -122,7 +122,11 @@ func (f *Frontend) joinTurnEnds(ctx context.Context, p place, events []wire.Even
 			data["pending"] = core.Encode(pending)
 		}
 		if end.Status == core.RunDone.String() {
-			output, err := f.outputAtEnd(ctx, p)
+			of, err := f.ended(ctx, c, p, e.RunID)
+			if err != nil {
+				return err
+			}
+			output, err := f.outputAtEnd(ctx, of)
 			if err != nil {
 				return err
 			}
@@ -131,6 +135,14 @@ func (f *Frontend) joinTurnEnds(ctx context.Context, p place, events []wire.Even
 		events[i].Data = core.Encode(data)
 	}
 	return nil
+}
+
+// ended is where a run is found of which an end of a turn is told.
+func (f *Frontend) ended(ctx context.Context, c Caller, p place, run string) (place, error) {
+	if p.record.Run == run && !p.whole {
+		return p, nil
+	}
+	return f.find(ctx, c, run)
 }
 
 // suspensionsOf are the calls that a turn ended with, as they were when they began to wait.

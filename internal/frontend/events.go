@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -22,28 +23,45 @@ type EventQuery struct {
 // Events reads a page of a run's events: those that are committed or, if q.Live is set and there is none of them, live ones. A reader that
 // goes on from Next misses no committed event and sees none twice; live ones are described at [Frontend.liveEvents].
 func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+	thread, _ := core.ThreadOf(run)
+	return f.heldEvents(ctx, c, thread, q, func() (place, error) { return f.find(ctx, c, run) })
+}
+
+// ThreadEvents is [Frontend.Events] over all runs of a thread, one after the other. No page is done: a thread whose run is done waits for
+// the next one.
+func (f *Frontend) ThreadEvents(ctx context.Context, c Caller, thread string, q EventQuery) (wire.EventPage, error) {
+	page, err := f.heldEvents(ctx, c, thread, q, func() (place, error) {
+		head, err := f.thread(ctx, c, thread)
+		p := place{head: head, record: head.Record(), current: true}
+		p.record.Seq0, p.record.Ev0 = 0, 0
+		p.whole = true
+		return p, err
+	})
+	return page, err
+}
+
+// heldEvents reads a page of events of what find finds, and waits for one if there is none yet.
+func (f *Frontend) heldEvents(ctx context.Context, c Caller, thread string, q EventQuery, find func() (place, error)) (wire.EventPage, error) {
 	var page wire.EventPage
 	if q.Tail && q.After == "" { // found once: what comes while the read is held is wanted
-		p, err := f.find(ctx, c, run)
+		p, err := find()
 		if err != nil {
 			return page, err
 		}
 		q.After = endOf(p.record)
 	}
-	err := f.until(ctx, c, run, q.Wait, q.Live, func() (bool, error) {
-		var err error
-		page, err = f.events(ctx, c, run, q)
+	err := f.until(ctx, c, thread, q.Wait, q.Live, func() (bool, error) {
+		speech, spoken := f.spoken(c, thread, q.Live) // before the head is looked at: see liveEvents
+		p, err := find()
+		if err == nil {
+			page, err = f.events(ctx, c, p, q, speech, spoken)
+		}
 		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err
 	})
 	return page, err
 }
 
-func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
-	speech, spoken := f.spoken(c, run, q.Live) // before the head is looked at: see liveEvents
-	p, err := f.find(ctx, c, run)
-	if err != nil {
-		return wire.EventPage{}, err
-	}
+func (f *Frontend) events(ctx context.Context, c Caller, p place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
 	at, err := readCursor(q.After, p.head.Thread, p.record.Seq0+1, p.record.Seq)
 	if err != nil {
 		return wire.EventPage{}, err
@@ -59,7 +77,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	if err := f.joinTurnEnds(ctx, p, items); err != nil {
+	if err := f.joinTurnEnds(ctx, c, p, items); err != nil {
 		return wire.EventPage{}, err
 	}
 	if next != nil && from.live.any() {
@@ -71,6 +89,7 @@ func (f *Frontend) events(ctx context.Context, c Caller, run string, q EventQuer
 	if len(items) == 0 && at.seq > p.record.Seq && q.Live {
 		items, at = liveEvents(p, at, speech, spoken, most)
 	}
-	all := at.seq > p.record.Seq
-	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && p.record.Status == core.RunDone, Waiting: all && p.record.Status == core.RunWaiting}, nil
+	all, done := at.seq > p.record.Seq, p.record.Status == core.RunDone
+	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && done && !p.whole,
+		Waiting: all && (p.record.Status == core.RunWaiting || done && p.whole)}, nil
 }

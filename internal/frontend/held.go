@@ -3,8 +3,6 @@ package frontend
 import (
 	"context"
 	"time"
-
-	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // How often a held read looks again.
@@ -17,18 +15,18 @@ const (
 // say how often that is.
 const spokenLook = 100 * time.Millisecond
 
-// until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the run's thread
+// until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the thread
 // changes, where that is told, when something is said in it, if live is set, and after a pause that grows.
-func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
+func (f *Frontend) until(ctx context.Context, c Caller, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
 		return err
 	}
 	held, release := f.held(ctx)
 	defer release()
-	changed, stop := f.changes(c, run)
+	changed, stop := f.changes(c, thread)
 	defer stop()
-	said, leave := f.speech(c, run, live)
+	said, leave := f.speech(c, thread, live)
 	defer leave()
 	first := firstLook
 	if changed != nil {
@@ -53,18 +51,16 @@ func (f *Frontend) until(ctx context.Context, c Caller, run string, wait time.Du
 }
 
 // changes are nil where nobody tells them.
-func (f *Frontend) changes(c Caller, run string) (changed <-chan struct{}, stop func()) {
-	thread, ok := core.ThreadOf(run)
-	if f.watch == nil || !ok {
+func (f *Frontend) changes(c Caller, thread string) (changed <-chan struct{}, stop func()) {
+	if f.watch == nil || thread == "" {
 		return nil, func() {}
 	}
 	return f.watch(c.Tenant, thread)
 }
 
 // speech is nil where nobody tells what is said, or nobody wants to know.
-func (f *Frontend) speech(c Caller, run string, wanted bool) (said <-chan struct{}, stop func()) {
-	thread, ok := core.ThreadOf(run)
-	if f.live == nil || !wanted || !ok {
+func (f *Frontend) speech(c Caller, thread string, wanted bool) (said <-chan struct{}, stop func()) {
+	if f.live == nil || !wanted || thread == "" {
 		return nil, func() {}
 	}
 	return f.live.Watch(c.Tenant, thread)

@@ -10,10 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// spoken is what is being said in the run's thread, if the reader wants to know.
-func (f *Frontend) spoken(c Caller, run string, wanted bool) (engine.Speech, bool) {
-	thread, ok := core.ThreadOf(run)
-	if f.live == nil || !wanted || !ok {
+// spoken is what is being said in the thread, if the reader wants to know.
+func (f *Frontend) spoken(c Caller, thread string, wanted bool) (engine.Speech, bool) {
+	if f.live == nil || !wanted || thread == "" {
 		return engine.Speech{}, false
 	}
 	return f.live.Spoken(c.Tenant, thread)

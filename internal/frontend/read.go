@@ -25,7 +25,8 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 // AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p place
-	err := f.until(ctx, c, id, wait, false, func() (bool, error) {
+	thread, _ := core.ThreadOf(id)
+	err := f.until(ctx, c, thread, wait, false, func() (bool, error) {
 		var err error
 		p, err = f.find(ctx, c, id)
 		return p.record.Status == core.RunWaiting || p.record.Status == core.RunDone, err

@@ -15,6 +15,7 @@ type place struct {
 	head    core.Head // of the thread; the run's own if current
 	record  core.Record
 	current bool
+	whole   bool // the record stands for all runs of the thread
 }
 
 // accepts says whether the run may still be sent something.

@@ -190,6 +190,7 @@ func (c *curls) conversation() {
 	c.call("findThread", "", "'URL/v1/threads?key=chat-7'")
 	c.call("readThread", "", thread)
 	c.call("readMessages", "", "'"+thread+"/messages?limit=3'")
+	c.call("readThreadEvents", "A page", "'"+thread+"/events?limit=1' -H 'Accept: application/json'")
 	c.call("listThreadRuns", "", "'"+thread+"/runs?limit=1'")
 	c.call("listRuns", "", "'URL/v1/runs?status=done&limit=1'")
 }

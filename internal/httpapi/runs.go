@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -126,6 +128,16 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
 	return a.writeStarted(w, r, s)
 }
 
+func isThread(id string) bool { return strings.HasPrefix(id, core.ThreadID("")) }
+
+// readEvents reads the events of a run, or of a thread.
+func (a *api) readEvents(r *http.Request, id string, q frontend.EventQuery) (wire.EventPage, error) {
+	if isThread(id) {
+		return a.front.ThreadEvents(r.Context(), caller(r), id, q)
+	}
+	return a.front.Events(r.Context(), caller(r), id, q)
+}
+
 // fromTail says whether only new events are wanted.
 func fromTail(values url.Values) (bool, error) {
 	switch values.Get("from") {
@@ -154,7 +166,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.front.Events(r.Context(), caller(r), r.PathValue("id"),
+	page, err := a.readEvents(r, r.PathValue("id"),
 		frontend.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err

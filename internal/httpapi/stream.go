@@ -28,6 +28,22 @@ const streamPage = 100
 const streamBytes = 256 << 10
 
 func (a *api) events(w http.ResponseWriter, r *http.Request) error {
+	if isThread(r.PathValue("id")) {
+		return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: "there is no such run"}
+	}
+	return a.journal(w, r)
+}
+
+// threadEvents are the events of all runs of a conversation.
+func (a *api) threadEvents(w http.ResponseWriter, r *http.Request) error {
+	if !isThread(r.PathValue("id")) {
+		return &frontend.Error{Code: frontend.CodeThreadNotFound, Detail: "there is no such thread"}
+	}
+	return a.journal(w, r)
+}
+
+// journal is a page of events, or a stream of them.
+func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if wantsJSON(r) {
 		return a.eventPage(w, r)
@@ -73,7 +89,7 @@ func (a *api) eventStream(r *http.Request, f *feed) error {
 		return err
 	}
 	defer leave()
-	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
 	}
@@ -172,7 +188,7 @@ var errLocked = errors.New("httpapi: the token was taken away")
 
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *feed) next(r *http.Request) (wire.EventPage, error) {
-	page, err := f.api.front.Events(r.Context(), caller(r), f.id,
+	page, err := f.api.readEvents(r, f.id,
 		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
 			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {

@@ -43,7 +43,7 @@ func (a *api) sendStreamsTo(address string) error {
 //	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
 func (a *api) sendToStream(r *http.Request, f *feed) error {
 	p := principal(r)
-	page, err := a.front.Events(r.Context(), caller(r), f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
+	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {
 		return err
 	}
