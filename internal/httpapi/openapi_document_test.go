@@ -215,19 +215,26 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 
 // idSchemas are of the ids in paths, by what stands before them.
 var idSchemas = map[string]parameter{
-	"runs":      {Description: "The run's id.", Schema: &schema{Type: "string"}},
-	"threads":   {Description: "The thread's id.", Schema: &schema{Type: "string"}},
-	"streams":   {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
-	"approvals": {Description: "The link, as `makeLink` shows it.", Schema: &schema{Type: "string"}},
-	"agents":    {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"runs":        {Description: "The run's id.", Schema: &schema{Type: "string"}},
+	"threads":     {Description: "The thread's id.", Schema: &schema{Type: "string"}},
+	"streams":     {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
+	"approvals":   {Description: "The link, as `makeLink` shows it.", Schema: &schema{Type: "string"}},
+	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
+	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
 
 func parametersOf(rt route) []parameter {
 	var list []parameter
 	for _, m := range pathName.FindAllStringSubmatch(rt.path, -1) {
 		p := idSchemas[strings.Split(rt.path, "/")[2]]
-		if m[1] == "link" {
+		switch m[1] {
+		case "link":
 			p = parameter{Description: "The link's id.", Schema: &schema{Type: "string"}}
+		case "call":
+			p = parameter{Description: "The call's id.", Schema: &schema{Type: "string"}}
+		}
+		if p.Schema == nil {
+			panic("no schema for " + m[0] + " in " + rt.path)
 		}
 		p.In, p.Name, p.Required = "path", m[1], true
 		list = append(list, p)
