@@ -83,8 +83,10 @@ def prepare(document, runs, cursors, links, records, secure):
             for p in call["parameters"]:
                 if p["in"] == "path" and p["name"] == "link":
                     p["schema"] = only(records, p["schema"])
+                elif p["in"] == "path" and p["name"] == "call":
+                    p["schema"] = only(["call_1", "call_2", "nobody"], p["schema"])
                 elif p["in"] == "path":
-                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"]}[path.split("/")[2]]
+                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
                 elif p["name"] in ("after", "Last-Event-ID", "cursor"):
