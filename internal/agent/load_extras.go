@@ -93,7 +93,7 @@ func (s *source) effect(o *object, d Definition) Effect {
 	if ways != 1 {
 		s.Refuse(o.Node, "the effect %q needs exactly one of go, command and detect", e.Name)
 	}
-	if e.Go == "" && ways == 1 && e.Workspace == "" { // it would never run, and nobody would be told
+	if e.Go == "" && ways == 1 && e.Workspace == "" { // it would never run, without a word
 		s.Refuse(o.Node, "the effect %q needs a workspace: the directory it runs in", e.Name)
 	}
 	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {

@@ -88,6 +88,6 @@ Only the newest run of a thread can be retried. Repeated, it shows the run that 
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same retry (default: the run is the key)")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run waits for an answer or is done")
 	return cmd
 }

@@ -59,7 +59,7 @@ become of that. Instead of the thread, any of its runs may be named.`,
 	flags := cmd.Flags()
 	flags.StringVar(&key, "key", "", "idempotency key: the same key is the same message")
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
-	flags.BoolVar(&wait, "wait", false, "wait until the run waits for somebody or is done")
+	flags.BoolVar(&wait, "wait", false, "wait until the run waits for an answer or is done")
 	files.flags(flags)
 	return cmd
 }

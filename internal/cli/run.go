@@ -27,7 +27,7 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Start a run",
 		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
 With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.
---image and --document add files to the input; what a file is, its ending says. --watch shows what the run does until it waits for somebody or is
+--image and --document add files to the input; what a file is, its ending says. --watch shows what the run does until it waits for an answer or is
 done, as dormouse watch does; --wait shows the run as it is then. --record waits, too, and when the run is done it adds the conversation to a file
 that dormouse replay and the model provider "recorded" read.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
@@ -67,7 +67,7 @@ that dormouse replay and the model provider "recorded" read.`,
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
 	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
 	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
-	flags.BoolVar(&after.wait, "wait", false, "wait until the run waits for somebody or is done")
+	flags.BoolVar(&after.wait, "wait", false, "wait until the run waits for an answer or is done")
 	flags.BoolVar(&after.watch, "watch", false, "wait, and show what the run does meanwhile; with --json one event a line")
 	flags.StringVar(&after.record, "record", "", "wait, and add the conversation to this file when the run is done")
 	files.flags(flags)

@@ -22,7 +22,7 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch RUN",
 		Short: "Follow what a run does",
-		Long: `Show what a run does, from its beginning until it waits for somebody or is done. On a terminal it is told in words; elsewhere each
+		Long: `Show what a run does, from its beginning until it waits for an answer or is done. On a terminal it is told in words; elsewhere each
 event is a line of its own, and with --json one JSON value. What a model is saying is shown while it says so on a terminal, and with --json
 as events; elsewhere once it is committed. Text of models and tools is shown with whatever would not show written as an
 escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,

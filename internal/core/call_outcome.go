@@ -1,7 +1,5 @@
 package core
 
-import "slices"
-
 // CallOutcome says how a call ended, in a word that programs can compare. The list is closed: see [CallOutcomes].
 type CallOutcome string
 
@@ -53,11 +51,6 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeNotFinished, "no", "The model asked to end the run when it could not end yet."},
 	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. `may_have_run` says whether its body may have taken effect."},
 	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether its body may have taken effect."},
-}
-
-// Known says whether o is in [CallOutcomes].
-func (o CallOutcome) Known() bool {
-	return slices.ContainsFunc(CallOutcomes, func(w CallOutcomeWord) bool { return w.Outcome == o })
 }
 
 // CallOutcome is the outcome of a body that ran: success or failure.

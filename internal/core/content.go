@@ -103,7 +103,7 @@ type Turn struct {
 	Cut bool
 
 	AskedAt int64 // when the model was asked; 0: not known
-	FirstAt int64 // when its first words came; 0: it did not speak, or nobody listened
+	FirstAt int64 // when its first words came; 0: it did not speak, or no reader listened
 	EndedAt int64 // when its answer was there
 
 	// End is set if the provider cut the answer off or withheld it. What there is of it is kept, none of its calls runs, and the run ends so.

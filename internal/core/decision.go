@@ -104,7 +104,7 @@ type Question struct {
 	Mode ResumeMode
 
 	// Schema says that the call declares what an answer looks like. An answer that the schema takes is an answer then, also if it looks
-	// like a verdict; whoever reads the decision checks it against the schema.
+	// like a verdict; the code that reads the decision checks it against the schema.
 	Schema bool
 }
 

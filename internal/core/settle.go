@@ -225,7 +225,7 @@ func (d *draft) settleResuming(call ToolCall) error {
 		}
 		return d.refuse(call, CallOutcomeToolError.orTimedOut(rec), rec.Error)
 	case rec.TimedOut:
-		return d.result(call, CallOutcomeTimedOut, answered(rec.Result)) // whatever the mode: nobody said that it may run
+		return d.result(call, CallOutcomeTimedOut, answered(rec.Result)) // whatever the mode: no approval says that it may run
 	case c.Kind == KindUnknownOutcome && !IsNull(rec.Result), c.Kind != KindUnknownOutcome && c.Mode == UseDecisionAsToolResult:
 		d.executed(call, false)
 		return d.result(call, CallOutcomeSucceeded, answered(rec.Result))

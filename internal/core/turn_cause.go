@@ -8,7 +8,7 @@ const (
 	CauseRetry     TurnCause = "retry"     // the start retries an earlier run, without new input
 	CauseMessage   TurnCause = "message"   // a user message
 	CauseDecision  TurnCause = "decision"  // a decision on something the run waited for
-	CauseDeadline  TurnCause = "deadline"  // nobody answered before the deadline
+	CauseDeadline  TurnCause = "deadline"  // no decision came before the deadline
 	CauseInterrupt TurnCause = "interrupt" // a caller asked the run to pause
 	CauseCancel    TurnCause = "cancel"    // a caller cancelled the run while it waited
 	CauseError     TurnCause = "error"     // the run can't go on, and ends

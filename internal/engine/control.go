@@ -95,7 +95,7 @@ func (g *guardedControl) ask(ctx context.Context, what string, run RunRef, f fun
 	case a = <-answered:
 	case <-late:
 		a.err = errTooLong
-	case <-ctx.Done(): // the activation is given up: nobody needs the answer
+	case <-ctx.Done(): // the activation is given up and the answer isn't needed
 		return false
 	}
 	g.came(what, run, a.err)
@@ -142,7 +142,7 @@ type Newest interface {
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 }
 
-// yields says whether the model's answer is dropped for others: because whoever runs the engine says
+// yields says whether the model's answer is dropped for others: because the engine's owner says
 // so, or because the agent makes way for newer runs and one waits.
 func (a *activation) yields(ctx context.Context) bool {
 	if a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref()) {

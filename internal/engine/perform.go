@@ -383,7 +383,7 @@ func (w *watch) end() {
 	w.a.view.Cancelled = w.a.view.Cancelled || w.outside
 }
 
-// outsideCancel asks whoever runs the engine about the run of a head.
+// outsideCancel asks the engine's owner about the run of a head.
 func (a *activation) outsideCancel(ctx context.Context, h core.Head) bool {
 	return a.e.o.Control != nil && a.e.o.Control.IsCancelled(ctx, refOf(h))
 }

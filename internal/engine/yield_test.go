@@ -169,7 +169,7 @@ func TestAGuardedControlIsNotWaitedFor(t *testing.T) {
 	if <-came {
 		t.Error("an answer that did not come is a yes")
 	}
-	<-ctx.Done() // it is told that nobody waits
+	<-ctx.Done() // its context ends: the answer isn't needed
 	if c.IsCancelled(t.Context(), run) {
 		t.Error("it was asked again, and said yes") // or this test would hang in asked
 	}
@@ -204,7 +204,7 @@ func TestAControlThatStandsStillHoldsNoResultUp(t *testing.T) {
 		c.stands.Store(true)
 		close(started)
 		<-c.asked
-		c.stands.Store(false) // for whoever asks next
+		c.stands.Store(false) // for the next request
 		return core.Outcome{Text: "slow"}, nil
 	}})
 	r.start("hi")

@@ -268,6 +268,12 @@ func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b begi
 	}
 	w, err := f.start(ctx, engine.StartRequest{Head: head, Prior: &prior, Key: f.key(c, b.key, b.record, head.Run, b.digest),
 		Due: f.due(), Wake: &engine.Delay{}})
+	return f.placed(ctx, c, b, head, w, err)
+}
+
+// placed reads what became of the write that was to store head, the run of b: its run, the one of an earlier request with b's key, or
+// [errMoved] with the head that is in its place. The head is of use with no other error.
+func (f *Frontend) placed(ctx context.Context, c Caller, b beginning, head core.Head, w engine.Written, err error) (Started, core.Head, error) {
 	var taken *engine.KeyTakenError
 	switch {
 	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.KeyStart].ID == b.nonce:
@@ -275,11 +281,11 @@ func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b begi
 		return s, head, err
 	case errors.As(err, &taken):
 		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
-		return s, prior, err
+		return s, head, err
 	case errors.Is(err, engine.ErrRefused):
 		return Started{}, w.Head, errMoved
 	}
-	return Started{}, prior, err
+	return Started{}, head, err
 }
 
 // nextHead takes the place of prior. What never goes back goes on from it.

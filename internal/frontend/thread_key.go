@@ -70,18 +70,7 @@ func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b b
 	head.Run = core.RunID(thread, 0)
 	req := engine.StartRequest{Head: head, Key: f.key(c, b.key, b.record, head.Run, b.digest), Due: f.due(), Wake: &engine.Delay{}}
 	w, err := write(ctx, f, req.Key != nil, func() (engine.Written, error) { return f.store.Start(ctx, req) })
-	var taken *engine.KeyTakenError
-	switch {
-	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.KeyStart].ID == b.nonce:
-		s, err := f.started(ctx, head, w.Woken)
-		return s, head, err
-	case errors.As(err, &taken):
-		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
-		return s, head, err
-	case errors.Is(err, engine.ErrRefused):
-		return Started{}, w.Head, errMoved
-	}
-	return Started{}, head, err
+	return f.placed(ctx, c, b, head, w, err)
 }
 
 // ThreadByKey finds the conversation that the caller calls key. [CodeThreadNotFound] if nothing was started under it.

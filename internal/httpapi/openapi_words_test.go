@@ -575,7 +575,7 @@ var members = map[string]member{
 	"CallEndedData.started_at":   {"When the body that settled the call started. Left out if no body did: a rule, a person, a client or the end of the run.", nil},
 	"CallEndedData.ended_at":     {"When the body, or the wait, ended.", nil},
 	"CallEndedData.attempts":     {"How many bodies of the call have started, those included that asked to wait or that a crashed worker may have started.", nil},
-	"CallEndedData.may_have_run": {"The call was cancelled while its body ran, or while nobody knew whether it had run: it may have taken effect.", nil},
+	"CallEndedData.may_have_run": {"The call was cancelled while its body ran, or while it was unknown whether it had run: it may have taken effect.", nil},
 	"CallEndedData.updated_at":   {"When the status changed.", nil},
 
 	"DecisionRecordedData.call_id":                 {"The call that was answered.", nil},

@@ -126,7 +126,7 @@ type patience struct {
 	ends  time.Time
 	end   context.CancelCauseFunc
 
-	progress func(engine.Progress) // is told what the server says of its progress; nil: nobody wants to know
+	progress func(engine.Progress) // is told what the server says of its progress; nil: progress isn't reported
 
 	mu   sync.Mutex
 	stop func()

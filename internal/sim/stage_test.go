@@ -42,7 +42,7 @@ type stage struct {
 	outside    map[string]bool // runs that whoever runs the engine wants to end
 	violations []string
 	reads      bool           // the events, at the end
-	met        map[string]int // in the events that callers read, if somebody reads them
+	met        map[string]int // in the events that callers read, if the plan reads them
 }
 
 func (s *stage) wrong(format string, args ...any) {

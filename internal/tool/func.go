@@ -34,7 +34,7 @@ type Call struct {
 	// or, if the body is cut off or runs again after a crash, nothing.
 	State *engine.Pad
 
-	// Progress tells readers who look on how far the body is. It stores nothing and returns at once; nil if nobody can look on.
+	// Progress tells readers who look on how far the body is. It stores nothing and returns at once; nil where no reader can look on.
 	Progress func(engine.Progress)
 
 	// Scratch is the call's own: what the body kept when it suspended is there when it runs again.
