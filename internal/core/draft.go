@@ -22,11 +22,14 @@ type draft struct {
 	took    map[int]bool      // answers of hooks that are folded in
 	faults  map[string]string // what is wrong with the arguments of the turn's calls, by call
 	spans   map[string]span   // when the bodies ran whose outcomes are folded in, by call
+	begun   map[string]bool   // bodies before which all is folded in
+	stopped map[string]bool   // calls whose bodies were stopped because the run ends
 	over    *Reason           // why the run ends as soon as what is at hand is folded in
 }
 
 func newDraft(v View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]span{},
+		begun: map[string]bool{}, stopped: map[string]bool{},
 		round: Round{Decisions: cloneMap(v.Round.Decisions), Scratch: cloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
 	d.h.upgrade()
 	for _, call := range v.Round.Calls {

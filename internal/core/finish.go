@@ -119,6 +119,9 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 // end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the
 // release, unless hooks are to be called, something must still be sent, or another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
+	if d.flying() {
+		return Plan{Stop: true}, nil
+	}
 	if err := d.drain(false); err != nil {
 		return Plan{}, err
 	}
@@ -256,6 +259,7 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 
 // After is the view once a commit has landed as next: what was folded in is done.
 func (v View) After(next Head, c *Commit) View {
+	v.Unseen = v.unseen()
 	v.State, v.Revision, v.Round, v.Head, v.Orphaned = c.State, c.Revision, c.Round, next, false
 	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.Previews, v.NotSent = nil, false, nil, nil, c.Fired, nil, nil, false
 	return v

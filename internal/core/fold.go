@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // foldSent takes out of the outbox what was sent.
@@ -49,56 +50,75 @@ func (d *draft) startRun() error {
 	return nil
 }
 
-// foldOutcomes adds what came of bodies. Those of one batch did not see one another: what they wrote must not conflict.
+// foldOutcomes adds what came of bodies, and begins those that are in flight. What overlapping bodies wrote must not conflict.
 func (d *draft) foldOutcomes() error {
-	batches := map[int][][]StateOp{}
-	for _, o := range d.v.Outcomes {
-		batches[o.Batch] = append(batches[o.Batch], o.State)
-		if _, err := Merge(batches[o.Batch]...); err != nil {
-			return err
-		}
+	if err := d.v.contradiction(); err != nil {
+		return err
 	}
 	for _, o := range d.v.Outcomes {
 		if !o.Missing {
 			d.spans[o.CallID] = span{o.Began, o.Ended}
 		}
 	}
-	begun := 0
 	for _, o := range d.v.Outcomes {
-		if begun != o.Batch {
-			begun = o.Batch
-			if err := d.beginBatch(begun); err != nil {
-				return err
-			}
-		}
-		call, _ := d.call(o.CallID)
-		if err := d.foldOutcome(call, o); err != nil {
+		if err := d.beginBodies(max(o.Saw, o.Nth-1)); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// beginBatch folds in what came before the bodies of a batch: each of them has seen what the hooks before all of them wrote.
-func (d *draft) beginBatch(batch int) error {
-	for _, o := range d.v.Outcomes {
-		if o.Batch != batch {
-			continue
 		}
 		call, ok := d.call(o.CallID)
 		if !ok {
 			return fmt.Errorf("core: an outcome for call %q, which is not in this round", o.CallID)
 		}
-		d.letThrough(call) // if its gate opened after the last commit
-		if err := d.begin(call); err != nil {
-			return err
-		}
-		d.change(call.ID, func(c *Call) { c.Ready = 0 })
-		if _, err := d.takeFired(BeforeToolExecute, call.ID); err != nil {
+		if err := d.foldOutcome(call, o); err != nil {
 			return err
 		}
 	}
+	return d.beginBodies(math.MaxInt)
+}
+
+// beginBodies folds in what came before the bodies that had seen no more than so many outcomes: the hooks before a body have seen what those
+// before the others wrote, and not what their bodies did.
+func (d *draft) beginBodies(saw int) error {
+	for _, call := range d.round.Calls {
+		for _, o := range d.v.Outcomes {
+			if o.CallID == call.ID && o.Saw <= saw && !d.begun[call.ID] {
+				if err := d.beginBody(call); err != nil {
+					return err
+				}
+			}
+		}
+		for _, f := range d.v.InFlight {
+			if f.CallID == call.ID && f.Saw <= saw && !d.begun[call.ID] {
+				if err := d.keepHooks(call); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
+}
+
+// beginBody is for a body that has ended.
+func (d *draft) beginBody(call ToolCall) error {
+	d.begun[call.ID] = true
+	d.letThrough(call) // if its gate opened after the last commit
+	if err := d.begin(call); err != nil {
+		return err
+	}
+	d.change(call.ID, func(c *Call) { c.Ready = 0 })
+	_, err := d.takeFired(BeforeToolExecute, call.ID)
+	return err
+}
+
+// keepHooks is for a body in flight that needs no intent: a commit contains what the hooks before it wanted, and they are not called again. The
+// start of the call is not in it. An owner that has to run the body again asks its gate, on the state as it is then.
+func (d *draft) keepHooks(call ToolCall) error {
+	d.begun[call.ID] = true
+	d.letThrough(call)
+	if d.h.Calls[call.ID].Status != CallRunning {
+		d.change(call.ID, func(c *Call) { c.Ready = d.h.Epoch })
+	}
+	_, err := d.takeFired(BeforeToolExecute, call.ID)
+	return err
 }
 
 func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
@@ -111,6 +131,9 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 	switch {
 	case o.Interrupted && (cancelled || d.v.Cancelled):
 		return nil // the end closes it
+	case o.Interrupted && o.Stopping:
+		d.stopped[call.ID] = true
+		return nil // as well
 	case o.Interrupted && amo:
 		return d.askOutcome(call)
 	case o.Interrupted:

@@ -42,6 +42,8 @@ type View struct {
 	Yielded  bool // Turn is not accepted: others come first
 	Failure  *ModelFailure
 	Outcomes []BodyOutcome
+	InFlight []InFlight    // bodies that this owner has begun and that have not ended yet, in the order they began
+	Unseen   []BodyOutcome // outcomes that a commit contains, and that a body in flight has not seen
 	Fired    []Fired
 	Sent     []Sent
 	Previews []Previewed
@@ -69,16 +71,26 @@ type Limits struct {
 // DefaultLimits are the limits of a run unless it is told otherwise.
 var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64, Outage: 24 * 60 * 60_000}
 
-// BodyOutcome is what came of running one call's body. Interrupted says that the body was stopped before it told. Bodies of one
-// batch ran side by side and did not see one another's writes.
+// BodyOutcome is what came of running one call's body.
 type BodyOutcome struct {
 	CallID string
-	Batch  int
+	Nth    int // counts the outcomes of an activation from 1, as they came
+	Saw    int // the body has seen what the outcomes up to this one wrote
 	Outcome
-	Interrupted bool
+	Interrupted bool // the body was stopped, or left behind, before it returned
+	Stopping    bool // because the run ends
 	Missing     bool // the program has no body of this tool: none ran
 
 	Began, Ended int64 // when the body began and ended
+}
+
+// overlaps says whether neither of two bodies has seen what the other wrote.
+func (o BodyOutcome) overlaps(other BodyOutcome) bool { return o.Nth > other.Saw && other.Nth > o.Saw }
+
+// InFlight is a body that was begun. Its call is left alone until the outcome is there: planned again, it would run twice.
+type InFlight struct {
+	CallID string
+	Saw    int // see [BodyOutcome]
 }
 
 // Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that is sent only once.
@@ -104,6 +116,12 @@ type Plan struct {
 	// Run are bodies to execute, side by side if there are several. Everything that allows them is committed: the turn that asked
 	// for them, the decisions that approved them, and, at most once, the intent of exactly this attempt.
 	Run []BodyRun
+
+	// Await is set if there is nothing to do before a body in flight ends, or a decision comes.
+	Await bool
+
+	// Stop is set if the run ends while bodies are in flight: they are to be stopped first, and what they came to goes into the view.
+	Stop bool
 
 	// Ask is set to call the model with the whole transcript. All that it will see is committed.
 	Ask *Request
@@ -230,10 +248,16 @@ func (d *draft) next() (Plan, error) {
 		if begun := d.intended(d.round.Calls); len(begun) > 0 {
 			return d.run(begun) // an intent is committed, and nobody could tell later that the body did not run
 		}
+		if d.flying() {
+			return d.await(), nil
+		}
 		return d.releaseWaiting()
 	}
 	if batch := d.batch(); len(batch) > 0 {
 		return d.run(batch)
+	}
+	if d.flying() {
+		return d.await(), nil
 	}
 	if plan, finished, err := d.finish(); finished || err != nil {
 		return plan, err

@@ -30,7 +30,11 @@ func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
 // run makes what allows the bodies durable, calls the hooks before them, then asks for them.
 func (d *draft) run(batch []ToolCall) (Plan, error) {
 	if d.v.TimeUp {
-		if batch = d.intended(batch); len(batch) == 0 {
+		batch = d.intended(batch)
+		switch {
+		case len(batch) == 0 && d.flying():
+			return d.await(), nil
+		case len(batch) == 0:
 			return d.releasePartial()
 		}
 	}
@@ -81,10 +85,10 @@ func (d *draft) again(err error) (Plan, error) {
 	return d.goOn()
 }
 
-// intended are those of the batch whose intent this owner has committed.
+// intended are those of the batch whose intent this owner has committed, and whose body it has not begun.
 func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	for _, call := range batch {
-		if d.h.Calls[call.ID].Intent == d.h.Epoch {
+		if d.h.Calls[call.ID].Intent == d.h.Epoch && !d.inFlight(call) {
 			calls = append(calls, call)
 		}
 	}

@@ -26,7 +26,7 @@ func (d *draft) settleCalls() error {
 		return err
 	}
 	for _, call := range d.round.Calls {
-		if c, tracked := d.h.Calls[call.ID]; !tracked || c.Status != CallNew || c.Hold != "" {
+		if c, tracked := d.h.Calls[call.ID]; !tracked || c.Status != CallNew || c.Hold != "" || d.inFlight(call) {
 			continue
 		}
 		if on, err := d.settleNew(call); !on || err != nil || d.over != nil {
@@ -36,10 +36,10 @@ func (d *draft) settleCalls() error {
 	return nil
 }
 
-// eachIn does something with each call of a status, in call order.
+// eachIn does something with each call of a status whose body is not in flight, in call order.
 func (d *draft) eachIn(s CallStatus, do func(ToolCall) error) error {
 	for _, call := range d.round.Calls {
-		if c, tracked := d.h.Calls[call.ID]; tracked && c.Status == s {
+		if c, tracked := d.h.Calls[call.ID]; tracked && c.Status == s && !d.inFlight(call) {
 			if err := do(call); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (d *draft) eachIn(s CallStatus, do func(ToolCall) error) error {
 // settleRunning clears a call whose body this owner is about to run, or that may run again. Of an at-most-once body that another owner
 // began nobody knows.
 func (d *draft) settleRunning(call ToolCall) error {
-	if !d.runsAgain(call) {
+	if !d.runsAgain(call) || d.stopped[call.ID] && d.atMostOnce(call) {
 		return d.askOutcome(call)
 	}
 	d.cleared[call.ID] = true
@@ -158,7 +158,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 		return last.Effect == Allow, nil
 	}
 	v, granted := d.verdict(call)
-	if v.Effect != Allow && d.h.Calls[call.ID].Status == CallNew && len(d.cleared) > 0 {
+	if v.Effect != Allow && d.h.Calls[call.ID].Status == CallNew && (len(d.cleared) > 0 || d.flying()) {
 		return false, nil
 	}
 	switch v.Effect {

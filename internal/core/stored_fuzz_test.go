@@ -175,7 +175,7 @@ func carryOut(t *testing.T, v *core.View, plan core.Plan, segments []core.Segmen
 		v.Turn = &core.Turn{Text: "hm", Calls: []core.ToolCall{{ID: "c", Name: "ask_x"}, {ID: "c", Name: "lookup"}}}
 	case plan.Run != nil:
 		for _, run := range plan.Run {
-			v.Outcomes = append(v.Outcomes, core.BodyOutcome{CallID: run.Call.ID, Batch: v.Put, Outcome: core.Outcome{Text: "done"}})
+			v.Outcomes = append(v.Outcomes, core.BodyOutcome{CallID: run.Call.ID, Nth: v.Put, Saw: v.Put - 1, Outcome: core.Outcome{Text: "done"}})
 		}
 	case plan.Send != nil:
 		for _, key := range plan.Send {

@@ -101,6 +101,7 @@ type stage struct {
 	fresh   int
 	sent    int // signals that nobody asked for
 	now     int64
+	flight  flightStage
 	head    core.Head
 	journal []core.Segment
 }
@@ -206,7 +207,8 @@ func (s *stage) signal(key string, signal core.Signal) {
 func (s *stage) activation() {
 	v := core.View{Head: s.head.Clone(), Round: core.ReadRound(s.head, s.journal), State: core.ReadState(s.head, s.journal), Rules: s.rules,
 		Limits: core.DefaultLimits, Fresh: func() string { s.fresh++; return fmt.Sprint("f", s.fresh) }}
-	for batch := 1; ; batch++ {
+	s.flight = flightStage{begun: map[string]bool{}, up: map[string]core.BodyRun{}}
+	for {
 		v.Now = s.now
 		v.Put++
 		plan, err := core.Decide(v)
@@ -232,9 +234,12 @@ func (s *stage) activation() {
 				v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
 			}
 		case plan.Run != nil:
-			for _, run := range plan.Run {
-				v.Outcomes = append(v.Outcomes, s.body(run, batch))
-			}
+			s.begin(&v, plan.Run)
+			s.land(&v)
+		case plan.Await:
+			s.land(&v)
+		case plan.Stop:
+			s.stop(&v)
 		case plan.Follow != nil:
 			s.follow(v.Head, *plan.Follow)
 			return
@@ -321,9 +326,9 @@ func (s *stage) ask(log []core.Message) *core.Turn {
 }
 
 // body is what a tool comes to. After a while each one simply succeeds, or a tool that always asks would keep the run for ever.
-func (s *stage) body(run core.BodyRun, batch int) core.BodyOutcome {
+func (s *stage) body(run core.BodyRun) core.BodyOutcome {
 	s.bodies++
-	out := core.BodyOutcome{CallID: run.Call.ID, Batch: batch, Outcome: core.Outcome{Text: s.result}}
+	out := core.BodyOutcome{CallID: run.Call.ID, Outcome: core.Outcome{Text: s.result}}
 	if s.bodies > 20 {
 		return out
 	}
@@ -336,7 +341,7 @@ func (s *stage) body(run core.BodyRun, batch int) core.BodyOutcome {
 		out.Ticket = &core.SuspendTicket{ResumeMode: core.ResumeMode(s.choose(3)), Suspension: core.Suspension{Action: s.result, Message: s.result,
 			ResponseSchema: json.RawMessage(s.result)}}
 	case 7:
-		out.Interrupted = true
+		return core.BodyOutcome{CallID: run.Call.ID, Interrupted: true}
 	}
 	return out
 }

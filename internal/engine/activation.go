@@ -16,8 +16,10 @@ type activation struct {
 	began  time.Time
 	view   core.View
 	agent  Agent
-	batch  int // of bodies that ran side by side
 	report Report
+
+	flight   *flight // the bodies that run; nil: none
+	outcomes int     // of bodies, as they came
 
 	refused bool // a write of it broke an invariant
 
@@ -57,6 +59,10 @@ func (a *activation) work(ctx context.Context) error {
 			err = a.fire(ctx, *plan.Fire)
 		case plan.Run != nil:
 			err = a.runBodies(ctx, plan.Run)
+		case plan.Await:
+			err = a.await(ctx)
+		case plan.Stop:
+			err = a.stop(ctx, errStopping)
 		case plan.Preview != nil:
 			err = a.preview(ctx, *plan.Preview)
 		case plan.Ask != nil:
@@ -65,6 +71,9 @@ func (a *activation) work(ctx context.Context) error {
 			err = a.send(ctx, plan.Send)
 		case plan.Follow != nil:
 			return a.follow(ctx, *plan.Follow)
+		}
+		if errors.Is(err, errLeaseOver) && a.flight != nil {
+			err = a.stop(ctx, errDeadline)
 		}
 		if errors.Is(err, errLeaseOver) {
 			return errors.Join(err, a.letGo(ctx))
@@ -289,8 +298,8 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 		return err
 	}
 	a.report.Commits++
-	a.endLive()
 	a.view = a.view.After(w.Head, c)
+	a.endLive()
 	if c.Wake != nil && !w.Woken {
 		return a.wake(ctx, req.Wake.For)
 	}

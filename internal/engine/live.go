@@ -85,9 +85,9 @@ func (a *activation) speak(step int) *speaker {
 	if a.e.o.Live == nil {
 		return nil
 	}
-	h := a.view.Head
-	return &speaker{live: a.e.o.Live, clock: a.e.o.Clock, said: map[string]int{}, attempt: Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run,
-		Turn: h.Turn, Step: step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}}
+	attempt := a.attempt()
+	attempt.Step = step
+	return &speaker{live: a.e.o.Live, clock: a.e.o.Clock, said: map[string]int{}, attempt: attempt}
 }
 
 // take is [Prompt.Say].
@@ -217,10 +217,15 @@ func (s *speaker) end() {
 // harmless keeps the panic of one who looks on from the model and from the process.
 func harmless() { _ = recover() }
 
-// endLive ends what the activation's model was saying: its fate is committed, or the activation is given up.
+// endLive ends what the activation's model was saying, and what its bodies told: its fate is committed, or the activation is given up. Bodies in
+// flight go on from the commit.
 func (a *activation) endLive() {
 	a.speaker.end()
 	a.speaker = nil
+	if a.flight != nil {
+		a.bodies.goOn(a.attempt())
+		return
+	}
 	a.bodies.end()
 	a.bodies = nil
 }

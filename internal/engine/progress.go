@@ -41,14 +41,18 @@ type bodyWatch struct {
 
 // watchBodies is for the bodies that run between two commits.
 func (a *activation) watchBodies() *bodyWatch {
-	h := a.view.Head
-	if a.e.o.Live == nil || a.bodies != nil && a.bodies.attempt.Seq == h.Seq {
+	if a.e.o.Live == nil || a.bodies != nil && a.bodies.attempt.Seq == a.view.Head.Seq {
 		return a.bodies
 	}
 	a.bodies.end()
-	a.bodies = &bodyWatch{live: a.e.o.Live, clock: a.e.o.Clock, attempt: Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run,
-		Turn: h.Turn, Step: h.Step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}}
+	a.bodies = &bodyWatch{live: a.e.o.Live, clock: a.e.o.Clock, attempt: a.attempt()}
 	return a.bodies
+}
+
+// attempt is what is done from the last commit on.
+func (a *activation) attempt() Attempt {
+	h := a.view.Head
+	return Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Turn: h.Turn, Step: h.Step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}
 }
 
 // began says that a body begins whose start is not committed.
@@ -99,4 +103,15 @@ func (w *bodyWatch) end() {
 		w.begun = false
 		w.live.End(w.attempt)
 	}
+}
+
+// goOn says that bodies run on behind a commit: what they tell now belongs to the next one.
+func (w *bodyWatch) goOn(next Attempt) {
+	if w == nil {
+		return
+	}
+	w.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.attempt, w.notes, w.over = next, 0, false
 }

@@ -27,6 +27,7 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	}
 	c.readTwice("it runs", req.Call)
 	c.told(req)
+	defer c.flights.begin(ctx, req)()
 	if r.kills {
 		c.s.w.Yield(ctx)
 		c.running--
@@ -36,6 +37,9 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 	out := c.outcome(req, r)
 	c.note(req, out, c.onceOnly(req.Run, req.Call))
 	c.s.w.Yield(ctx)
+	if c.s.plan.long > 0 && c.s.w.Happens("long", c.s.plan.long) {
+		_ = c.s.w.Sleep(ctx, c.s.w.Upto(lease/2))
+	}
 	if !c.s.plan.calm && c.s.w.Happens("slow", c.s.faults.Pause) {
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
 	}

@@ -92,6 +92,7 @@ type execution struct {
 // cast is the agents' other side: model, tools, rules, and a ledger of what the tools really did.
 type cast struct {
 	s          *stage
+	flights    *flights
 	keys       map[string]int   // at-most-once executions by key
 	began      map[string]int64 // the newest epoch in which a body began, by key
 	executions []execution
@@ -108,7 +109,7 @@ type cast struct {
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, asked: map[string]bool{}, notified: map[string]bool{}}
+	return &cast{s: s, flights: newFlights(s), keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, asked: map[string]bool{}, notified: map[string]bool{}}
 }
 
 // Load implements [engine.Agents].

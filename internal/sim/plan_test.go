@@ -37,6 +37,7 @@ type plan struct {
 	hooksFail bool
 	memory    bool
 	yields    float64
+	long      float64 // the chance that a body takes its time
 
 	declines  bool   // clients and people who are asked say now and then that they don't answer
 	favourite string // a tool that the model asks for more often than for others; may be empty
@@ -78,6 +79,7 @@ func planOf(seed uint64) plan {
 		p.outages = 0
 	}
 	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
+	p.overlap(rand.New(rand.NewPCG(seed, 81)))
 	return p
 }
 
@@ -92,6 +94,17 @@ func (p *plan) measure(rng *rand.Rand) {
 	}
 	p.sweeps = []int{1, 1, 2, 0}[rng.IntN(4)]
 	p.period = sweepPeriod * []time.Duration{1, 1, 6}[rng.IntN(3)]
+}
+
+// overlap lets bodies take their time, so that decisions come while others run.
+func (p *plan) overlap(rng *rand.Rand) {
+	if !p.terms.Parallel || p.calm || rng.IntN(2) == 0 {
+		return
+	}
+	p.long, p.calls = 0.6, max(p.calls, 3)
+	if p.favourite == "" {
+		p.favourite = []string{"ask", "askidem", "write", "tear"}[rng.IntN(4)]
+	}
 }
 
 // quiet is the plan without anything that goes wrong by itself.

@@ -59,6 +59,7 @@ var simplifications = []simplification{
 	{"no deadlines", func(p *plan) { p.deadlines = false }},
 	{"no run makes way", func(p *plan) { p.yields, p.terms.Yield = 0, false }},
 	{"one call after the other", func(p *plan) { p.terms.Parallel = false }},
+	{"short bodies", func(p *plan) { p.long = 0 }},
 	{"no budgets", func(p *plan) { p.terms.StepCalls, p.terms.RunCalls = 0, 0 }},
 	{"no stop rules", func(p *plan) { p.terms.Stops = nil }},
 	{"an index that does not lag", func(p *plan) { p.lag = 0 }},

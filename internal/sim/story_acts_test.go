@@ -52,12 +52,15 @@ func says(on string) func([]string) (act, error) {
 // acts are the sentences of a story's second part.
 var acts = speak([]sentence[act]{
 	{`{who} starts the run`, somebody(func(p *performance, _ []string) sending { return p.start("go") })},
+	{`{who} starts the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[0], "go") })},
+	{`{who} says {text} in the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[1], args[0]) })},
 	{`{who} starts the next run with {text}`, somebody(func(p *performance, args []string) sending { return p.startNext(args[0]) })},
 	{`{who} approves {tool}`, decides(func([]string) wire.Decision { return wire.Decision{Action: "resume"} })},
 	{`{who} approves {tool} with {json}`, decides(func(args []string) wire.Decision {
 		return wire.Decision{Action: "resume", Arguments: json.RawMessage(args[0])}
 	})},
 	{`{who} approves {tool} for the rest of the turn`, decides(func([]string) wire.Decision { return wire.Decision{Action: "resume", Grant: "run"} })},
+	{`{who} approves {tools} together`, somebody(func(p *performance, args []string) sending { return p.approveTogether(namesIn(args[0])) })},
 	{`{who} answers {tool} with {text}`, decides(func(args []string) wire.Decision {
 		return wire.Decision{Action: "resume", Result: core.Encode(args[0])}
 	})},

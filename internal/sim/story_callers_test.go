@@ -114,6 +114,21 @@ func (p *performance) start(text string) sending {
 	}
 }
 
+// startKeyed starts a run of the conversation that its callers call name, which may be new.
+func (p *performance) startKeyed(name, text string) sending {
+	key := p.key("start")
+	return func(ctx context.Context, who frontend.Caller) (bool, error) {
+		got, err := p.front.Start(ctx, who, key, wire.StartRequest{Agent: storyAgent, Input: core.Encode(text), ThreadKey: name})
+		if err == nil && len(p.threads) == 0 {
+			p.threads = []string{got.Run.ThreadID}
+		}
+		if err == nil && got.Run.ThreadID != p.threads[0] {
+			p.wrong("the conversation %q is %s and %s", name, p.threads[0], got.Run.ThreadID)
+		}
+		return p.begun(key, text, got, err)
+	}
+}
+
 func (p *performance) startNext(text string) sending {
 	key, thread := p.key("start"), p.witness.thread
 	return func(ctx context.Context, who frontend.Caller) (bool, error) {
@@ -174,6 +189,22 @@ func (p *performance) decision(tool string, d wire.Decision) sending {
 	return func(ctx context.Context, who frontend.Caller) (bool, error) {
 		answer, err := p.front.Decide(ctx, who, run, d)
 		return p.learn(run, d.Target, answer, err)
+	}
+}
+
+// approveTogether approves what its sender has last seen to wait for the tools, all or none.
+func (p *performance) approveTogether(tools []string) sending {
+	run := p.run()
+	var batch []wire.Decision
+	for _, tool := range tools {
+		batch = append(batch, wire.Decision{Action: "resume", DecisionID: p.key("decision"), Target: p.witness.waiting[tool].Suspension.ID})
+	}
+	return func(ctx context.Context, who frontend.Caller) (isNew bool, err error) {
+		answers, err := p.front.DecideTogether(ctx, who, run, batch)
+		for i, answer := range answers {
+			isNew, _ = p.learn(run, batch[i].Target, answer, nil)
+		}
+		return isNew, err
 	}
 }
 

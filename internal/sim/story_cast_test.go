@@ -33,6 +33,17 @@ type storyCast struct {
 // storyBody is one body that ran.
 type storyBody struct {
 	tool, arguments, resume string
+
+	beside []string // tools whose bodies ran when it began
+}
+
+func (c *storyCast) runningNow() (tools []string) {
+	for tool, n := range c.running {
+		if n > 0 {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
 }
 
 func newStoryCast(p *performance) *storyCast {
@@ -243,7 +254,7 @@ func (c *storyCast) note(req engine.ToolRequest, t *storyTool, out core.Outcome)
 		resume = string(req.Resume.Result)
 	}
 	c.p.w.Note("the body of %s %s runs", req.Call.Name, req.Call.Arguments)
-	c.bodies = append(c.bodies, storyBody{req.Call.Name, string(req.Call.Arguments), resume})
+	c.bodies = append(c.bodies, storyBody{req.Call.Name, string(req.Call.Arguments), resume, c.runningNow()})
 	c.running[req.Call.Name]++
 	c.p.change()
 	if out.Ticket != nil {

@@ -242,6 +242,14 @@ var claims = speak([]sentence[fails]{
 		}
 		return ranTimes(p, args[0], args[1])
 	})},
+	{`{tool} began while {tool} ran`, claimThat(func(p *performance, args []string) string {
+		for _, b := range p.bodiesOf(args[0]) {
+			if slices.Contains(b.beside, args[1]) {
+				return ""
+			}
+		}
+		return "it did not"
+	})},
 	{`{tool} never ran`, claimThat(func(p *performance, args []string) string { return ranTimes(p, args[0], "never") })},
 	{`{tool} ran {rest}`, claimThat(func(p *performance, args []string) string { return ranTimes(p, args[0], args[1]) })},
 	{`{who} was told {rest}`, claimThat(toldTo)},

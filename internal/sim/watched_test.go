@@ -218,6 +218,9 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	}
 	old := w.last[thread]
 	w.last[thread], w.runs[h.Run] = h, true
+	if h.Lease == 0 && old.Lease != 0 {
+		w.s.cast.flights.released(h)
+	}
 	if h.Epoch < old.Epoch || h.Rev < old.Rev || h.Seq < old.Seq || h.Ev < old.Ev || h.Sigs < old.Sigs {
 		w.s.wrong("the head of %s went back: %s\n after %s", thread, core.Encode(h), core.Encode(old))
 	}

@@ -1,0 +1,73 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// flightStage is what one owner of the stage knows of its bodies.
+type flightStage struct {
+	begun map[string]bool // by call and attempt
+	up    map[string]core.BodyRun
+	ended int
+}
+
+// begin notes bodies in flight. One owner begins none twice, and only on a decision that is committed.
+func (s *stage) begin(v *core.View, runs []core.BodyRun) {
+	for _, run := range runs {
+		call := s.head.Calls[run.Call.ID]
+		attempt := fmt.Sprint(run.Call.ID, "/", run.Attempt)
+		switch {
+		case s.flight.begun[attempt]:
+			s.t.Fatalf("one owner begins %s twice", attempt)
+		case run.Attempt != call.Attempt:
+			s.t.Fatalf("attempt %d of %s begins, and attempt %d is committed", run.Attempt, run.Call.ID, call.Attempt)
+		case run.AtMostOnce && call.Intent != s.head.Epoch:
+			s.t.Fatalf("%s begins without a committed intent", attempt)
+		}
+		s.flight.begun[attempt] = true
+		s.flight.up[run.Call.ID] = run
+		v.InFlight = append(v.InFlight, core.InFlight{CallID: run.Call.ID, Saw: s.flight.ended})
+	}
+}
+
+// land lets all bodies in flight end; or, side by side, some of them, and a decision come.
+func (s *stage) land(v *core.View) {
+	all := !s.rules.Terms().Parallel || s.choose(2) == 0 || len(s.head.Inbox) > 0
+	if !all {
+		s.answer()
+		*v = s.look(*v)
+	}
+	all = all || !s.head.Decided()
+	for _, f := range slices.Clone(v.InFlight) {
+		if all || s.choose(2) == 0 {
+			s.came(v, f, s.body(s.flight.up[f.CallID]))
+		}
+	}
+}
+
+// stop ends all bodies in flight: some return in time.
+func (s *stage) stop(v *core.View) {
+	for _, f := range slices.Clone(v.InFlight) {
+		out := core.BodyOutcome{CallID: f.CallID, Interrupted: true, Stopping: true}
+		if s.choose(2) == 0 {
+			out = s.body(s.flight.up[f.CallID])
+		}
+		s.came(v, f, out)
+	}
+}
+
+func (s *stage) came(v *core.View, f core.InFlight, out core.BodyOutcome) {
+	s.flight.ended++
+	out.Nth, out.Saw = s.flight.ended, f.Saw
+	v.Outcomes = append(v.Outcomes, out)
+	v.InFlight = slices.DeleteFunc(slices.Clone(v.InFlight), func(o core.InFlight) bool { return o.CallID == f.CallID })
+}
+
+// look reads the head as the owner does, with the signals that came.
+func (s *stage) look(v core.View) core.View {
+	v.Head = s.head.Clone()
+	return v
+}

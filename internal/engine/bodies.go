@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// runBodies begins calls, side by side if there are several, then waits with those that run already.
+func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
+	bodies := make([]body, len(runs))
+	for i, run := range runs {
+		body, err := a.body(run)
+		if err != nil {
+			return err
+		}
+		bodies[i] = body
+	}
+	if a.flight == nil {
+		a.flight = takeOff(ctx, a)
+	}
+	for i, run := range runs {
+		a.flight.begin(run.Call.ID, bodies[i])
+	}
+	return a.await(ctx)
+}
+
+// body is one execution, ready to begin.
+type body func(context.Context) (ran, error)
+
+// ran is what a body came to and when it ran; times of 0 are of one that did not return, or is missing.
+type ran struct {
+	core.Outcome
+	missing      bool
+	began, ended int64
+}
+
+func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
+
+// body makes one execution ready.
+func (a *activation) body(run core.BodyRun) (body, error) {
+	h := a.view.Head
+	tool, ok := a.agent.Tools[run.Call.Name]
+	if !ok {
+		text := fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)
+		return func(context.Context) (ran, error) {
+			return ran{Outcome: core.Outcome{Failed: true, Text: text}, missing: true}, nil
+		}, nil
+	}
+	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
+		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), Scratch: NewScratch(run.Scratch), AtMostOnce: run.AtMostOnce,
+		Again: run.Again}
+	watch := a.watchBodies()
+	req.Progress = func(p Progress) { watch.says(run.Call, p) }
+	// The last look at the clock before something that no store can take back. A process that was frozen between its intent and
+	// here finds its lease over, and the next owner has asked a person meanwhile.
+	if run.AtMostOnce && a.timeLeft() <= 0 {
+		return nil, errLeaseOver
+	}
+	a.report.Bodies++
+	committed := h.Calls[run.Call.ID].Status == core.CallRunning // its start is an event already
+	return func(ctx context.Context) (ran, error) {
+		began := a.now()
+		if !committed {
+			watch.began(run.Call)
+		}
+		out, err := traced(ctx, a.e, "tool "+run.Call.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
+		if out.State = nil; err == nil && !out.Failed {
+			out.State = req.State.Ops()
+		}
+		if out.Ticket != nil {
+			out.Scratch = req.Scratch.outcome()
+		}
+		return ran{Outcome: out, began: began, ended: a.now()}, err
+	}, nil
+}
+
+// came notes what a body came to; an error gives the activation up.
+func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out ran, err error) error {
+	to.Began, to.Ended = out.began, out.ended
+	if to.Ended == 0 {
+		to.Ended = a.now() // it did not return
+	}
+	switch {
+	case errors.Is(err, ErrFenced) || ctx.Err() != nil && err != nil:
+		return err
+	case errors.Is(err, errCancelled), errors.Is(err, errDeadline), errors.Is(err, errStopping):
+		to.Interrupted, to.Stopping = true, errors.Is(err, errStopping)
+	case err != nil:
+		to.Outcome = core.Outcome{Failed: true, Text: err.Error()}
+	default:
+		to.Outcome, to.Missing = out.Outcome, out.missing
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// flight are the bodies that an activation has begun, under one watch, until all have ended. It outlives commits: a decision that comes
+// while bodies run is committed beside them.
+//
+//	activation   begin A, B ── await ──────┐ plan ── commit the decision ── begin C ── await ──┐ plan
+//	A            ──────── ended            │                                                   │
+//	B            ──────────────────────────┼──────────────────────────────────────────── ended │
+//	C                                      │                                      ────── ended │
+//	watch               sees a decision ───┘                       all have ended ─────────────┘
+//
+// What is in the view belongs to the activation alone: outcomes get there when it has awaited.
+type flight struct {
+	a     *activation
+	ctx   context.Context
+	watch *watch
+
+	mu     sync.Mutex
+	bodies []*airborne // in the order they began
+	up     int         // how many of them have not ended
+	news   bool        // a decision came since the last look
+	early  bool        // a decision wakes who awaits
+	wake   chan struct{}
+}
+
+// airborne is one body of a flight.
+type airborne struct {
+	core.InFlight
+	began int64
+	got   answer[ran]
+}
+
+func takeOff(ctx context.Context, a *activation) *flight {
+	ctx, cancel := context.WithCancelCause(ctx)
+	f := &flight{a: a, ctx: ctx}
+	f.watch = &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
+	if a.view.Rules.Terms().Parallel {
+		f.watch.decided = f.decided
+	}
+	f.watch.start()
+	return f
+}
+
+// begin runs a body in a goroutine of its own.
+func (f *flight) begin(call string, b body) {
+	one := &airborne{InFlight: core.InFlight{CallID: call, Saw: f.a.outcomes}, began: f.a.now()}
+	f.mu.Lock()
+	f.bodies = append(f.bodies, one)
+	f.up++
+	f.mu.Unlock()
+	f.a.view.InFlight = append(f.a.view.InFlight, one.InFlight)
+	f.a.e.o.Scheduler.Spawn(func() {
+		got := answer[ran]{err: errNoAnswer, there: true}
+		defer func() { f.ended(one, got) }()
+		got.v, got.err = guarded(f.ctx, f.a, b)
+		got.err = f.watch.cause(got.err)
+	})
+}
+
+func (f *flight) ended(one *airborne, got answer[ran]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one.got = got
+	if f.up--; f.up == 0 {
+		f.ring()
+	}
+}
+
+// decided says that the watch has seen a decision.
+func (f *flight) decided() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.news = true; f.early {
+		f.ring()
+	}
+}
+
+func (f *flight) ring() {
+	if f.wake != nil {
+		close(f.wake)
+		f.wake = nil
+	}
+}
+
+// next is closed when all bodies have ended, and with early also when a decision comes.
+func (f *flight) next(early bool) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	wake := make(chan struct{})
+	f.wake, f.early = wake, early
+	if f.up == 0 || early && f.news {
+		f.ring()
+	}
+	return wake
+}
+
+// await waits for bodies in flight: until all have ended, or there is a decision to apply beside them. What ended counts, also if it ended
+// late; what was stopped from outside, or does not stop, is said to be interrupted.
+func (a *activation) await(ctx context.Context) error {
+	f := a.flight
+	back := a.rest()
+	a.e.o.Scheduler.Await(f.next(true), f.ctx.Done())
+	if f.ctx.Err() != nil {
+		f.grace()
+	}
+	back()
+	return f.land(ctx)
+}
+
+// stop ends the bodies in flight, because of cause.
+func (a *activation) stop(ctx context.Context, cause error) error {
+	f := a.flight
+	f.watch.cancel(cause)
+	back := a.rest()
+	f.grace()
+	back()
+	return f.land(ctx)
+}
+
+// grace waits a while for bodies that were asked to stop.
+func (f *flight) grace() {
+	left := make(chan struct{})
+	defer f.a.e.o.Clock.AfterFunc(f.a.e.o.Margin/2, func() { close(left) })()
+	f.a.e.o.Scheduler.Await(f.next(false), left)
+}
+
+// land takes the outcomes that have come into the view, and what the watch has seen. An error gives the activation up.
+func (f *flight) land(ctx context.Context) error {
+	a := f.a
+	for _, one := range f.landed() {
+		a.outcomes++
+		o := core.BodyOutcome{CallID: one.CallID, Nth: a.outcomes, Saw: one.Saw}
+		out := one.got.v
+		if out.began == 0 {
+			out.began = one.began
+		}
+		if err := a.came(ctx, &o, out, one.got.err); err != nil {
+			return err
+		}
+		a.view.Outcomes = append(a.view.Outcomes, o)
+		a.view.InFlight = slices.DeleteFunc(slices.Clone(a.view.InFlight), func(i core.InFlight) bool { return i.CallID == one.CallID })
+	}
+	if len(a.view.InFlight) == 0 {
+		a.flight = nil
+		f.watch.end()
+	}
+	f.watch.report()
+	return nil
+}
+
+// landed takes the bodies off that have ended; once they were asked to stop, all.
+func (f *flight) landed() (down []airborne) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.news = false
+	over := f.ctx.Err() != nil
+	f.bodies = slices.DeleteFunc(f.bodies, func(one *airborne) bool {
+		if !one.got.there && !over {
+			return false
+		}
+		if !one.got.there {
+			one.got.err = context.Cause(f.ctx) // it did not stop in time
+		}
+		down = append(down, *one)
+		return true
+	})
+	return down
+}
+
+// ground leaves bodies behind that are still in flight when the activation is given up.
+func (a *activation) ground(err error) {
+	if f := a.flight; f != nil {
+		f.watch.cancel(err)
+		defer a.rest()()
+		f.grace()
+	}
+}
+
+// leave ends what watches bodies in flight.
+func (a *activation) leave() {
+	if a.flight != nil {
+		a.flight.watch.end()
+		a.flight = nil
+	}
+}

@@ -1,0 +1,172 @@
+package engine_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// longRound is a rig whose tool "slow" runs until release is closed, or it is stopped, and whose tool "pay" is asked about.
+type longRound struct {
+	*rig
+	started, release chan struct{}
+	stopped          error // why the slow body was stopped
+}
+
+func newLongRound(t *testing.T, parallel bool, turn core.Turn) *longRound {
+	l := &longRound{rig: newRig(t, turn, says("done")), started: make(chan struct{}), release: make(chan struct{})}
+	l.terms.Parallel = parallel
+	l.tool("slow", toolRule{effect: core.Allow, body: func(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+		close(l.started)
+		select {
+		case <-l.release:
+			return core.Outcome{Text: "slow did it"}, nil
+		case <-ctx.Done():
+			l.stopped = context.Cause(ctx)
+			return core.Outcome{}, ctx.Err()
+		}
+	}})
+	l.ask("pay")
+	return l
+}
+
+func (l *longRound) released() bool {
+	select {
+	case <-l.release:
+		return true
+	default:
+		return false
+	}
+}
+
+// seen lets the watch look at the head once.
+func (l *longRound) seen() { l.clock.Advance(1500 * time.Millisecond) }
+
+// bothBegun waits until two bodies have begun.
+func (l *longRound) bothBegun() {
+	for begun := 0; begun < 2; runtime.Gosched() {
+		l.mu.Lock()
+		begun = len(l.ran)
+		l.mu.Unlock()
+	}
+}
+
+func TestDecisionsWhileBodiesRun(t *testing.T) {
+	t.Run("RD-1 an approved call starts beside a body that runs, once its decision and its intent are committed", func(t *testing.T) {
+		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
+		l.tool("pay", toolRule{effect: core.Ask, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
+			defer close(l.release)
+			h := l.head()
+			if c := h.Calls["p"]; len(h.Inbox) != 0 || c.Status != core.CallRunning || c.Intent != h.Epoch || !c.Approved {
+				t.Errorf("the body begins, and the head says %s", core.Encode(h))
+			}
+			return core.Outcome{Text: "paid"}, nil
+		}})
+		l.start("hi")
+		l.whileRunningUntil(l.started, func() { l.must(l.decide("p", resume("d", `true`))) }, l.released)
+		if l.stopped != nil {
+			t.Errorf("the other body was stopped: %v", l.stopped)
+		}
+		l.work()
+		l.wantRun(core.RunDone, core.NaturalEnd)
+		l.wantRan("slow{}", "pay{}")
+		l.wantConversation("user: hi", "assistant[p][s]", "tool(p): paid", "tool(s): slow did it", "assistant: done")
+	})
+	t.Run("a decision that refuses is journaled beside a body that runs", func(t *testing.T) {
+		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
+		l.start("hi")
+		settled := func() bool {
+			if !l.released() && l.head().Calls["p"].Status == core.CallCancelled {
+				close(l.release)
+			}
+			return l.released()
+		}
+		l.whileRunningUntil(l.started, func() {
+			l.must(l.decide("p", core.Resume{DecisionID: "d", Action: core.ActionCancel, Reason: "no"}))
+		}, settled)
+		l.work()
+		l.wantRan("slow{}")
+		l.wantConversation("user: hi", "assistant[p][s]", "tool(p): Not approved: the call did not run. Reason: no", "tool(s): slow did it", "assistant: done")
+	})
+	t.Run("one after the other, an approved call comes before those that have not started", func(t *testing.T) {
+		l := newLongRound(t, false, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("e", "echo", `{}`)))
+		l.start("hi")
+		l.whileRunningUntil(l.started, func() {
+			l.must(l.decide("p", resume("d", `true`)))
+			l.seen()
+			close(l.release)
+		}, l.released)
+		l.work()
+		l.wantRan("slow{}", "pay{}", "echo{}")
+	})
+	t.Run("RD-4 a pause lets the bodies end that run, and begins none", func(t *testing.T) {
+		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
+		l.start("hi")
+		drained := func() bool {
+			if !l.released() && len(l.head().Inbox) == 0 {
+				close(l.release)
+			}
+			return l.released()
+		}
+		l.whileRunningUntil(l.started, func() {
+			l.must(l.decide("p", resume("d", `true`)))
+			l.must(l.interrupt("stop"))
+		}, drained)
+		l.wantRun(core.RunWaiting, 0)
+		l.wantRan("slow{}")
+		id, _ := l.pausedOn()
+		l.must(l.goOn(id))
+		l.work()
+		l.wantRun(core.RunDone, core.NaturalEnd)
+		l.wantRan("slow{}", "pay{}")
+	})
+	t.Run("a run that ends stops its bodies first", func(t *testing.T) {
+		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
+		l.tools["one"] = l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", 1)); return "one" })
+		l.tool("pay", toolRule{gate: func(_ core.ToolCall, s core.State) core.Verdict {
+			if s.Get(core.RunScope, "n") != nil {
+				return core.Verdict{Effect: core.Block, Reason: "not after one"}
+			}
+			return core.Verdict{Effect: core.Ask}
+		}})
+		l.start("hi")
+		l.whileRunning(l.started, func() {
+			l.bothBegun()
+			l.must(l.decide("p", resume("d", `true`)))
+		})
+		if l.stopped == nil {
+			t.Error("the body was not stopped")
+		}
+		l.work()
+		l.wantRun(core.RunDone, core.Blocked)
+		l.wantConversation("user: hi", "assistant[p][s][o]", "tool(p): Blocked: not after one",
+			"tool(s): Cancelled: the run ended (blocked) while this call was running; it may or may not have taken effect.", "tool(o): saw one")
+	})
+	t.Run("H57 two that overlapped must not write one key, even if a commit contains what one came to", func(t *testing.T) {
+		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
+		l.tools["one"] = l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", "one")); return "one" })
+		slow := l.tools["slow"].body
+		l.tool("slow", toolRule{effect: core.Allow, body: func(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+			l.must(req.State.Set(core.RunScope, "n", "slow"))
+			return slow(ctx, req)
+		}})
+		l.tool("pay", toolRule{effect: core.Ask, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
+			defer close(l.release)
+			if got := l.head().Calls["o"].Status; got != core.CallSucceeded {
+				t.Errorf("what came before the decision is not committed with it: the call is %s", got)
+			}
+			return core.Outcome{Text: "paid"}, nil
+		}})
+		l.start("hi")
+		l.whileRunningUntil(l.started, func() {
+			l.bothBegun()
+			l.must(l.decide("p", resume("d", `true`)))
+		}, l.released)
+		l.work()
+		l.wantEnd(core.Failed, "state_conflict")
+	})
+}

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// askModel calls the model with the whole conversation, as the hooks have shaped the request.
+func (a *activation) askModel(ctx context.Context, r core.Request) error {
+	segments, err := a.journal(ctx, 1)
+	if err != nil {
+		return err
+	}
+	log := core.Messages(segments)
+	prompt := a.prompt(log, r)
+	a.speaker = a.speak(r.Step)
+	heard := &heard{clock: a.e.o.Clock, next: a.speaker.take}
+	prompt.Say = heard.take
+	a.view.Asked, a.report.Asked = true, true
+
+	asked := a.now()
+	turn, err := traced(ctx, a.e, "model", func(ctx context.Context) (core.Turn, error) {
+		return watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
+	})
+	a.speaker.rest(err == nil)
+	if errors.Is(err, errCancelled) && ctx.Err() == nil { // the watch has left the cancel in the view, and the run ends
+		text := heard.text()
+		if text == "" {
+			return nil
+		}
+		turn, err = core.Turn{Text: text, Cut: true, NoUsage: true, End: &core.Reason{Kind: core.Cancelled}}, nil
+	}
+	turn.AskedAt, turn.FirstAt, turn.EndedAt = asked, heard.firstAt(), a.now()
+	if err == nil {
+		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
+		a.view.Yielded = a.yields(ctx)
+		return nil
+	}
+	return a.noTurn(ctx, err)
+}
+
+func (a *activation) prompt(log []core.Message, r core.Request) Prompt {
+	h := a.view.Head
+	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: core.Transcript(log)}
+	for _, text := range r.Context {
+		p.Messages = append(p.Messages, core.Message{Role: core.RoleSystem, Parts: core.TextParts(text), RunID: h.Run, At: a.view.Now})
+	}
+	for _, tool := range a.agent.Offered {
+		if r.Offers(tool.Name) {
+			p.Tools = append(p.Tools, tool)
+		}
+	}
+	p.Patient = a.patient(p.Tools)
+	if o := r.Override; o != nil {
+		p.Parameters = o.Parameters
+		if o.Instructions != "" {
+			p.Instructions = o.Instructions
+		}
+	}
+	return p
+}
+
+// noTurn says in the view why the model gave no turn; an error gives the activation up.
+func (a *activation) noTurn(ctx context.Context, err error) error {
+	h := a.view.Head
+	var stop *StopError
+	switch {
+	case errors.Is(err, ErrFenced) || ctx.Err() != nil:
+		return err
+	case errors.As(err, &stop):
+		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
+	case errors.Is(err, errDeadline), errors.Is(err, ErrTryAgain):
+		a.view.Failure = a.passing(err)
+	default:
+		a.e.o.Logger.Error("the model failed", "run", h.Run, "error", err)
+		a.view.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_error", Detail: publicDetail(err)}}
+	}
+	return nil
+}
+
+// passing is a failure after which the model is asked again. A model that was still answering when the time of the activation was
+// over is no outage.
+func (a *activation) passing(err error) *core.ModelFailure {
+	_, cut := errors.AsType[*CutShort](err)
+	f := &core.ModelFailure{Again: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
+	later, ok := errors.AsType[*TryLater](err)
+	if ok {
+		f.Answered, f.After = later.Answered, later.After.Milliseconds()
+	}
+	if f.Answered {
+		f.Reason.Code = "model_error"
+	}
+	a.e.o.Logger.Warn("the model gave no turn", "run", a.view.Head.Run, "answered", f.Answered, "busy", ok && later.Busy,
+		"failures", a.view.Head.ModelTries+1, "error", err)
+	return f
+}
+
+// publicDetail is what callers may be shown of a model's failure.
+func publicDetail(err error) string {
+	var public *ModelError
+	var later *TryLater
+	var cut *CutShort
+	switch {
+	case errors.As(err, &public):
+		return public.Detail
+	case errors.As(err, &later):
+		return later.Detail
+	case errors.As(err, &cut):
+		return "the model's answer took longer than the time that one activation has"
+	case errors.Is(err, errDeadline):
+		return "the model did not answer in the time that one activation has"
+	}
+	return "the model could not answer; the log of the worker has the cause"
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Why a body or a model call was stopped from outside.
+var (
+	errCancelled = errors.New("the run was cancelled")
+	errDeadline  = errors.New("the time of this activation is over")
+	errStopping  = errors.New("the run ends")
+	errLeaseOver = errors.New("engine: the lease is too near its end to start a body that must not run twice")
+)
+
+// timeLeft is how long bodies and the model may still work.
+func (a *activation) timeLeft() time.Duration {
+	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Skew - a.e.o.Margin).Sub(a.e.o.Clock.Now())
+}
+
+// timeUp says whether what comes next is better begun in an activation of its own: none of the time is left, or this one has done
+// its share and less than a quarter is. One that has done nothing yet would only find itself again.
+func (a *activation) timeUp() bool {
+	left := a.timeLeft()
+	worked := a.report.Asked || a.report.Bodies > 0
+	return left <= 0 || worked && left < (left+a.e.o.Clock.Now().Sub(a.began))/4
+}
+
+// watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
+// What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
+func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
+	defer a.rest()()
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
+	defer w.report()
+	defer w.end()
+	w.start()
+
+	done, got := beside(ctx, a, f)
+	a.e.o.Scheduler.Await(done, ctx.Done())
+	if !isClosed(done) {
+		left := make(chan struct{})
+		defer a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })()
+		a.e.o.Scheduler.Await(done, left)
+	}
+	if !isClosed(done) {
+		var zero T
+		return zero, context.Cause(ctx)
+	}
+	return got.v, w.cause(got.err)
+}
+
+// answer is what something that ran in a goroutine of its own came to.
+type answer[T any] struct {
+	v     T
+	err   error
+	there bool
+}
+
+// guarded turns a panic of a body or a model into an error without internals; those are for the log.
+func guarded[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.e.o.Logger.Error("a body or the model panicked", "panic", p, "stack", string(debug.Stack()))
+			err = errors.New("it failed unexpectedly")
+		}
+	}()
+	return f(ctx)
+}
+
+// watch looks at the head now and then while something slow runs.
+type watch struct {
+	a      *activation
+	head   core.Head // as it was when the watch began
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	decided func() // called when a decision is seen; nil: it can wait
+
+	mu       sync.Mutex
+	stopped  bool
+	stopTick func()
+	stopEnd  func()
+	seen     *core.Head
+	outside  bool // whoever runs the engine cancelled
+}
+
+func (w *watch) start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopEnd = w.a.e.o.Clock.AfterFunc(w.a.timeLeft(), func() { w.cancel(errDeadline) })
+	w.stopTick = w.a.e.o.Clock.AfterFunc(w.a.e.o.Watch, w.tick)
+}
+
+func (w *watch) tick() {
+	now, err := w.a.e.o.Store.Load(w.ctx, w.head.Tenant, w.head.Thread)
+	outside := err == nil && now.Epoch == w.head.Epoch && w.a.outsideCancel(w.ctx, w.head)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return
+	}
+	switch {
+	case err != nil: // look again; the commit will tell
+	case now.Epoch != w.head.Epoch:
+		w.cancel(ErrFenced)
+		return
+	case outside:
+		w.outside = true
+		w.cancel(errCancelled)
+		return
+	default:
+		if _, ok := now.Inbox[core.KeyCancel]; ok {
+			w.seen = &now
+			w.cancel(errCancelled)
+			return
+		}
+		if now.Decided() {
+			w.seen = &now
+			if w.decided != nil {
+				w.decided()
+			}
+		}
+	}
+	w.stopTick = w.a.e.o.Clock.AfterFunc(w.a.e.o.Watch, w.tick)
+}
+
+// end stops looking.
+func (w *watch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.stopTick()
+	w.stopEnd()
+	w.cancel(nil)
+}
+
+// report leaves what was seen in the view. What a later head contains as well is not news.
+func (w *watch) report() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := &w.a.view
+	if w.seen != nil && w.seen.Rev == v.Head.Rev && w.seen.Sigs > v.Head.Sigs {
+		v.Head = *w.seen
+	}
+	w.seen = nil
+	v.Cancelled = v.Cancelled || w.outside
+}
+
+// outsideCancel asks the engine's owner about the run of a head.
+func (a *activation) outsideCancel(ctx context.Context, h core.Head) bool {
+	return a.e.o.Control != nil && a.e.o.Control.IsCancelled(ctx, refOf(h))
+}
+
+// cause says why f failed: for a reason of its own, or because it was stopped.
+func (w *watch) cause(err error) error {
+	if err == nil || w.ctx.Err() == nil {
+		return err
+	}
+	if _, cut := errors.AsType[*CutShort](err); cut {
+		return &CutShort{context.Cause(w.ctx)}
+	}
+	return context.Cause(w.ctx)
+}
