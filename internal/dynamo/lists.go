@@ -69,6 +69,11 @@ func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 	return page, next, nil
 }
 
+// RunsBehind implements frontend.Store. Without a run it is the place before the first of that time: a key sorts before those it begins.
+func (s *Store) RunsBehind(born int64, run string) string {
+	return cursor{listRuns, runPosition(born, run)}.text()
+}
+
 // runsOfTenant reads the index, newest first, until it has limit runs.
 func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit int) (found []listed[core.Record], err error) {
 	err = s.pages(ctx, indexQuery(indexList, attrListPK, runsPartition(tenant), attrListSK, after, false, limit), func(hits []item) (bool, error) {
@@ -254,10 +259,12 @@ type cursor struct {
 	At   string `json:"s"`
 }
 
+func (c cursor) text() string { return base64.RawURLEncoding.EncodeToString(core.Encode(c)) }
+
 func cutPage[T any](list string, found []listed[T], limit int) (page []T, next string) {
 	for i, one := range found {
 		if i == limit {
-			return page, base64.RawURLEncoding.EncodeToString(core.Encode(cursor{list, found[i-1].at}))
+			return page, cursor{list, found[i-1].at}.text()
 		}
 		page = append(page, one.of)
 	}

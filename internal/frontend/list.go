@@ -12,11 +12,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// List says which part of a list is wanted. A page is read in pieces until it has what was asked for; it ends early once it is heavy
-// ([pageBytes]) or so much was passed over ([mostLooked]), so that one may be short, even empty, with more behind it.
+// List says which part of a list is wanted: what fits all of its filters. A page is read in pieces until it has what was asked for; it ends
+// early once it is heavy ([pageBytes]) or so much was passed over ([mostLooked]), so that one may be short, even empty, with more behind
+// it. A cursor is good for the filters that it was given out with.
 type List struct {
-	Status string // of runs; empty for all
-	Agent  string // empty for all
+	Status        string            // of runs: one of [RunStatuses]; empty for all
+	Agent         string            // empty for all
+	Reason        string            // of runs that are done: one of [RunReasons]
+	ResponseState string            // of runs that are done: one of [ResponseStates]
+	Metadata      map[string]string // of runs: members of their metadata, as text
+	CreatedAfter  time.Time         // of runs: created at this time or later; zero for all
+	CreatedBefore time.Time         // of runs: created before it
+	Kind          string            // of approvals: one of [CallKinds]
+	Thread        string            // of approvals: of the run of this conversation
+
 	Limit  int    // at most so many runs
 	Cursor string // of the page before; empty for the first
 	Data   bool   // of messages: with the bytes of images and documents
@@ -42,31 +51,40 @@ func (f *Frontend) ThreadRuns(ctx context.Context, c Caller, thread string, q Li
 }
 
 func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
-	if err := q.check(); err != nil {
+	wanted, err := q.filter()
+	if err != nil {
 		return wire.Page[wire.Run]{}, err
 	}
-	return gather(ctx, f, c.Tenant, q.Cursor, limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
-		read: func(cursor string, n int) ([]core.Record, string, error) {
-			return f.store.Runs(ctx, c.Tenant, thread, cursor, n)
-		},
+	mark := markOf(wanted)
+	cursor, err := unmarked(q.Cursor, mark)
+	if err != nil {
+		return wire.Page[wire.Run]{}, err
+	}
+	w := walk{f: f, tenant: c.Tenant, thread: thread, filter: wanted}
+	page, err := gather(ctx, f, c.Tenant, w.start(cursor), limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
+		read: func(cursor string, n, room int) (piece[core.Record], error) { return w.read(ctx, cursor, n, room) },
 		show: func(records []core.Record) ([]wire.Run, int, error) {
-			runs, err := f.shown(ctx, c, q, records)
+			runs, err := f.shown(ctx, c, wanted, records)
 			return runs, len(runs), err
 		},
 		weigh: weighRun,
 	})
+	page.Next = marked(page.Next, mark)
+	return page, err
 }
 
 // list is how a list is read from the store, shown to callers and weighed.
 type list[From, To any] struct {
-	read  func(cursor string, n int) (rows []From, next string, err error)
-	show  func([]From) (items []To, fit int, err error) // fit: how many of the rows were wanted
+	read  func(cursor string, n, room int) (piece[From], error) // at most n rows, of at most room that were looked at
+	show  func([]From) (items []To, fit int, err error)         // fit: how many of the rows were wanted
 	weigh func(To) int
 }
 
-type listed[T any] struct {
-	rows []T
-	next string
+// piece is a part of a list.
+type piece[T any] struct {
+	rows   []T
+	looked int    // how many were looked at for these
+	next   string // behind them; empty at the end of the list
 }
 
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
@@ -78,9 +96,8 @@ func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor strin
 	}
 	defer leave()
 	for weight, looked := 0, 0; most > 0 && weight < pageBytes && looked < mostLooked; {
-		found, err := try(ctx, f, func() (listed[From], error) {
-			rows, next, err := l.read(page.Next, min(most, listPiece))
-			return listed[From]{rows, next}, err
+		found, err := try(ctx, f, func() (piece[From], error) {
+			return l.read(page.Next, min(most, listPiece), mostLooked-looked)
 		})
 		if err != nil {
 			return page, listRefused(err)
@@ -90,7 +107,7 @@ func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor strin
 			return page, err
 		}
 		most -= fit
-		looked += len(found.rows)
+		looked += found.looked
 		for _, item := range items {
 			weight += l.weigh(item)
 		}
@@ -100,38 +117,6 @@ func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor strin
 		}
 	}
 	return page, nil
-}
-
-// shown reads the runs of records that fit the query. The list is a hint, the head is the truth.
-func (f *Frontend) shown(ctx context.Context, c Caller, q List, records []core.Record) ([]wire.Run, error) {
-	var runs []wire.Run
-	var e entries
-	for _, r := range records {
-		if q.Agent != "" && r.Agent != q.Agent {
-			continue
-		}
-		run, err := f.Run(ctx, c, r.Run)
-		if err != nil {
-			if err := e.failed(ctx, err); err != nil {
-				return nil, err
-			}
-			run = runOf(r)
-			run.Error = unreadable()
-		}
-		e.read = e.read || err == nil
-		if q.Status == "" || run.Status == q.Status {
-			runs = append(runs, run)
-		}
-	}
-	return runs, e.end()
-}
-
-func weighRun(run wire.Run) int {
-	weight := len(run.Output)
-	for _, p := range run.Pending {
-		weight += weighPending(p)
-	}
-	return weight
 }
 
 func weighPending(p wire.Pending) int {
@@ -150,45 +135,6 @@ func listRefused(err error) error {
 		return badCursor()
 	}
 	return err
-}
-
-func (q List) check() error {
-	if q.Status != "" && new(core.RunStatus).UnmarshalText([]byte(q.Status)) != nil {
-		return refuse(CodeInvalid, "status is created, running, waiting or done")
-	}
-	return nil
-}
-
-// Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
-func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
-	return gather(ctx, f, c.Tenant, q.Cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
-		read: func(cursor string, n int) ([]core.Head, string, error) {
-			return f.store.Approvals(ctx, c.Tenant, cursor, n)
-		},
-		show:  func(heads []core.Head) ([]wire.Approval, int, error) { return f.approvalsOf(ctx, q, heads) },
-		weigh: func(a wire.Approval) int { return weighPending(a.Pending) },
-	})
-}
-
-func (f *Frontend) approvalsOf(ctx context.Context, q List, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
-	var e entries
-	for _, h := range heads {
-		if q.Agent != "" && h.Agent != q.Agent {
-			continue
-		}
-		fit++
-		shown, err := f.view(ctx, place{head: h, record: h.Record(), current: true})
-		if err != nil || len(h.Calls) == 0 {
-			if err := e.failed(ctx, err); err != nil {
-				return nil, 0, err
-			}
-			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, Error: unreadable(), Pending: wire.Pending{Since: wire.Millis(h.At)}})
-			continue
-		}
-		e.read = true
-		approvals = append(approvals, shown.approvalsIn(h)...)
-	}
-	return approvals, fit, e.end()
 }
 
 // Thread reads a conversation's newest state.

@@ -39,6 +39,10 @@ type Store interface {
 	// its place in the list tells, and hides no other.
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 
+	// RunsBehind is the cursor of Runs behind a run, by when it was born and its id, whether there is such a run or not. With no id it is
+	// the one behind every run born at that time or later: a list that begins there has what was born before.
+	RunsBehind(born int64, run string) (cursor string)
+
 	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
 	// [engine.ErrRefused] as for Runs. A head that cannot be read comes without calls.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)

@@ -47,7 +47,7 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	run.StartedBy = shown.startedBy
+	run.StartedBy, run.FirstLine = shown.startedBy, shown.firstLine
 	run.Pending = append(run.Pending, shown.calls...)
 	run.Output, err = f.output(ctx, p)
 	return run, err

@@ -182,6 +182,7 @@ func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Sta
 	run := runOf(head.Record())
 	start := head.Inbox[core.KeyStart]
 	run.StartedBy = actor(start.By, start.Via)
+	run.FirstLine = place{head: head, record: head.Record()}.firstLine(nil)
 	return Started{Run: run, New: true}, nil
 }
 

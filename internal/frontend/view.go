@@ -23,6 +23,7 @@ const (
 // than the requests and the words that came with the call.
 type view struct {
 	startedBy *wire.Actor
+	firstLine string
 	calls     []wire.Pending
 }
 
@@ -41,7 +42,7 @@ func (f *Frontend) view(ctx context.Context, p place) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{startedBy: p.startedBy(found)}
+	v := view{startedBy: p.startedBy(found), firstLine: p.firstLine(found)}
 	for _, seq := range suspended {
 		waiting, err := suspensionsIn(found[seq])
 		if err != nil {

@@ -115,7 +115,7 @@ func shownTo(p access.Principal, run wire.Run) wire.Run {
 	if p.May(access.Read) {
 		return run
 	}
-	run.Output, run.Detail = nil, ""
+	run.Output, run.Detail, run.FirstLine = nil, "", ""
 	if run.Error != nil {
 		run.Error = &wire.RunError{Code: run.Error.Code}
 	}

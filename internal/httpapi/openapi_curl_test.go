@@ -193,6 +193,10 @@ func (c *curls) conversation() {
 	c.call("readThreadEvents", "A page", "'"+thread+"/events?limit=1' -H 'Accept: application/json'")
 	c.call("listThreadRuns", "", "'"+thread+"/runs?limit=1'")
 	c.call("listRuns", "", "'URL/v1/runs?status=done&limit=1'")
+	if _, err := c.client.StartRun(c.t.Context(), wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order C-3"), Metadata: []byte(`{"ticket":4711}`)}, ""); err != nil {
+		c.t.Fatal(err)
+	}
+	c.call("listRuns", "By metadata and time", "'URL/v1/runs?metadata.ticket=4711&created_after=2026-03-01T00:00:00Z&limit=1'")
 }
 
 // rest are the calls that are about no run.

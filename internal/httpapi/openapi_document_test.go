@@ -263,6 +263,8 @@ func (p param) schema() any {
 		return wholeNumber
 	case p.one != nil:
 		return enumOf(append(slices.Clone(p.one), "")...)
+	case p.moment:
+		return &schema{Type: "string", Format: "date-time"}
 	case p.longest > 0:
 		return &schema{Type: "string", MaxLength: jsonschema.Ptr(p.longest)}
 	}

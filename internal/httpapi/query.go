@@ -13,21 +13,33 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// readQuery demands that only these parameters are in the query, each once.
+// readQuery demands that only these parameters are in the query, each once. A known name that ends in [anyKey] stands for all names that
+// begin as it does.
 func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
-		if !slices.Contains(known, name) {
+		if !slices.ContainsFunc(known, func(one string) bool { return isParam(name, one) }) {
 			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
 		}
 		if len(values[name]) > 1 {
-			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", name)}
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", clipped(name))}
 		}
 	}
 	return nil
+}
+
+// anyKey ends the name of a parameter whose callers choose the rest of it.
+const anyKey = "{key}"
+
+// isParam says whether the name in a query is that of a known parameter.
+func isParam(name, known string) bool {
+	if family, ok := strings.CutSuffix(known, anyKey); ok {
+		return strings.HasPrefix(name, family)
+	}
+	return name == known
 }
 
 func number(values url.Values, name string) (int, error) {
@@ -56,10 +68,49 @@ func inTime(r *http.Request, wait time.Duration) time.Duration {
 	return wait
 }
 
+// instant reads a time in RFC 3339; the zero time if there is none.
+func instant(values url.Values, name string) (time.Time, error) {
+	text := values.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if err != nil {
+		return at, &frontend.Error{Code: frontend.CodeInvalid,
+			Detail: name + " is a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, the + of an offset is written %2B"}
+	}
+	if epoch := time.Unix(0, 0); at.Before(epoch) { // the zero time among them, which would be none
+		at = epoch
+	}
+	return at, nil
+}
+
 func list(r *http.Request) (frontend.List, error) {
 	values := r.URL.Query()
 	limit, err := number(values, "limit")
-	return frontend.List{Status: values.Get("status"), Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
+	return frontend.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
+}
+
+// runList reads which runs are wanted.
+func runList(r *http.Request) (q frontend.List, err error) {
+	if q, err = list(r); err != nil {
+		return q, err
+	}
+	values := r.URL.Query()
+	q.Status, q.Reason, q.ResponseState = values.Get("status"), values.Get("reason"), values.Get("response_state")
+	for name := range values {
+		if key, of := strings.CutPrefix(name, "metadata."); of {
+			if q.Metadata == nil {
+				q.Metadata = map[string]string{}
+			}
+			q.Metadata[key] = values.Get(name)
+		}
+	}
+	if q.CreatedAfter, err = instant(values, "created_after"); err != nil {
+		return q, err
+	}
+	q.CreatedBefore, err = instant(values, "created_before")
+	return q, err
 }
 
 // preferredWait reads "Prefer: wait=N". A preference that is not understood is none.

@@ -36,6 +36,7 @@ type param struct {
 	number          bool // a whole number, not negative; else text
 	most            int  // of a number: more is taken for this
 	longest         int  // of text: in bytes
+	moment          bool // of text: a time in RFC 3339
 	several         bool // of a header: it may be there more than once
 	one             []string
 }
@@ -85,8 +86,21 @@ var (
 	fromParam   = param{in: "query", name: "from", about: "`tail`: without a cursor, only what is committed from now on.", one: []string{"tail"}}
 	dataParam   = param{in: "query", name: "data", about: "`true` shows images and documents with their bytes.", one: []string{"true", "false"}}
 	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
-	statusParam = param{in: "query", name: "status", about: "Only runs of this status.", one: []string{"created", "running", "waiting", "done"}}
+
+	statusParam   = param{in: "query", name: "status", about: "Only runs of this status.", one: frontend.RunStatuses}
+	metadataParam = inQuery("metadata."+anyKey, "Only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as JSON writes it. "+
+		"Everything after the first dot is the key, further dots included; nested members are not matched. At most 16 keys, each once.")
+	runFilters = []param{statusParam, agentParam,
+		{in: "query", name: "reason", about: "Only runs that are done for this reason.", one: frontend.RunReasons},
+		{in: "query", name: "response_state", about: "Only runs that are done with this response state.", one: frontend.ResponseStates},
+		metadataParam,
+		{in: "query", name: "created_after", moment: true, about: "Only runs that were created at this time or later, in RFC 3339."},
+		{in: "query", name: "created_before", moment: true, about: "Only runs that were created before this time, in RFC 3339."}}
 )
+
+// aboutRuns is how a list of runs is filtered and paged.
+const aboutRuns = "Lists the runs that fit all filters. One request looks at 500 runs at most, so a page may be short, or empty, with more runs behind it: " +
+	"while `next` is set, go on with it. Use a cursor with the filters it was given out with."
 
 func limitParam(usual string, most int) param {
 	return param{in: "query", name: "limit", number: true, most: most, about: "At most so many entries; " + usual + " if it is not said."}
@@ -147,7 +161,8 @@ func (a *api) runRoutes() []route {
 			answers: []answered{started(202, "It is stored, and will run."), started(200, "The key was used before, with this body: the run it started.")},
 			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
 		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: reading,
-			params:  []param{statusParam, agentParam, limitParam("20", 100), cursorParam},
+			about:   aboutRuns,
+			params:  slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}),
 			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
@@ -250,7 +265,8 @@ func (a *api) threadRoutes() []route {
 				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
-			params: []param{statusParam, agentParam, limitParam("20", 100), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
+			about:  aboutRuns,
+			params: slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}), answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
 	}
 }
@@ -293,8 +309,9 @@ func (a *api) linkRoutes() []route {
 func (a *api) otherRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List what waits for an answer, over all runs", roles: seeing,
-			about:  "The inbox of people and bots, longest waiting first.",
-			params: []param{agentParam, limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
+			about: "The inbox of people and bots, longest waiting first. A page may be short, or empty, with more behind it: while `next` is set, go on with it. Use a cursor with the filters it was given out with.",
+			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: frontend.CallKinds},
+				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List what can be run", roles: reading,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All of them.")}, serve: a.listAgents},

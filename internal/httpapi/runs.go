@@ -50,7 +50,7 @@ func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := runList(r)
 	if err != nil {
 		return err
 	}

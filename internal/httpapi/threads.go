@@ -56,7 +56,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := runList(r)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	q.Kind, q.Thread = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id")
 	page, err := a.front.Approvals(r.Context(), caller(r), q)
 	if err != nil {
 		return err

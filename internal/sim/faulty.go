@@ -124,6 +124,8 @@ func (s Store) Runs(ctx context.Context, tenant, thread, cursor string, limit in
 	return s.Inner.Runs(ctx, tenant, thread, cursor, limit)
 }
 
+func (s Store) RunsBehind(born int64, run string) string { return s.Inner.RunsBehind(born, run) }
+
 func (s Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	s.Faults.World.Yield(ctx)
 	return s.Inner.Approvals(ctx, tenant, cursor, limit)

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Runs implements frontend.Store. Its cursor is the number of what was shown.
+// Runs implements frontend.Store. Its cursor is the place of the last run that was shown.
 func (m *Memory) Runs(_ context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -27,7 +28,33 @@ func (m *Memory) Runs(_ context.Context, tenant, thread, cursor string, limit in
 		}
 	}
 	slices.SortFunc(all, func(a, b core.Record) int { return cmp.Or(cmp.Compare(b.Born, a.Born), cmp.Compare(b.Run, a.Run)) })
-	return cut("r", all, cursor, limit)
+	if cursor != "" {
+		born, run, err := runPlace(cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		all = slices.DeleteFunc(all, func(r core.Record) bool {
+			return cmp.Or(cmp.Compare(r.Born, born), cmp.Compare(r.Run, run)) >= 0
+		})
+	}
+	if limit = max(limit, 1); len(all) <= limit {
+		return all, "", nil
+	}
+	return all[:limit], m.RunsBehind(all[limit-1].Born, all[limit-1].Run), nil
+}
+
+// RunsBehind implements frontend.Store.
+func (m *Memory) RunsBehind(born int64, run string) string { return fmt.Sprintf("r%d/%s", born, run) }
+
+// runPlace reads a cursor of Runs.
+func runPlace(cursor string) (born int64, run string, err error) {
+	inner, ours := strings.CutPrefix(cursor, "r")
+	number, run, whole := strings.Cut(inner, "/")
+	born, err = strconv.ParseInt(number, 10, 64)
+	if !ours || !whole || err != nil {
+		return 0, "", engine.ErrRefused
+	}
+	return born, run, nil
 }
 
 // Approvals implements frontend.Store. Its cursor is the number of what was shown.

@@ -65,6 +65,8 @@ func (s *inTurn) Runs(ctx context.Context, tenant, thread, cursor string, limit 
 	return s.db().Runs(ctx, tenant, thread, cursor, limit)
 }
 
+func (s *inTurn) RunsBehind(born int64, run string) string { return s.db().RunsBehind(born, run) }
+
 func (s *inTurn) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	return s.db().Approvals(ctx, tenant, cursor, limit)
 }

@@ -77,8 +77,15 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	if err != nil {
 		return nil, "", err
 	}
-	page, next := cutPage(mergeRuns(records), limit, func(r core.Record) position { return position{List: listRuns, Number: r.Born, Text: r.Run} })
+	page, next := cutPage(mergeRuns(records), limit, func(r core.Record) position { return behindRun(r.Born, r.Run) })
 	return page, next, nil
+}
+
+// RunsBehind implements frontend.Store.
+func (db *DB) RunsBehind(born int64, run string) string { return behindRun(born, run).cursor() }
+
+func behindRun(born int64, run string) position {
+	return position{List: listRuns, Number: born, Text: run}
 }
 
 func mergeRuns(records []core.Record) []core.Record {
@@ -129,8 +136,10 @@ func cutPage[T any](rows []T, limit int, at func(T) position) (page []T, next st
 		return rows, ""
 	}
 	page = rows[:limit:limit]
-	return page, base64.RawURLEncoding.EncodeToString(core.Encode(at(page[limit-1])))
+	return page, at(page[limit-1]).cursor()
 }
+
+func (p position) cursor() string { return base64.RawURLEncoding.EncodeToString(core.Encode(p)) }
 
 func parseCursor(cursor string, first position) (position, error) {
 	if cursor == "" {

@@ -73,6 +73,7 @@ type Run struct {
 	Pending       []Pending       `json:"pending"`
 	Queued        int             `json:"queued,omitempty"` // messages that wait for the end of the run
 	StartedBy     *Actor          `json:"started_by,omitempty"`
+	FirstLine     string          `json:"first_line,omitempty"`   // of the input it was started with
 	CancelledBy   *Actor          `json:"cancelled_by,omitempty"` // of a run that was cancelled
 	Cursor        string          `json:"cursor"`                 // of its events: the position behind all that was committed when it was read
 	CreatedAt     Time            `json:"created_at"`

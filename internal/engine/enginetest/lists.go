@@ -130,6 +130,7 @@ func testOverdueRace(t *storeTest) {
 
 var listCases = []storeCase{
 	{"runs come newest first, page by page, each once", testRunsPages},
+	{"a list of runs begins behind any run, and behind any time", testRunsBehind},
 	{"runs of a thread are its own, archived ones too", testRunsOfThread},
 	{"a waiting run with a signal is listed as running", testRunsVisible},
 	{"approvals come oldest first, page by page, and leave when answered", testApprovals},
@@ -138,9 +139,15 @@ var listCases = []storeCase{
 }
 
 // runs reads all pages.
-func (t *storeTest) runs(thread string, limit int) (runs []string) {
+func (t *storeTest) runs(thread string, limit int) []string {
 	t.Helper()
-	for cursor := ""; ; {
+	return t.runsFrom(thread, "", limit)
+}
+
+// runsFrom reads all pages behind a cursor.
+func (t *storeTest) runsFrom(thread, cursor string, limit int) (runs []string) {
+	t.Helper()
+	for {
 		page, next, err := t.store.Runs(t.Context(), tenant, thread, cursor, limit)
 		t.must(err)
 		if len(page) > limit {
@@ -178,6 +185,40 @@ func testRunsPages(t *storeTest) {
 	for _, limit := range []int{1, 2, 5, 15, 16, 17, 100} {
 		t.equal("runs", t.runs("", limit), want)
 	}
+}
+
+func testRunsBehind(t *storeTest) {
+	all := []string{}
+	last := t.startHead(bornAt(created("thr_0"), 1000))
+	all = append(all, last.Run)
+	for i := 1; i < 9; i++ {
+		last = t.commit(finish(t.claim(last, numbered("w", i), 1000), 1))
+		req := succeed(last, numbered("run_0_", i))
+		req.Head.Born = 1000 + int64(i/3) // three of one moment
+		w, err := t.store.Start(t.Context(), req)
+		t.must(err)
+		last = w.Head
+		all = append(all, last.Run)
+	}
+	slices.Reverse(all)
+	newest := func(n int) []string { return append([]string(nil), all[len(all)-n:]...) } // nil for none
+	for _, of := range []string{"", "thr_0"} {
+		for _, limit := range []int{1, 2, 100} {
+			for before, want := range map[int64]int{0: 0, 1000: 0, 1001: 3, 1002: 6, 1003: 9, 253402300800000: 9} {
+				t.equal("runs born before a time", t.runsFrom(of, t.store.RunsBehind(before, ""), limit), newest(want))
+			}
+			for i, run := range all {
+				born := int64(1002 - i/3)
+				t.equal("runs behind one", t.runsFrom(of, t.store.RunsBehind(born, run), limit), newest(len(all)-i-1))
+			}
+			t.equal("runs behind one that is not there", t.runsFrom(of, t.store.RunsBehind(1001, "run_0_003x"), limit), newest(4))
+		}
+	}
+}
+
+func bornAt(h core.Head, born int64) core.Head {
+	h.Born = born
+	return h
 }
 
 func testRunsOfThread(t *storeTest) {

@@ -24,6 +24,7 @@ type Store interface {
 	Used(ctx context.Context, tenant, key string) (engine.Key, error)
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
+	RunsBehind(born int64, run string) (cursor string)
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
 }
 

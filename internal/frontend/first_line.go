@@ -1,0 +1,61 @@
+package frontend
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// FirstLineRunes is how many characters of a run's first line are shown at most.
+const FirstLineRunes = 200
+
+// firstLine is the first line of what the run was started with: of the first user message in the first segment of its journal, or of the
+// inbox while there is none. Empty for a retry, which goes on from what the run before was started with, for an input without text, and
+// for a long one that is still beside the inbox: a list does not read it for this.
+func (p place) firstLine(found map[int64]core.Segment) string {
+	if p.record.RetryOf != "" {
+		return ""
+	}
+	if p.record.Seq <= p.record.Seq0 {
+		var parts []core.Part
+		if json.Unmarshal(p.head.Inbox[core.KeyStart].Value, &parts) != nil {
+			return ""
+		}
+		return firstLineOf(parts)
+	}
+	for _, m := range found[p.record.Seq0+1].Messages {
+		if m.Role == core.RoleUser {
+			return firstLineOf(m.Parts)
+		}
+	}
+	return ""
+}
+
+// firstLineOf is the first line that is not blank in the texts of a message, without the space around it.
+func firstLineOf(parts []core.Part) string {
+	for _, part := range parts {
+		if part.Type != core.PartText {
+			continue
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(part.Text), "\n")
+		if i := strings.IndexAny(line, "\r\v\f\u0085\u2028\u2029"); i >= 0 {
+			line = line[:i]
+		}
+		if line = strings.TrimSpace(firstRunes(line, FirstLineRunes)); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// firstRunes is the beginning of a text, at most n characters long.
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

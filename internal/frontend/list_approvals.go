@@ -1,0 +1,90 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// approvalFilter is what the entries of the inbox have in common.
+type approvalFilter struct {
+	Agent  string `json:"agent,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Thread string `json:"thr,omitempty"`
+}
+
+// Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
+func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
+	wanted := approvalFilter{q.Agent, q.Kind, q.Thread}
+	mark := markOf(wanted)
+	if err := q.check(); err != nil {
+		return wire.Page[wire.Approval]{}, err
+	}
+	cursor, err := unmarked(q.Cursor, mark)
+	if err != nil {
+		return wire.Page[wire.Approval]{}, err
+	}
+	page, err := gather(ctx, f, c.Tenant, cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
+		read: func(cursor string, n, _ int) (piece[core.Head], error) {
+			if q.Thread != "" {
+				return f.waitingIn(ctx, c, q.Thread, cursor)
+			}
+			heads, next, err := f.store.Approvals(ctx, c.Tenant, cursor, n)
+			return piece[core.Head]{heads, len(heads), next}, err
+		},
+		show:  func(heads []core.Head) ([]wire.Approval, int, error) { return f.approvalsOf(ctx, wanted, heads) },
+		weigh: func(a wire.Approval) int { return weighPending(a.Pending) },
+	})
+	page.Next = marked(page.Next, mark)
+	return page, err
+}
+
+// waitingIn is the inbox of one thread: its head, if anything is suspended in it. It is one piece, so that no cursor leads into it.
+func (f *Frontend) waitingIn(ctx context.Context, c Caller, thread, cursor string) (found piece[core.Head], err error) {
+	if cursor != "" {
+		return found, engine.ErrRefused
+	}
+	if len(thread) > maxID {
+		return found, nil
+	}
+	head, err := f.store.Load(ctx, c.Tenant, thread)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return found, nil
+	case err == nil && head.Oldest != "":
+		found.rows, found.looked = []core.Head{head}, 1
+	}
+	return found, err
+}
+
+func (f *Frontend) approvalsOf(ctx context.Context, w approvalFilter, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
+	var e entries
+	for _, h := range heads {
+		if w.Agent != "" && h.Agent != w.Agent {
+			continue
+		}
+		shown, err := f.view(ctx, place{head: h, record: h.Record(), current: true})
+		if err != nil || len(h.Calls) == 0 {
+			if err := e.failed(ctx, err); err != nil {
+				return nil, 0, err
+			}
+			fit++
+			approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, Error: unreadable(), Pending: wire.Pending{Since: wire.Millis(h.At)}})
+			continue
+		}
+		e.read = true
+		there := shown.approvalsIn(h)
+		if w.Kind != "" {
+			there = slices.DeleteFunc(there, func(a wire.Approval) bool { return a.Kind != w.Kind })
+		}
+		if len(there) > 0 || w.Kind == "" {
+			fit++
+		}
+		approvals = append(approvals, there...)
+	}
+	return approvals, fit, e.end()
+}

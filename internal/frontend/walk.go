@@ -1,0 +1,94 @@
+package frontend
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// walk goes through the store's list of runs, newest first, and picks those that fit a filter by their records alone. It reads larger and
+// larger pieces as long as it finds too few, so that looking at [mostLooked] runs takes a handful of reads.
+type walk struct {
+	f              *Frontend
+	tenant, thread string
+	filter         filter
+	size           int // of the next piece
+}
+
+// mostWalked is how many records one read of the store returns at most.
+const mostWalked = 100
+
+// start is the cursor that the walk begins at.
+func (w *walk) start(cursor string) string {
+	if cursor == "" && w.filter.Before != 0 {
+		return w.f.store.RunsBehind(w.filter.Before, "")
+	}
+	return cursor
+}
+
+// read reads one piece of at most room runs, and ends within it once n of them fit. Runs older than the filter allows end the list:
+// what is behind them is older still.
+func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core.Record], error) {
+	size := min(max(n, w.size), room)
+	records, next, err := w.f.store.Runs(ctx, w.tenant, w.thread, cursor, size)
+	if err != nil {
+		return piece[core.Record]{}, err
+	}
+	found := piece[core.Record]{next: next}
+	for i, r := range records {
+		if r.Born < w.filter.After {
+			found.next = ""
+			return found, nil
+		}
+		found.looked++
+		if w.filter.fits(r) {
+			found.rows = append(found.rows, r)
+		}
+		if len(found.rows) == n && i < len(records)-1 {
+			found.next = w.f.store.RunsBehind(r.Born, r.Run)
+			w.size = n
+			return found, nil
+		}
+	}
+	w.size = min(2*size, mostWalked)
+	if len(found.rows) == n {
+		w.size = n
+	}
+	return found, nil
+}
+
+// shown reads the runs of records. The list is a hint, the head is the truth: a run that has moved on and fits the filter no longer is left out.
+func (f *Frontend) shown(ctx context.Context, c Caller, w filter, records []core.Record) ([]wire.Run, error) {
+	var runs []wire.Run
+	var e entries
+	for _, r := range records {
+		p, err := f.find(ctx, c, r.Run)
+		if err == nil && !w.fits(p.record) {
+			e.read = true
+			continue
+		}
+		var run wire.Run
+		if err == nil {
+			run, err = f.show(ctx, p)
+		}
+		if err != nil {
+			if err := e.failed(ctx, err); err != nil {
+				return nil, err
+			}
+			run = runOf(r)
+			run.Error = unreadable()
+		}
+		e.read = e.read || err == nil
+		runs = append(runs, run)
+	}
+	return runs, e.end()
+}
+
+func weighRun(run wire.Run) int {
+	weight := len(run.Output) + len(run.FirstLine)
+	for _, p := range run.Pending {
+		weight += weighPending(p)
+	}
+	return weight
+}
