@@ -61,6 +61,9 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 		return wire.Page[wire.Run]{}, err
 	}
 	w := walk{f: f, tenant: c.Tenant, thread: thread, filter: wanted}
+	if mark != "" {
+		w.size = listPiece
+	}
 	page, err := gather(ctx, f, c.Tenant, w.start(cursor), limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
 		read: func(cursor string, n, room int) (piece[core.Record], error) { return w.read(ctx, cursor, n, room) },
 		show: func(records []core.Record) ([]wire.Run, int, error) {
