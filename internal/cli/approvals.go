@@ -31,6 +31,9 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 			if err := pageLimit(list.Limit, mostApprovals); err != nil {
 				return err
 			}
+			if walk && list.Kind+list.Thread != "" {
+				return usagef("the inbox of -i is filtered by --agent alone; leave out --kind and --thread")
+			}
 			c, err := a.connect()
 			if err != nil {
 				return err
@@ -48,6 +51,8 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags := cmd.Flags()
 	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: approval, client, input, unknown_outcome or interrupt")
+	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())

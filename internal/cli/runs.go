@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
@@ -12,11 +9,13 @@ import (
 
 func (a *app) runsCommand() *cobra.Command {
 	var list client.List
+	var filters runFilters
 	cmd := &cobra.Command{
 		Use:   "runs [RUN]",
 		Short: "List runs, newest first, show one, cancel or record one",
 		Example: `  dormouse runs
   dormouse runs --status waiting --limit 5
+  dormouse runs --reason error --created-after 2026-03-01T00:00:00Z --metadata order=A-17
   dormouse runs run_3k7q2_0
   dormouse runs cancel run_3k7q2_0
   dormouse runs record run_3k7q2_0 refunds.jsonl`,
@@ -25,17 +24,13 @@ func (a *app) runsCommand() *cobra.Command {
 			if len(args) == 1 {
 				return a.showRun(cmd, args[0])
 			}
-			if err := pageLimit(list.Limit, mostRuns); err != nil {
+			if err := filters.read(&list); err != nil {
 				return err
 			}
 			return a.listRuns(cmd, list)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&list.Status, "status", "", "only runs that are created, running, waiting or done")
-	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
-	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	filters.add(cmd.Flags(), &list)
 	cmd.AddCommand(a.cancelCommand(), a.recordCommand())
 	return cmd
 }
@@ -50,58 +45,6 @@ func (a *app) showRun(cmd *cobra.Command, id string) error {
 		return err
 	}
 	return a.printRun(run)
-}
-
-func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	page, err := c.Runs(cmd.Context(), list)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(page)
-	}
-	if len(page.Items) == 0 && page.Next == "" {
-		return a.printf("no runs\n")
-	}
-	if err := a.listed(page.Items); err != nil {
-		return err
-	}
-	return a.printMore("runs", list, page.Next)
-}
-
-// listed prints runs as a table, on a terminal one that fits into 80 columns.
-func (a *app) listed(runs []wire.Run) error {
-	terminal := screenOf(a.stdout, a.opts.Getenv).terminal
-	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED"}}
-	if terminal {
-		rows = [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "WAITS", "AGE"}}
-	}
-	for _, run := range runs {
-		created := clock(run.CreatedAt)
-		if terminal {
-			created = age(run.CreatedAt, a.now())
-		}
-		rows = append(rows, []string{run.ID, run.Agent, statusText(run), strconv.Itoa(run.Steps), strconv.Itoa(len(run.Pending)), created})
-	}
-	return a.list(rows, 1, 2)
-}
-
-// printMore says how to see the rest of a list: the same command, with the cursor.
-func (a *app) printMore(verb string, list client.List, next string) error {
-	if next == "" {
-		return nil
-	}
-	if list.Status != "" {
-		verb += " --status " + list.Status
-	}
-	if list.Agent != "" {
-		verb += " --agent " + list.Agent
-	}
-	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), list.Limit, next)
 }
 
 func (a *app) cancelCommand() *cobra.Command {

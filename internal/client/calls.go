@@ -12,17 +12,33 @@ import (
 
 // List says which part of a list is wanted. Zero members ask for nothing special.
 type List struct {
-	Status string // of runs only
-	Agent  string
-	Limit  int
-	Cursor string
-	Data   bool // of messages: with the bytes of images and documents
+	Status        string // of runs only
+	Agent         string
+	Reason        string            // of runs only
+	ResponseState string            // of runs only
+	Metadata      map[string]string // of runs only
+	CreatedAfter  time.Time         // of runs only
+	CreatedBefore time.Time         // of runs only
+	Kind          string            // of approvals only
+	Thread        string            // of approvals only
+	Limit         int
+	Cursor        string
+	Data          bool // of messages: with the bytes of images and documents
 }
 
 func (l List) query() url.Values {
 	q := url.Values{}
 	add(q, "status", l.Status)
 	add(q, "agent", l.Agent)
+	add(q, "reason", l.Reason)
+	add(q, "response_state", l.ResponseState)
+	for key, value := range l.Metadata {
+		q.Set("metadata."+key, value)
+	}
+	addTime(q, "created_after", l.CreatedAfter)
+	addTime(q, "created_before", l.CreatedBefore)
+	add(q, "kind", l.Kind)
+	add(q, "thread_id", l.Thread)
 	add(q, "cursor", l.Cursor)
 	addNumber(q, "limit", l.Limit)
 	if l.Data {
@@ -34,6 +50,12 @@ func (l List) query() url.Values {
 func add(q url.Values, name, value string) {
 	if value != "" {
 		q.Set(name, value)
+	}
+}
+
+func addTime(q url.Values, name string, at time.Time) {
+	if !at.IsZero() {
+		q.Set(name, at.Format(time.RFC3339Nano))
 	}
 }
 

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// runFilters are the flags that say which runs are listed, as they were given.
+type runFilters struct {
+	metadata      []string
+	after, before string
+}
+
+func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
+	flags.StringVar(&list.Status, "status", "", "only runs that are created, running, waiting or done")
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: natural_end, behavior_requested, stopped, cancelled, blocked or error")
+	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: done, no_op or awaiting_input")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this in their metadata, as KEY=VALUE; may be given more than once")
+	flags.StringVar(&f.after, "created-after", "", "only runs created at this time or later, in RFC 3339")
+	flags.StringVar(&f.before, "created-before", "", "only runs created before this time, in RFC 3339")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
+	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+}
+
+// read completes a list by the flags that need reading.
+func (f *runFilters) read(list *client.List) (err error) {
+	if err := pageLimit(list.Limit, mostRuns); err != nil {
+		return err
+	}
+	for _, pair := range f.metadata {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return usagef("--metadata takes KEY=VALUE, not %q", pair)
+		}
+		if _, twice := list.Metadata[key]; twice {
+			return usagef("--metadata has the key %q twice; a run has one value of it", key)
+		}
+		if list.Metadata == nil {
+			list.Metadata = map[string]string{}
+		}
+		list.Metadata[key] = value
+	}
+	if list.CreatedAfter, err = readTime("--created-after", f.after); err != nil {
+		return err
+	}
+	list.CreatedBefore, err = readTime("--created-before", f.before)
+	return err
+}
+
+func readTime(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if err != nil {
+		return at, usagef("%s takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not %q", flag, text)
+	}
+	return at, nil
+}
+
+func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	page, err := c.Runs(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(page)
+	}
+	if len(page.Items) == 0 && page.Next == "" {
+		return a.printf("no runs\n")
+	}
+	if err := a.listed(page.Items); err != nil {
+		return err
+	}
+	return a.printMore("runs", list, page.Next)
+}
+
+// listed prints runs as a table: on a terminal one that fits into 80 columns, where what a run is about stands on a line of its own below
+// it, elsewhere with two more columns.
+func (a *app) listed(runs []wire.Run) error {
+	s := screenOf(a.stdout, a.opts.Getenv)
+	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED", "STARTED BY", "FIRST LINE"}}
+	if s.terminal {
+		rows = [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "WAITS", "AGE"}}
+	}
+	for _, run := range runs {
+		row := []string{run.ID, run.Agent, statusText(run), strconv.Itoa(run.Steps), strconv.Itoa(len(run.Pending))}
+		if s.terminal {
+			row = append(row, age(run.CreatedAt, a.now()))
+		} else {
+			row = append(row, clock(run.CreatedAt), cmp.Or(starterOf(run), "-"), oneLine(run.FirstLine))
+		}
+		rows = append(rows, row)
+	}
+	if !s.terminal {
+		return a.list(rows, 1, 2)
+	}
+	return a.print(drawRuns(runs, rows, s))
+}
+
+// drawRuns is the table with a line below each run that says who started it and with what.
+func drawRuns(runs []wire.Run, rows [][]string, s screen) string {
+	lines := strings.Split(strings.TrimSuffix(drawTable(rows, s, []int{1, 2}), "\n"), "\n")
+	var b strings.Builder
+	b.WriteString(line{{bold, lines[0]}}.render(s.colour) + "\n")
+	for i, run := range runs {
+		b.WriteString(lines[i+1] + "\n")
+		who, about := starterOf(run), oneLine(run.FirstLine)
+		if who != "" && about != "" {
+			who += ": "
+		}
+		if who+about != "" {
+			b.WriteString(line{{asIs, "  "}, {faint, who + about}}.cut(s.width).render(s.colour) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// starterOf is who started a run, in words; empty if that is not known.
+func starterOf(run wire.Run) string {
+	if run.StartedBy == nil {
+		return ""
+	}
+	return oneLine(spelled(run.StartedBy.By) + after(" via ", spelled(run.StartedBy.Via)))
+}
+
+// printMore says how to see the rest of a list: the same command, with the cursor.
+func (a *app) printMore(verb string, list client.List, next string) error {
+	if next == "" {
+		return nil
+	}
+	add := func(flag, value string) {
+		if value != "" {
+			verb += " --" + flag + " " + scaffold.ShellWord(value)
+		}
+	}
+	add("status", list.Status)
+	add("agent", list.Agent)
+	add("reason", list.Reason)
+	add("response-state", list.ResponseState)
+	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
+		add("metadata", key+"="+list.Metadata[key])
+	}
+	if !list.CreatedAfter.IsZero() {
+		add("created-after", list.CreatedAfter.Format(time.RFC3339Nano))
+	}
+	if !list.CreatedBefore.IsZero() {
+		add("created-before", list.CreatedBefore.Format(time.RFC3339Nano))
+	}
+	add("kind", list.Kind)
+	add("thread", list.Thread)
+	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), list.Limit, next)
+}
