@@ -223,9 +223,17 @@ func fields(form []byte) []byte {
 	return raw
 }
 
+// covers says whether a documented name is that of a parameter. Of a name that ends in {key}, callers choose the end.
+func covers(documented, name string) bool {
+	if family, ok := strings.CutSuffix(documented, "{key}"); ok {
+		return strings.HasPrefix(name, family)
+	}
+	return name == documented
+}
+
 func (c *Contract) checkQuery(op *operation, values url.Values) error {
 	for name, value := range values {
-		i := slices.IndexFunc(op.Parameters, func(p parameter) bool { return p.In == "query" && p.Name == name })
+		i := slices.IndexFunc(op.Parameters, func(p parameter) bool { return p.In == "query" && covers(p.Name, name) })
 		if i < 0 && strings.HasSuffix(op.OperationID, "Link") {
 			continue // mail programs and chats add their own to links
 		}
