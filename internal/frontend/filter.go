@@ -153,7 +153,7 @@ func unmarked(cursor, mark string) (string, error) {
 	}
 	inner, ours := strings.CutSuffix(cursor, "."+mark)
 	if !ours || inner == "" {
-		return "", badCursor()
+		return "", badListCursor()
 	}
 	return inner, nil
 }

@@ -173,6 +173,27 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 	}
 }
 
+// The mark is no secret: a caller who puts it on another place of the list is shown no more than the filters allow.
+func TestAForgedCursorPassesNoFilter(t *testing.T) {
+	x := newFixture(t, nil)
+	runs := []wire.Run{x.runOf(`null`), x.runOf(`null`), x.runOf(`null`), x.runOf(`null`)}
+	newest, err := x.Runs(t.Context(), anna, frontend.List{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []frontend.List{{CreatedBefore: runs[2].CreatedAt.Time, Limit: 1}, {CreatedBefore: runs[2].CreatedAt.Time, CreatedAfter: runs[0].CreatedAt.Time, Limit: 1}} {
+		page, err := x.Runs(t.Context(), anna, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, mark, _ := strings.Cut(page.Next, ".")
+		q.Cursor = newest.Next + "." + mark
+		if got := x.listed(q, runs); got != "ba" {
+			t.Errorf("behind a forged cursor are %q", got)
+		}
+	}
+}
+
 // bulk puts runs that were not taken up yet into the store, three of each moment; the first is the newest.
 func (x *fixture) bulk(tenant string, n int, metadata func(i int) string) []core.Record {
 	x.t.Helper()

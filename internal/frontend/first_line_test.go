@@ -76,7 +76,7 @@ func TestARetryHasNoFirstLineOfItsOwn(t *testing.T) {
 	if err != nil || s.Run.FirstLine != "" || s.Run.RetryOf == nil {
 		t.Fatalf("%+v, %v", s.Run, err)
 	}
-	if _, err := x.say(run.ThreadID, "", "what a user says to the retry", "queue"); err != nil {
+	if _, err := x.say(run.ThreadID, "", "what a user says to the retry", ""); err != nil {
 		t.Fatal(err)
 	}
 	x.worker.Drain(s.Run.ID)

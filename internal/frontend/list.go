@@ -135,9 +135,13 @@ func weighPending(p wire.Pending) int {
 
 func listRefused(err error) error {
 	if errors.Is(err, engine.ErrRefused) {
-		return badCursor()
+		return badListCursor()
 	}
 	return err
+}
+
+func badListCursor() *Error {
+	return refuse(CodeBadCursor, "the cursor is not one of this list, or was given out with other filters; begin again without a cursor")
 }
 
 // Thread reads a conversation's newest state.

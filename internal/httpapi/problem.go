@@ -48,7 +48,7 @@ var problems = []problem{
 	{codeMalformed, 400, "Malformed body", "The body is not one JSON object in UTF-8, repeats a member, or a member has the wrong type."},
 	{codeUnknownField, 400, "Unknown field", "The body has a member, or the query a parameter, that this call does not take. The detail names it."},
 	{frontend.CodeInvalid, 400, "Invalid request", "A member is missing or has a value that is not allowed."},
-	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor was not given out by this list."},
+	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor was not given out by this list, or with other filters."},
 	{frontend.CodeBadAction, 400, "Bad action", "The action of a decision is `resume` or `cancel`, or left out."},
 	{frontend.CodeBadGrant, 400, "Bad grant", "The grant of a decision is `run`, or left out; some calls can only be approved one by one. Nothing was stored."},
 	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision is neither a yes, nor a no, nor a result. Nothing was stored."},
