@@ -30,6 +30,7 @@ const (
 func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.Segment) error {
 	it := key{threadPK(tenant, thread), segmentSK(seg.Seq, seg.W)}.attributes()
 	it[attrW], it[attrPrev] = number(int64(seg.W)), number(int64(seg.Prev))
+	s.putInFeed(it, tenant, thread, seg)
 	seg.Seq, seg.W, seg.Prev = 0, 0, 0
 	return s.putOnce(ctx, "storing a segment", it, core.Encode(seg))
 }

@@ -29,6 +29,7 @@ const (
 	prefixRecord  = "R#"
 	prefixVersion = "V#"
 	prefixLink    = "L#"
+	prefixFeed    = "F#"
 
 	skHead    = "#H"
 	skAlone   = "#"

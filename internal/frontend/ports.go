@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -46,6 +47,14 @@ type Store interface {
 	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
 	// [engine.ErrRefused] as for Runs. A head that cannot be read comes without calls.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
+
+	// Feed lists the marked segments of all threads of a tenant. Every segment that a commit has made part of a journal is there once,
+	// from that commit on or at most FeedLag later. [engine.ErrRefused] for a place that is none of this feed.
+	Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error)
+
+	// FeedLag is how far an entry may turn up behind others whose places are later: by so much clocks may differ and an index may be late.
+	// 0 says that entries turn up in their order, each with its commit.
+	FeedLag() time.Duration
 }
 
 // LinkStore keeps the records of approval links, each under its tenant, its run and its id. Errors are those of package engine.

@@ -131,6 +131,13 @@ func (s Store) Approvals(ctx context.Context, tenant, cursor string, limit int) 
 	return s.Inner.Approvals(ctx, tenant, cursor, limit)
 }
 
+func (s Store) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+	s.Faults.World.Yield(ctx)
+	return s.Inner.Feed(ctx, tenant, q)
+}
+
+func (s Store) FeedLag() time.Duration { return s.Inner.FeedLag() }
+
 // TakeOverdue is one operation, or one for the index and one for each entry.
 func (s Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
 	if inner, ok := s.Inner.(index); ok {

@@ -28,6 +28,8 @@ type Memory struct {
 	keys     map[place]engine.Key
 	archive  map[place]core.Record
 	payloads map[place][]byte
+	feed     map[string][]engine.FeedEntry // by tenant
+	fed      int                           // entries so far
 }
 
 // place is a key of a table: a tenant and what is its own within it.
@@ -44,7 +46,8 @@ type indexed struct{ at, due int64 }
 
 // NewMemory is empty.
 func NewMemory(clock engine.Clock) *Memory {
-	return &Memory{Clock: clock, items: map[place]*item{}, keys: map[place]engine.Key{}, archive: map[place]core.Record{}, payloads: map[place][]byte{}}
+	return &Memory{Clock: clock, items: map[place]*item{}, keys: map[place]engine.Key{}, archive: map[place]core.Record{}, payloads: map[place][]byte{},
+		feed: map[string][]engine.FeedEntry{}}
 }
 
 func (m *Memory) now() int64 { return m.Clock.Now().UnixMilli() }
@@ -129,6 +132,7 @@ func (m *Memory) putSegment(tenant, thread string, s core.Segment) error {
 	}
 	if !there || old.W < s.W {
 		it.segments[s.Seq] = s
+		m.putInFeed(tenant, thread, s)
 	}
 	return nil
 }

@@ -105,6 +105,11 @@ func (w *watched) Approvals(ctx context.Context, tenant, cursor string, limit in
 	return w.FullStore.Approvals(ctx, tenant, cursor, limit)
 }
 
+func (w *watched) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+	w.mine(ctx, "the feed", tenant)
+	return w.FullStore.Feed(ctx, tenant, q)
+}
+
 // storeOfAll is the store of both tenants: each request goes to the tenant that it names, where it is watched.
 type storeOfAll struct {
 	sim.FullStore // for the sweep, which is nobody's
@@ -166,6 +171,10 @@ func (a storeOfAll) Runs(ctx context.Context, tenant, thread, cursor string, lim
 
 func (a storeOfAll) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	return a.at(tenant).Approvals(ctx, tenant, cursor, limit)
+}
+
+func (a storeOfAll) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+	return a.at(tenant).Feed(ctx, tenant, q)
 }
 
 // halvesOfAll is storeOfAll where commits are two writes and the sweep moves one entry after the other.

@@ -23,12 +23,15 @@ func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Writ
 	if err := req.Check(); err != nil {
 		return engine.Written{}, err
 	}
-	rows := commitRows{head: commitArgs(req), segment: segmentArgs(req)}
+	rows := commitRows{head: commitArgs(req), segment: segmentArgs(req), marks: marksOf(req.Segment)}
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
 }
 
 // commitRows are a commit's statements' arguments. They are made by the caller: the writer's time is everybody's.
-type commitRows struct{ head, segment []any }
+type commitRows struct {
+	head, segment []any
+	marks         core.FeedMarks
+}
 
 func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engine.Written, error) {
 	head, won, err := t.change(commitHead, rows.head...)
@@ -39,6 +42,9 @@ func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engin
 		return t.refuseCommit(req)
 	}
 	if err := t.putSegment(rows.segment); err != nil {
+		return engine.Written{}, err
+	}
+	if err := t.putInFeed(head, rows.marks, now); err != nil {
 		return engine.Written{}, err
 	}
 	if err := t.drain(&head, req.Drained); err != nil {

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -70,3 +71,9 @@ func (s *inTurn) RunsBehind(born int64, run string) string { return s.db().RunsB
 func (s *inTurn) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	return s.db().Approvals(ctx, tenant, cursor, limit)
 }
+
+func (s *inTurn) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+	return s.db().Feed(ctx, tenant, q)
+}
+
+func (s *inTurn) FeedLag() time.Duration { return s.db().FeedLag() }

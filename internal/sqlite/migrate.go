@@ -11,7 +11,7 @@ import (
 var ErrNewerFile = errors.New("the file was written by a newer version of the program")
 
 // migrations are applied in order and never changed once released; the number of one is its place, counted from 1.
-var migrations = []string{schema1, schemaIntake, schemaRemind, schemaTurns, schemaIntakeLine, schemaUsage, schemaLinks, schemaMark}
+var migrations = []string{schema1, schemaIntake, schemaRemind, schemaTurns, schemaIntakeLine, schemaUsage, schemaLinks, schemaMark, schemaFeed}
 
 const schemaRemind = "CREATE INDEX queue_thread ON queue (tenant, thread);"
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -26,6 +27,8 @@ type Store interface {
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 	RunsBehind(born int64, run string) (cursor string)
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
+	Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error)
+	FeedLag() time.Duration
 }
 
 // TestStore checks a store. Open returns an empty one, closed by the test's cleanup; it is called for each subtest.
@@ -39,6 +42,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 		"signal":   signalCases,
 		"overdue":  overdueCases,
 		"lists":    listCases,
+		"feed":     feedCases,
 		"payloads": payloadCases,
 	}
 	for name, cases := range suite {

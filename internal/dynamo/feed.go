@@ -1,0 +1,79 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// feedLag covers clocks of workers that differ by a few seconds, the time a put takes, and an index that is behind its table.
+const feedLag = 10 * time.Second
+
+// FeedLag implements frontend.Store.
+func (s *Store) FeedLag() time.Duration { return feedLag }
+
+func feedPartition(tenant string) string { return prefixFeed + escape(tenant) }
+
+// feedPosition is where a segment is in the feed of its tenant: by the time, then by its key, and its marks behind that.
+//
+//	000001700000000000#thr_a#000000000005#0000000000300001#sd
+func feedPosition(at int64, thread string, seq int64, w core.Stamp, marks core.FeedMarks) string {
+	return fmt.Sprintf("%015d#%s#%012d#%016x#%s", at, escape(thread), seq, int64(w), marks)
+}
+
+// putInFeed lists a marked segment in the index with the item that holds it. It may be listed before a head names it, or without one that
+// ever does: see [engine.FeedEntry].
+func (s *Store) putInFeed(it item, tenant, thread string, seg core.Segment) {
+	if marks := seg.FeedMarks(); marks != "" {
+		it[attrListPK] = text(feedPartition(tenant))
+		it[attrListSK] = text(feedPosition(s.now(), thread, seg.Seq, seg.W, marks))
+	}
+}
+
+// Feed implements frontend.Store. It reads keys alone, and the index is behind the table by a moment.
+func (s *Store) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (entries []engine.FeedEntry, err error) {
+	if err := q.From.Check(); err != nil {
+		return nil, err
+	}
+	behind := ""
+	if q.From != (engine.FeedPlace{}) {
+		behind = fmt.Sprintf("%015d#%s", q.From.At, q.From.Tie)
+	}
+	limit := max(q.Limit, 1)
+	in := indexQuery(indexList, attrListPK, feedPartition(tenant), attrListSK, behind, !q.Newest, limit)
+	err = s.pages(ctx, in, func(hits []item) (bool, error) {
+		for _, hit := range hits {
+			e, err := feedEntry(hit)
+			if err != nil {
+				return false, err
+			}
+			if len(entries) < limit {
+				entries = append(entries, e)
+			}
+		}
+		return len(entries) < limit, nil
+	})
+	return entries, err
+}
+
+func feedEntry(hit item) (engine.FeedEntry, error) {
+	position := textAt(hit, attrListSK)
+	at, err := threadOf(textAt(hit, attrPK))
+	moment, tie, found := strings.Cut(position, "#")
+	ms, err1 := strconv.ParseInt(moment, 10, 64)
+	parts := strings.Split(tie, "#")
+	if err != nil || err1 != nil || !found || len(parts) != 4 {
+		return engine.FeedEntry{}, unreadable("place "+position+" of a feed", fmt.Errorf("it is no segment's"))
+	}
+	w, err := strconv.ParseInt(parts[2], 16, 64)
+	if err != nil {
+		return engine.FeedEntry{}, unreadable("place "+position+" of a feed", err)
+	}
+	return engine.FeedEntry{FeedPlace: engine.FeedPlace{At: ms, Tie: tie}, Thread: at.Thread, Seq: segmentSeq(hit), W: core.Stamp(w),
+		Marks: core.FeedMarks(parts[3])}, nil
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// schemaFeed puts marked segments into the feed of their tenant. Segments that were there before are not in it.
+const schemaFeed = `
+ALTER TABLE segments ADD COLUMN feed INTEGER;
+ALTER TABLE segments ADD COLUMN marks TEXT;
+CREATE UNIQUE INDEX segments_feed ON segments (tenant, feed) WHERE feed IS NOT NULL;
+`
+
+// perMilli is how many places of a feed a millisecond has. A feed that is full there goes on in the next one.
+const perMilli = 1000
+
+// marksOf are a segment's; none of nil.
+func marksOf(s *core.Segment) core.FeedMarks {
+	if s == nil {
+		return ""
+	}
+	return s.FeedMarks()
+}
+
+// putInFeed gives the segment that h names the next place in the feed: the time, or, where a clock went back, one behind the last. The writer
+// is one, so that places are in the order of commits, also where several processes have the file.
+func (t *tx) putInFeed(h core.Head, marks core.FeedMarks, now int64) error {
+	const query = `UPDATE segments SET marks = ?1, feed = max(?2,
+		coalesce((SELECT max(feed) FROM segments WHERE tenant = ?3 AND feed IS NOT NULL), 0) + 1)
+		WHERE tenant = ?3 AND thread = ?4 AND seq = ?5`
+	if marks == "" {
+		return nil
+	}
+	t.changed = append(t.changed, place{tenant: h.Tenant})
+	_, err := t.exec(query, string(marks), now*perMilli, h.Tenant, h.Thread, h.Seq)
+	return err
+}
+
+// The two directions of a feed.
+const (
+	feedColumns = "SELECT feed, thread, seq, w, marks FROM segments WHERE tenant = ?1 AND feed IS NOT NULL AND feed "
+	feedForward = feedColumns + "> ?2 ORDER BY feed LIMIT ?3"
+	feedBack    = feedColumns + "< ?2 ORDER BY feed DESC LIMIT ?3"
+)
+
+// Feed implements frontend.Store.
+func (db *DB) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (entries []engine.FeedEntry, err error) {
+	from, err := feedNumber(q)
+	if err != nil {
+		return nil, err
+	}
+	query := feedForward
+	if q.Newest {
+		query = feedBack
+	}
+	err = db.read(ctx, func(s scanner) error {
+		var e engine.FeedEntry
+		var n, w int64
+		var marks string
+		if err := s.Scan(&n, &e.Thread, &e.Seq, &w, &marks); err != nil {
+			return unavailable(err)
+		}
+		e.FeedPlace, e.W, e.Marks = feedPlace(n), core.Stamp(w), core.FeedMarks(marks)
+		entries = append(entries, e)
+		return nil
+	}, query, tenant, from, max(q.Limit, 1))
+	return entries, err
+}
+
+// FeedLag implements frontend.Store.
+func (db *DB) FeedLag() time.Duration { return 0 }
+
+func feedPlace(n int64) engine.FeedPlace {
+	return engine.FeedPlace{At: n / perMilli, Tie: fmt.Sprintf("%03d", n%perMilli)}
+}
+
+// feedNumber is the bound of a query.
+func feedNumber(q engine.FeedQuery) (int64, error) {
+	p := q.From
+	if err := p.Check(); err != nil {
+		return 0, err
+	}
+	n := p.At * perMilli
+	switch {
+	case p.Tie != "":
+		tie, err := strconv.ParseUint(p.Tie, 10, 16)
+		if err != nil || tie >= perMilli {
+			return 0, fmt.Errorf("%w: %q is no place in a feed", engine.ErrRefused, p.Tie)
+		}
+		return n + int64(tie), nil
+	case !q.Newest:
+		return n - 1, nil
+	case p == engine.FeedPlace{}:
+		return 1<<63 - 1, nil
+	}
+	return n, nil
+}
