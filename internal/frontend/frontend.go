@@ -35,7 +35,8 @@ type Options struct {
 	// nor wait for them. Nil never does.
 	Stopping <-chan struct{}
 
-	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, and a function that ends that. It is a hint:
+	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, or with an empty thread after the feed of the
+	// tenant has, and a function that ends that. It is a hint:
 	// held reads look again by themselves as well, less often where they are told.
 	Watch func(tenant, thread string) (changed <-chan struct{}, stop func())
 

@@ -22,12 +22,30 @@ func (f *Frontend) until(ctx context.Context, c Caller, thread string, wait time
 		_, err := look()
 		return err
 	}
-	held, release := f.held(ctx)
-	defer release()
 	changed, stop := f.changes(c, thread)
 	defer stop()
 	said, leave := f.speech(c, thread, live)
 	defer leave()
+	return f.lookUntil(ctx, wait, changed, said, look)
+}
+
+// untilFeed is until for the feed of a tenant.
+func (f *Frontend) untilFeed(ctx context.Context, c Caller, wait time.Duration, look func() (enough bool, err error)) error {
+	if f.watch == nil || wait <= 0 {
+		return f.lookUntil(ctx, wait, nil, nil, look)
+	}
+	changed, stop := f.watch(c.Tenant, "")
+	defer stop()
+	return f.lookUntil(ctx, wait, changed, nil, look)
+}
+
+func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, said <-chan struct{}, look func() (enough bool, err error)) error {
+	if wait <= 0 {
+		_, err := look()
+		return err
+	}
+	held, release := f.held(ctx)
+	defer release()
 	first := firstLook
 	if changed != nil {
 		first = lastLook

@@ -1,0 +1,57 @@
+package frontend
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// mostCounted is how many runs are counted.
+const mostCounted = 500
+
+// Counts counts the calls that wait for an answer over the runs of a tenant, or of one of its agents, longest waiting run first. It reads no
+// journal, and ends after so many runs that a caller may wait for it.
+func (f *Frontend) Counts(ctx context.Context, c Caller, agent string) (wire.Counts, error) {
+	counts := wire.Counts{Kinds: map[string]int{}}
+	leave, err := f.pages.take(ctx, c.Tenant)
+	if err != nil {
+		return counts, err
+	}
+	defer leave()
+	for cursor, looked := "", 0; ; {
+		found, err := try(ctx, f, func() (listed[core.Head], error) {
+			rows, next, err := f.store.Approvals(ctx, c.Tenant, cursor, 100)
+			return listed[core.Head]{rows, next}, err
+		})
+		if err != nil {
+			return counts, err
+		}
+		for _, h := range found.rows {
+			if agent == "" || h.Agent == agent {
+				count(&counts, h)
+			}
+		}
+		looked += len(found.rows)
+		if cursor = found.next; cursor == "" || looked >= mostCounted {
+			counts.AtLeast = counts.AtLeast || cursor != ""
+			return counts, nil
+		}
+	}
+}
+
+// count adds the calls of a run that wait.
+func count(to *wire.Counts, h core.Head) {
+	if len(h.Calls) == 0 { // it cannot be read
+		to.Waiting++
+		to.AtLeast = true
+		return
+	}
+	open := openSuspensions(place{head: h, record: h.Record(), current: true})
+	for _, call := range h.Calls {
+		if open[call.Sus] && call.Status == core.CallSuspended {
+			to.Waiting++
+			to.Kinds[call.Kind.String()]++
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package frontend
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// DecisionQuery says which decisions of a tenant are wanted. An empty member wants all.
+type DecisionQuery struct {
+	By, Via       string // who decided, and the entry point
+	Agent         string
+	Action        string // a [core.ResumeAction]
+	After, Before int64  // recorded at or after, and before, in ms
+	Cursor        string // of the page before; empty for the first
+	Limit         int    // about so many; the decisions of one commit stay together
+}
+
+func (q DecisionQuery) check() error {
+	if q.Action != "" && new(core.ResumeAction).UnmarshalText([]byte(q.Action)) != nil {
+		return refuse(CodeInvalid, "action is resume or cancel")
+	}
+	return nil
+}
+
+// recordingTime is how long the commit of a decision may take: a page begins and ends so much beyond the times that are asked for.
+const recordingTime = time.Minute
+
+// Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or
+// so much was passed over, so that one may be short, even empty, with more behind it.
+func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wire.Page[wire.RecordedDecision], error) {
+	page := wire.Page[wire.RecordedDecision]{Items: []wire.RecordedDecision{}}
+	if err := q.check(); err != nil {
+		return page, err
+	}
+	from, err := readHistoryCursor(q, c.Tenant)
+	if err != nil {
+		return page, err
+	}
+	leave, err := f.pages.take(ctx, c.Tenant)
+	if err != nil {
+		return page, err
+	}
+	defer leave()
+	r := historyRead{journalReader: f.journalReader(c.Tenant), q: q, from: from, items: page.Items}
+	more, err := r.page(ctx)
+	if page.Items = r.items; more {
+		page.Next = base64.RawURLEncoding.EncodeToString(core.Encode(historyCursor{historyMark(c.Tenant), r.from.At, r.from.Tie}))
+	}
+	return page, err
+}
+
+type historyCursor struct {
+	History string `json:"d"`
+	At      int64  `json:"a"`
+	Tie     string `json:"i"`
+}
+
+func historyMark(tenant string) string { return cursorMark("decisions of " + tenant) }
+
+func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error) {
+	if q.Cursor == "" {
+		if q.Before <= 0 {
+			return engine.FeedPlace{}, nil
+		}
+		return engine.FeedPlace{At: q.Before + recordingTime.Milliseconds()}, nil
+	}
+	var stored historyCursor
+	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	if err != nil || json.Unmarshal(raw, &stored) != nil || stored.History != historyMark(tenant) || stored.Tie == "" {
+		return engine.FeedPlace{}, badCursor()
+	}
+	place := engine.FeedPlace{At: stored.At, Tie: stored.Tie}
+	if place.Check() != nil {
+		return place, badCursor()
+	}
+	return place, nil
+}
+
+// historyRead is a page of a history in the making.
+type historyRead struct {
+	*journalReader
+	q      DecisionQuery
+	from   engine.FeedPlace // before which entries are read
+	items  []wire.RecordedDecision
+	weight int
+	passed int
+	looked int
+}
+
+func (r *historyRead) full() bool {
+	return len(r.items) >= limit(r.q.Limit, 50, 200) || r.weight >= pageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
+}
+
+// page reads from newest to oldest, and says whether there may be more.
+func (r *historyRead) page(ctx context.Context) (more bool, err error) {
+	for {
+		found, err := r.f.feedEntries(ctx, r.tenant, engine.FeedQuery{From: r.from, Newest: true, Limit: feedPiece})
+		if err != nil {
+			return false, err
+		}
+		for _, e := range found {
+			if r.full() {
+				return true, r.end()
+			}
+			if r.q.After > 0 && e.At < r.q.After-recordingTime.Milliseconds() {
+				return false, r.end()
+			}
+			if err := r.entry(ctx, e); err != nil {
+				return false, err
+			}
+			r.from = e.FeedPlace
+			r.passed++
+		}
+		if len(found) < feedPiece {
+			return false, r.end()
+		}
+	}
+}
+
+func (r *historyRead) entry(ctx context.Context, e engine.FeedEntry) error {
+	if !e.Marks.Has(core.FeedDecisions) {
+		return nil
+	}
+	r.looked++
+	s, is, err := r.segment(ctx, e.Thread, e.Seq, e.W)
+	if err != nil || is != committed {
+		return err
+	}
+	for _, event := range slices.Backward(s.Events) {
+		if event.Type == core.EventDecisionRecorded && r.inTime(event.At) {
+			if err := r.decision(ctx, event); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *historyRead) inTime(at int64) bool {
+	return (r.q.After <= 0 || at >= r.q.After) && (r.q.Before <= 0 || at < r.q.Before)
+}
+
+// decision puts a wanted decision into the page, with what its run and its suspension add.
+func (r *historyRead) decision(ctx context.Context, e core.Event) error {
+	shown := wire.RecordedDecision{At: wire.Millis(e.At), RunID: e.RunID, ThreadID: e.ThreadID, Seq: e.Seq}
+	if json.Unmarshal(shownTimes(e), &shown.DecisionRecordedData) != nil {
+		shown.Unreadable = unreadable()
+	}
+	if !r.wants(shown) {
+		return nil
+	}
+	p, err := r.record(ctx, e.ThreadID, e.RunID)
+	if err != nil {
+		if err := r.failed(ctx, err); err != nil {
+			return err
+		}
+		shown.Unreadable = unreadable()
+	}
+	shown.Agent = p.record.Agent
+	if r.q.Agent != "" && shown.Agent != r.q.Agent {
+		return nil
+	}
+	if waited, err := r.f.suspension(ctx, p, shown.Suspension); err == nil {
+		shown.Tool, shown.Kind, shown.ResumeMode = waited.ToolName, waited.Kind.String(), waited.ResumeMode.String()
+	} else if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.items = append(r.items, shown)
+	r.weight += len(shown.Arguments) + len(shown.Result) + len(shown.Reason)
+	return nil
+}
+
+func (r *historyRead) wants(d wire.RecordedDecision) bool {
+	return (r.q.By == "" || d.By == r.q.By) && (r.q.Via == "" || d.Via == r.q.Via) && (r.q.Action == "" || d.Action == r.q.Action)
+}

@@ -1,0 +1,122 @@
+package frontend_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// history are all pages of decisions, as who said what about which run.
+func (x *fixture) history(q frontend.DecisionQuery) (said []string) {
+	x.t.Helper()
+	for {
+		page, err := x.Decisions(x.t.Context(), anna, q)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		for _, d := range page.Items {
+			said = append(said, fmt.Sprint(d.By, " ", d.Action, " ", d.RunID))
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return said
+		}
+	}
+}
+
+func TestTheHistoryOfDecisions(t *testing.T) {
+	x := newFixture(t, nil)
+	began := x.clock.Now()
+	var runs []wire.Run
+	var want []string
+	for i, by := range []string{"anna", "ben", "anna", "cleo"} {
+		run, sus := x.waiting(core.KindApproval)
+		runs = append(runs, run)
+		action := []string{"resume", "cancel"}[i%2]
+		if _, err := x.Decide(t.Context(), frontend.Caller{Tenant: anna.Tenant, By: by, Via: "api"}, run.ID, wire.Decision{Target: sus, Action: action}); err != nil {
+			t.Fatal(err)
+		}
+		x.clock.AfterFunc(time.Minute, func() {})
+		x.worker.Finish(run.ID, "done")
+		want = slices.Insert(want, 0, by+" "+action+" "+run.ID)
+	}
+	for _, size := range []int{1, 3, 50} {
+		if got := x.history(frontend.DecisionQuery{Limit: size}); !slices.Equal(got, want) {
+			t.Errorf("%d a page: %q", size, got)
+		}
+	}
+	for _, c := range []struct {
+		q    frontend.DecisionQuery
+		want []string
+	}{
+		{frontend.DecisionQuery{By: "anna"}, []string{want[1], want[3]}},
+		{frontend.DecisionQuery{Action: "cancel"}, []string{want[0], want[2]}},
+		{frontend.DecisionQuery{Via: "link"}, nil},
+		{frontend.DecisionQuery{Via: "api", Agent: "desk", By: "ben"}, []string{want[2]}},
+		{frontend.DecisionQuery{Agent: "another"}, nil},
+		{frontend.DecisionQuery{After: began.Add(2 * time.Minute).UnixMilli()}, want[:3]},
+		{frontend.DecisionQuery{Before: began.Add(3 * time.Minute).UnixMilli()}, want[2:]},
+		{frontend.DecisionQuery{After: began.Add(2 * time.Minute).UnixMilli(), Before: began.Add(3 * time.Minute).UnixMilli(), Limit: 1}, want[2:3]},
+	} {
+		if got := x.history(c.q); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.q, got)
+		}
+	}
+	page, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{Limit: 1})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if d := page.Items[0]; d.Tool != "refund" || d.Kind != "approval" || d.Agent != "desk" || d.ThreadID != runs[3].ThreadID || !d.Applied || d.Suspension == "" || d.Seq == 0 ||
+		!d.At.Equal(began.Add(4*time.Minute)) || !d.UpdatedAt.Equal(began.Add(3*time.Minute)) {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestTheHistoryIsOfItsTenant(t *testing.T) {
+	x := newFixture(t, nil)
+	for range 2 {
+		run, sus := x.waiting(core.KindApproval)
+		x.decides(t, "one", run.ID, sus, yes, "accepted")
+		x.worker.Drain(run.ID)
+	}
+	first, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{Limit: 1})
+	if err != nil || first.Next == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	other := frontend.Caller{Tenant: "other"}
+	page, err := x.Decisions(t.Context(), other, frontend.DecisionQuery{})
+	if err != nil || len(page.Items) != 0 {
+		t.Errorf("%+v, %v", page, err)
+	}
+	_, err = x.Decisions(t.Context(), other, frontend.DecisionQuery{Cursor: first.Next})
+	x.wantCode(err, frontend.CodeBadCursor)
+	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Cursor: x.feed(frontend.FeedQuery{}).Next})
+	x.wantCode(err, frontend.CodeBadCursor)
+	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Action: "maybe"})
+	x.wantCode(err, frontend.CodeInvalid)
+}
+
+// A decision that no head names is no decision.
+func TestATornDecisionIsNotInTheHistory(t *testing.T) {
+	x := newFeedFixture(t)
+	run, sus := x.waiting(core.KindApproval)
+	torn := x.entry(run.ThreadID, 0)
+	torn.Seq, torn.W = torn.Seq+1, torn.W+1
+	x.list(torn)
+	if got := x.history(frontend.DecisionQuery{}); len(got) != 0 {
+		t.Errorf("before its head: %q", got)
+	}
+	x.decides(t, "it", run.ID, sus, yes, "accepted")
+	x.worker.Drain(run.ID)
+	if got := x.history(frontend.DecisionQuery{}); len(got) != 0 {
+		t.Errorf("beside what the head names: %q", got)
+	}
+	x.list(x.entry(run.ThreadID, 0))
+	if got := x.history(frontend.DecisionQuery{}); len(got) != 1 {
+		t.Errorf("what the head names: %q", got)
+	}
+}

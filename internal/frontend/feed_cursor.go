@@ -1,0 +1,122 @@
+package frontend
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// feedCursor is a place in the feed of a tenant. Up to Low everything was read. Where entries may turn up behind later ones, those behind Low
+// are looked at again, and Seen are the ones of them that were read; Held are entries up to Low that no head has named yet.
+//
+//	                Low
+//	feed   ... x x x | x . x x       .: not committed yet, or not in the index yet
+//	Seen               x   x x
+type feedCursor struct {
+	Low  engine.FeedPlace
+	Seen []string
+	Held []heldEntry
+}
+
+// heldEntry is an entry whose commit is not decided.
+type heldEntry struct {
+	At     int64      `json:"a"`
+	Thread string     `json:"t"`
+	Seq    int64      `json:"n"`
+	W      core.Stamp `json:"w"`
+}
+
+// A cursor travels in a header, so its size is bounded. A reader of a feed with more than mostSeen commits within its lag follows it as far
+// behind as the lag is.
+const (
+	mostSeen = 64
+	mostHeld = 8
+)
+
+// storedCursor is a feedCursor as callers have it.
+type storedCursor struct {
+	Feed string      `json:"f"` // the mark of the tenant: another's cursor is a mistake
+	At   int64       `json:"a"`
+	Tie  string      `json:"i,omitempty"`
+	Seen string      `json:"s,omitempty"`
+	Held []heldEntry `json:"h,omitempty"`
+}
+
+const seenLength = 8
+
+// seenKey tells an entry from all others, in seenLength characters.
+func seenKey(thread string, seq int64, w core.Stamp) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", thread, seq, w))
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
+}
+
+func feedMark(tenant string) string { return cursorMark("feed of " + tenant) }
+
+// of is the cursor as callers have it, opaque, for this tenant alone.
+func (c feedCursor) of(tenant string) string {
+	stored := storedCursor{Feed: feedMark(tenant), At: c.Low.At, Tie: c.Low.Tie, Held: c.Held}
+	for _, key := range c.Seen {
+		stored.Seen += key
+	}
+	return base64.RawURLEncoding.EncodeToString(core.Encode(stored))
+}
+
+// readFeedCursor reads a cursor of the tenant's feed. Empty is the beginning.
+func readFeedCursor(text, tenant string) (c feedCursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	var stored storedCursor
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(raw, &stored) != nil || stored.Feed != feedMark(tenant) ||
+		len(stored.Seen)%seenLength != 0 || len(stored.Seen) > mostSeen*seenLength || len(stored.Held) > mostHeld {
+		return c, badCursor()
+	}
+	c.Low, c.Held = engine.FeedPlace{At: stored.At, Tie: stored.Tie}, stored.Held
+	for _, h := range c.Held {
+		if h.Seq < 1 || h.Thread == "" || len(h.Thread) > maxID {
+			return feedCursor{}, badCursor()
+		}
+	}
+	for at := 0; at < len(stored.Seen); at += seenLength {
+		c.Seen = append(c.Seen, stored.Seen[at:at+seenLength])
+	}
+	if c.Low.Check() != nil {
+		return feedCursor{}, badCursor()
+	}
+	return c, nil
+}
+
+// clone is a copy whose lists are its own.
+func (c feedCursor) clone() feedCursor {
+	return feedCursor{c.Low, slices.Clone(c.Seen), slices.Clone(c.Held)}
+}
+
+// pass moves Low on to an entry that was read, or is held.
+func (c *feedCursor) pass(e engine.FeedEntry) {
+	c.Low = e.FeedPlace
+	c.unsee(seenKey(e.Thread, e.Seq, e.W))
+}
+
+func (c *feedCursor) unsee(key string) {
+	c.Seen = slices.DeleteFunc(c.Seen, func(seen string) bool { return seen == key })
+}
+
+func (c *feedCursor) saw(e engine.FeedEntry) bool {
+	return len(c.Seen) > 0 && slices.Contains(c.Seen, seenKey(e.Thread, e.Seq, e.W))
+}
+
+func (c *feedCursor) see(e engine.FeedEntry) { c.Seen = append(c.Seen, seenKey(e.Thread, e.Seq, e.W)) }
+
+// hold keeps an entry to look at again. Of too many, the oldest is given up.
+func (c *feedCursor) hold(e engine.FeedEntry) {
+	if len(c.Held) == mostHeld {
+		c.Held = slices.Delete(c.Held, 0, 1)
+	}
+	c.Held = append(c.Held, heldEntry{e.At, e.Thread, e.Seq, e.W})
+}

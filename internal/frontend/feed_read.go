@@ -1,0 +1,89 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// fate is what is known of a segment in the feed.
+type fate uint8
+
+const (
+	undecided fate = iota // no head has named a segment of its number, or the head cannot be read
+	committed             // it is in the journal
+	orphaned              // another segment has its number
+)
+
+// journalReader looks up which segments are committed. It reads each thread's head once, so that what it says of a thread is of one moment:
+// no segment is committed for it while an earlier one is undecided.
+type journalReader struct {
+	f      *Frontend
+	tenant string
+	heads  map[string]headRead
+	entries
+}
+
+type headRead struct {
+	core.Head
+	unread bool
+}
+
+func (f *Frontend) journalReader(tenant string) *journalReader {
+	return &journalReader{f: f, tenant: tenant, heads: map[string]headRead{}}
+}
+
+// head is a thread's; unread if what is stored of it cannot be read.
+func (r *journalReader) head(ctx context.Context, thread string) (headRead, error) {
+	if h, read := r.heads[thread]; read {
+		return h, nil
+	}
+	h, err := r.f.load(ctx, r.tenant, thread)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+	case err != nil:
+		if err := r.failed(ctx, err); err != nil {
+			return headRead{}, err
+		}
+		r.heads[thread] = headRead{unread: true}
+		return r.heads[thread], nil
+	}
+	r.read = true
+	r.heads[thread] = headRead{Head: h}
+	return r.heads[thread], nil
+}
+
+// segment reads a segment of the feed and says whether it is in the journal. A head names one segment for each number, and a store finds the
+// named one among several as soon as a head names one; before that none is shown.
+//
+//	put 5 (w 11) ── listed ──────────────── refused: a signal ── put 5 (w 12) ── listed ── the head names 5, w 12
+//	                head: 4, undecided      head: 4, undecided                             5 (w 11) orphaned, 5 (w 12) committed
+func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w core.Stamp) (s core.Segment, is fate, err error) {
+	h, err := r.head(ctx, thread)
+	if err != nil || h.unread || h.Seq < seq {
+		return s, undecided, err
+	}
+	found, err := try(ctx, r.f, func() ([]core.Segment, error) { return r.f.store.Segments(ctx, r.tenant, thread, seq, seq) })
+	switch {
+	case err != nil:
+		return s, undecided, r.failed(ctx, err)
+	case len(found) != 1 || found[0].Seq != seq || found[0].W != w:
+		return s, orphaned, nil
+	}
+	return found[0], committed, nil
+}
+
+// record is that of a run of a thread whose head was read.
+func (r *journalReader) record(ctx context.Context, thread, run string) (place, error) {
+	h, err := r.head(ctx, thread)
+	switch {
+	case err != nil:
+		return place{}, err
+	case h.Run == run:
+		return place{head: h.Head, record: h.Record(), current: true}, nil
+	}
+	record, err := try(ctx, r.f, func() (core.Record, error) { return r.f.store.Archived(ctx, r.tenant, run) })
+	return place{head: h.Head, record: record}, err
+}

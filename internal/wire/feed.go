@@ -1,0 +1,33 @@
+package wire
+
+// FeedPage is a page of the events of a tenant, and where to go on. Counts is there on a page from the beginning or the tail, and on every
+// page with events.
+type FeedPage struct {
+	Items  []Event `json:"items"`
+	Next   string  `json:"next"`
+	Counts *Counts `json:"counts,omitempty"`
+}
+
+// Counts says how many calls of a tenant wait for an answer, in all and by kind. AtLeast says that there may be more: counting ended early,
+// or a run could not be read.
+type Counts struct {
+	Waiting int            `json:"waiting"`
+	Kinds   map[string]int `json:"kinds"`
+	AtLeast bool           `json:"at_least"`
+}
+
+// RecordedDecision is one decision of a tenant's history: when it was recorded, where it belongs, and the data of its event. Seq is that of
+// the event. Tool, Kind and ResumeMode are of the call as it waited, and empty if that cannot be read. Unreadable is set if the decision, or
+// its run, cannot be read: members are missing then.
+type RecordedDecision struct {
+	At         Time      `json:"at"`
+	RunID      string    `json:"run_id"`
+	ThreadID   string    `json:"thread_id"`
+	Seq        int64     `json:"seq"`
+	Agent      string    `json:"agent"`
+	Tool       string    `json:"tool_name"`
+	Kind       string    `json:"kind"`
+	ResumeMode string    `json:"resume_mode"`
+	Unreadable *RunError `json:"unreadable,omitempty"`
+	DecisionRecordedData
+}
