@@ -40,11 +40,12 @@ var rightsChecks = []check{
 
 // grants are the functions' rights: what may be done with what. An index is written with its table.
 var grants = map[string][]string{
-	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
-		"dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
+		"dynamodb:Query Table/index/approvals", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
 	"DecisionFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
 		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
-	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table"},
+	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
+		"dynamodb:Query Table/index/list"},
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
 		"dynamodb:UpdateItem Table", "sqs:ChangeMessageVisibility IntakeQueue", "sqs:ChangeMessageVisibility WakeQueue", "sqs:DeleteMessage IntakeQueue", "sqs:DeleteMessage WakeQueue",
 		"sqs:GetQueueAttributes IntakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage IntakeQueue", "sqs:ReceiveMessage WakeQueue",

@@ -2,14 +2,14 @@ package access
 
 import "time"
 
-// Ticket lets whoever has it read the events of one run as a stream, at another address than that which gave it out, until it expires.
+// Ticket lets whoever has it read the events of one run, or of the feed of a tenant, as a stream, at another address than that which gave it out, until it expires.
 // What it carries was found out about its holder when it was given.
 type Ticket struct {
 	Tenant      string
 	Name        string // see [Principal]
 	Fingerprint string
-	Roles       []Role // those that the stream needs, and no others that its holder may have
-	Run         string
+	Roles       []Role    // those that the stream needs, and no others that its holder may have
+	Run         string    // or the thread whose runs they are; empty for the feed of the tenant
 	Expires     time.Time // to the second
 }
 

@@ -129,6 +129,7 @@ func buildDocument() (doc openDoc, missing []string) {
 var tags = []struct{ name, about string }{
 	{"runs", "Start runs, read and follow them, pause and end them."},
 	{"decisions", "See what waits for an answer, and answer it."},
+	{"events", "What waits, what was decided and what ended, over all runs."},
 	{"threads", "Conversations, with all their messages and runs."},
 	{"agents", "What can be run."},
 	{"server", "The server itself."},

@@ -119,8 +119,10 @@ func streamEvent() *jsonschema.Schema {
 	for _, e := range events {
 		types.Enum = append(types.Enum, string(e.of))
 	}
+	types.Enum = append(types.Enum, "counts")
 	e := object("id", &schema{Type: "string", Description: "The event's cursor, for `Last-Event-ID`."}, "event", types,
-		"data", &schema{Type: "string", Description: "The event as JSON.", ContentMediaType: mediaJSON, ContentSchema: refTo("Event")})
+		"data", &schema{Type: "string", Description: "The event as JSON. With `counts`, which only the stream of `readTenantEvents` has, it is a `Counts`.", ContentMediaType: mediaJSON,
+			ContentSchema: &schema{AnyOf: []*schema{refTo("Event"), refTo("Counts")}}})
 	e.Description = "A stream is any number of these, in the form of server-sent events."
 	return e
 }

@@ -101,6 +101,11 @@ var (
 // aboutRuns is how a list of runs is filtered and paged.
 const aboutRuns = "Lists the runs that fit all filters. One request looks at 500 runs at most, so a page may be short, or empty, with more runs behind it: " +
 	"while `next` is set, go on with it. Use a cursor with the filters it was given out with."
+var (
+	typesParam = inQuery("types", "Of the events of a tenant: only these types, with commas between them.")
+	byParam    = inQuery("by", "Only decisions of this principal, such as `token:anna`.")
+	viaParam   = inQuery("via", "Only decisions that came in this way, such as `api` or `link`.")
+)
 
 func limitParam(usual string, most int) param {
 	return param{in: "query", name: "limit", number: true, most: most, about: "At most so many entries; " + usual + " if it is not said."}
@@ -193,7 +198,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow a run's events by a ticket", stream: true,
 			about: "Where `readEvents` sends who asks it for a stream, where streams are served at an address of their own. The ticket in it is the right to open this one stream, for " +
 				"one minute; a reader that loses the stream asks for the events again, and is given another. It is the same stream.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), followParam, lastParam},
+			params: []param{inQuery("after", "A cursor: only events behind it."), followParam, lastParam, agentParam, typesParam},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
 				answers(204, nil, "The run is done, and all of it was read.")},
 			codes: []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
@@ -313,6 +318,23 @@ func (a *api) otherRoutes() []route {
 			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: frontend.CallKinds},
 				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
+		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow what waits, is decided and ends, over all runs", roles: seeing,
+			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, about in the order of time; as pages or as a stream, " +
+				"as `readEvents` chooses. For inboxes, bots and consoles. A stream goes on until its reader leaves or the server ends it. Behind the first page, and when they change, it sends an event `counts`, " +
+				"which says how many calls wait, by kind. Opened again with `Last-Event-ID` it goes on from there. No event is missed as long as the clocks of the workers and the index of the store " +
+				"are within 10 seconds. An event may come twice: `thread_id` and `seq` together are its id. A token that may only decide is shown decisions without the arguments and the result they gave.",
+			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
+			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so that it may hold more than `limit`."),
+				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
+				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
+			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
+		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List the decisions that were recorded, over all runs, newest first", roles: seeing,
+			about: "Who decided what, when, and whether it was applied. A token that may only decide is shown them without the arguments and the result they gave.",
+			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions that say this.", one: []string{"resume", "cancel"}},
+				inQuery("created_after", "Only decisions recorded at this time (RFC 3339) or later."), inQuery("created_before", "Only decisions recorded before this time (RFC 3339)."),
+				limitParam("50", 200), cursorParam},
+			answers: []answered{answers(200, wire.Page[wire.RecordedDecision]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
+			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
 		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List what can be run", roles: reading,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All of them.")}, serve: a.listAgents},
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent, its tools and their schemas", roles: reading,

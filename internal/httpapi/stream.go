@@ -108,7 +108,7 @@ func (a *api) eventStream(r *http.Request, f *feed) error {
 // feed is one open stream.
 type feed struct {
 	api    *api
-	id     string // of the run
+	id     string // of the run, or of the thread; empty for the feed of the tenant
 	w      http.ResponseWriter
 	out    *http.ResponseController
 	after  string // the cursor of what was sent last
@@ -175,11 +175,16 @@ func (f *feed) run(r *http.Request, page wire.EventPage) {
 		}
 		var err error
 		if page, err = f.next(r); err != nil {
-			if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
-				f.api.logFault(r, err)
-			}
+			f.broken(r, err)
 			return
 		}
+	}
+}
+
+// broken logs why a stream ended, where that is a fault of the server.
+func (f *feed) broken(r *http.Request, err error) {
+	if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
+		f.api.logFault(r, err)
 	}
 }
 
@@ -194,7 +199,7 @@ func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 	if err != nil {
 		return page, err
 	}
-	if !f.api.stillReads(r) {
+	if !f.api.stillReads(r, reading) {
 		return wire.EventPage{}, errLocked
 	}
 	return page, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,6 @@ func (a *api) sendStreamsTo(address string) error {
 //	         events ... the stream ends
 //	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
 func (a *api) sendToStream(r *http.Request, f *feed) error {
-	p := principal(r)
 	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {
 		return err
@@ -54,13 +54,18 @@ func (a *api) sendToStream(r *http.Request, f *feed) error {
 		f.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	return a.redirect(r, f, reading, url.Values{})
+}
+
+// redirect sends the reader to the stream with a ticket that has these roles.
+func (a *api) redirect(r *http.Request, f *feed, roles []access.Role, query url.Values) error {
+	p := principal(r)
 	keys, err := a.links(r.Context(), keysAge)
 	if err != nil {
 		return err
 	}
-	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: reading, Run: f.id,
+	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: roles, Run: f.id,
 		Expires: a.clock.Now().Add(ticketLife)})
-	query := url.Values{}
 	if f.after != "" {
 		query.Set("after", f.after)
 	}
@@ -90,25 +95,42 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	r = as(r, ticket.Principal())
 	r = r.WithContext(context.WithValue(r.Context(), ticketKey{}, true))
-	if err := authorize(principal(r), reading); err != nil {
-		return err
-	}
 	f, err := a.newFeed(w, r, ticket.Run)
 	if err != nil {
+		return err
+	}
+	if ticket.Run == "" {
+		return a.readFeedStream(r, f)
+	}
+	if err := authorize(principal(r), reading); err != nil {
 		return err
 	}
 	return a.eventStream(r, f)
 }
 
+// readFeedStream is the stream of a feed that a ticket opens.
+func (a *api) readFeedStream(r *http.Request, f *feed) error {
+	if err := authorize(principal(r), seeing); err != nil {
+		return err
+	}
+	q, err := feedQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return a.feedStream(r, f, q)
+}
+
 // ticketKey marks a request that a ticket has opened.
 type ticketKey struct{}
 
-// stillReads says whether whoever opened the stream may still read it.
-func (a *api) stillReads(r *http.Request) bool {
+// stillReads says whether whoever opened the stream still has one of these roles.
+func (a *api) stillReads(r *http.Request, roles []access.Role) bool {
 	if r.Context().Value(ticketKey{}) != nil {
-		may, err := a.stillMay(r, principal(r), access.Read)
-		return may && err == nil
+		return slices.ContainsFunc(roles, func(role access.Role) bool {
+			may, err := a.stillMay(r, principal(r), role)
+			return may && err == nil
+		})
 	}
 	p, err := a.who(r)
-	return err == nil && p.Tenant == principal(r).Tenant && authorize(p, reading) == nil
+	return err == nil && p.Tenant == principal(r).Tenant && authorize(p, roles) == nil
 }

@@ -163,7 +163,11 @@ func (c *Contract) checkStream(got []byte) error {
 		if !found {
 			continue
 		}
-		if err := c.validate(c.doc.Components.Schemas["Event"], data); err != nil {
+		of := "Event"
+		if bytes.Contains(block, []byte("event: counts\n")) {
+			of = "Counts"
+		}
+		if err := c.validate(c.doc.Components.Schemas[of], data); err != nil {
 			return fmt.Errorf("an event of the stream: %w", err)
 		}
 	}
