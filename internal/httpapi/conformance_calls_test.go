@@ -160,6 +160,10 @@ func (l lost) Approvals(context.Context, string, string, int) ([]core.Head, stri
 	return nil, "", l.err
 }
 
+func (l lost) Feed(context.Context, string, engine.FeedQuery) ([]engine.FeedEntry, error) {
+	return nil, l.err
+}
+
 func (l lost) Current(context.Context, string, string) (engine.Definition, error) {
 	return engine.Definition{}, l.err
 }
