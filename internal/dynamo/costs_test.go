@@ -27,6 +27,20 @@ func TestWhatWritesCost(t *testing.T) {
 	costs("a start", 1, awsdouble.Units{Write: 1, IndexWrite: 2}, s.begin) // list, due
 	costs("a claim that moves the due time", 1, awsdouble.Units{Write: 1, IndexWrite: 2}, func() { s.claim("w1", 2000) })
 	costs("a commit", 2, awsdouble.Units{Write: 2}, func() { s.commit(s.commitRequest(1, "one")) })
+	for i, event := range []core.Event{{Type: core.EventCallSuspended}, {Type: core.EventDecisionRecorded}, {Type: core.EventRunStatus, Data: []byte(`{"status":"done"}`)}} {
+		costs("a commit that is in the feed: "+string(event.Type), 2, awsdouble.Units{Write: 2, IndexWrite: 1}, func() {
+			req := s.commitRequest(i+2, "two")
+			req.Segment.Events = []core.Event{event}
+			s.commit(req)
+		})
+	}
+	costs("a page of the feed", 1, awsdouble.Units{Read: 0.5}, func() {
+		entries, err := s.store.Feed(t.Context(), "acme", engine.FeedQuery{Limit: 10})
+		must(t, err)
+		if len(entries) != 3 {
+			t.Errorf("the feed: %+v", entries)
+		}
+	})
 	release := func(n int) func() {
 		return func() {
 			req := s.commitRequest(n, "two")
@@ -34,7 +48,7 @@ func TestWhatWritesCost(t *testing.T) {
 			s.commit(req)
 		}
 	}
-	costs("a release for the next step", 2, awsdouble.Units{Write: 2}, release(2))
+	costs("a release for the next step", 2, awsdouble.Units{Write: 2}, release(5))
 	again := s.claimRequest("w2", 2001)
 	again.Due = s.head.Due // the same, rounded up
 	costs("a claim that finds the same due time", 1, awsdouble.Units{Write: 1}, func() {
