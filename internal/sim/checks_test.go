@@ -75,6 +75,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkMemory(ctx, t, segments)
 		s.tally(ctx, t, segments)
 	}
+	s.checkFeed(ctx)
 }
 
 func (s *stage) checkHistory(t *thread, segments []core.Segment) {

@@ -29,6 +29,7 @@ type stage struct {
 	bell       *bell
 	watched    *watched
 	referee    *referee
+	follower   *feedFollower
 	front      desk
 	luck       *luck
 	cast       *cast
@@ -130,7 +131,7 @@ func (s *stage) build(ctx context.Context) {
 	s.luck = &luck{World: s.w}
 	s.settleNextDoor()
 	for _, of := range s.tenants() {
-		of.watched, of.referee = watch(of), newReferee(of)
+		of.watched, of.referee, of.follower = watch(of), newReferee(of), of.follow()
 		of.cast = newCast(of)
 	}
 	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 const tableName = "dormouse"
@@ -132,6 +133,16 @@ func (v shown) Load(ctx context.Context, tenant, thread string) (core.Head, erro
 func (v shown) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
 	defer v.look()()
 	return v.table.Segments(ctx, tenant, thread, from, to)
+}
+
+func (v shown) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	defer v.look()()
+	return v.table.Approvals(ctx, tenant, cursor, limit)
+}
+
+func (v shown) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+	defer v.look()()
+	return v.table.Feed(ctx, tenant, q)
 }
 
 func (v shown) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {

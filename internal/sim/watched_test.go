@@ -185,7 +185,9 @@ func (w *watched) landed(old, h core.Head) {
 // PutSegment and UpdateHead are the halves of a commit on a store that has them.
 
 func (w *halved) PutSegment(tenant, thread string, s core.Segment) error {
-	return w.m.PutSegment(tenant, thread, s)
+	err := w.m.PutSegment(tenant, thread, s)
+	w.s.follower.poll(context.Background())
+	return err
 }
 
 func (w *halved) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
@@ -240,6 +242,7 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	}
 	w.inTime(h)
 	w.s.referee.saw(h)
+	w.s.follower.poll(ctx)
 }
 
 // inTime: a run that waits is woken by the first deadline of what it waits for, as the journal has it.

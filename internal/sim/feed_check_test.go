@@ -1,0 +1,127 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// feedFollower reads the feed of a tenant all the while, as a program does that is told of what waits. It looks after each write, also between the
+// two of a commit.
+type feedFollower struct {
+	*stage
+	front *frontend.Frontend
+	after string
+	told  map[string]string // by thread and number: the type of the event
+}
+
+func (s *stage) follow() *feedFollower {
+	return &feedFollower{stage: s, told: map[string]string{}}
+}
+
+// reader is a frontend with no faults before its store.
+func (f *feedFollower) reader() *frontend.Frontend {
+	if f.front == nil {
+		f.front = frontend.New(frontend.Options{Store: f.db, Catalog: casts{f.first}, Waker: f.bell, Clock: f.w, Random: f.w, Limits: frontend.Limits{Pages: inNobodysWay}})
+	}
+	return f.front
+}
+
+// poll reads what is new. What it is told is committed, and it is told once.
+func (f *feedFollower) poll(ctx context.Context) {
+	if !f.reads {
+		return
+	}
+	for {
+		page, err := f.reader().Feed(ctx, frontend.Caller{Tenant: f.tenant}, frontend.FeedQuery{After: f.after, Limit: 3})
+		if err != nil {
+			f.wrong("feed: %v", err)
+			return
+		}
+		for _, e := range page.Items {
+			key := feedKey(e.ThreadID, e.Seq)
+			if was, told := f.told[key]; told {
+				f.wrong("feed: %s of %s is told again, as %s", was, key, e.Type)
+			}
+			f.told[key] = e.Type
+			if h, err := f.db.Load(ctx, f.tenant, e.ThreadID); err != nil || h.Ev < e.Seq {
+				f.wrong("feed: %s of %s is told, and %d events are committed (%v)", e.Type, key, h.Ev, err)
+			}
+		}
+		if f.after = page.Next; len(page.Items) == 0 {
+			return
+		}
+	}
+}
+
+func feedKey(thread string, seq int64) string { return fmt.Sprint(thread, " ", seq) }
+
+// checkFeed: whoever followed the feed was told of every suspension, decision and end in the journals, and of nothing else; and the history has
+// every decision once.
+func (s *stage) checkFeed(ctx context.Context) {
+	if !s.reads {
+		return
+	}
+	s.follower.poll(ctx)
+	want, decisions := map[string]string{}, map[string]string{}
+	for _, t := range s.threads {
+		if t.id == "" {
+			continue
+		}
+		for _, seg := range s.journal(ctx, t.id) {
+			for _, e := range seg.Events {
+				key := feedKey(t.id, e.Seq)
+				if e.FeedMark() != "" {
+					want[key] = string(e.Type)
+				}
+				if e.Type == core.EventDecisionRecorded {
+					decisions[key] = string(e.Type)
+				}
+			}
+		}
+	}
+	s.sameFeed("a follower was told", s.follower.told, want)
+	listed := map[string]string{}
+	for cursor := ""; ; {
+		page, err := s.follower.reader().Decisions(ctx, frontend.Caller{Tenant: s.tenant}, frontend.DecisionQuery{Cursor: cursor, Limit: 3})
+		if err != nil {
+			s.wrong("decisions: %v", err)
+			return
+		}
+		for _, d := range page.Items {
+			key := feedKey(d.ThreadID, d.Seq)
+			if listed[key] != "" {
+				s.wrong("decisions: %s is listed twice", key)
+			}
+			listed[key] = string(core.EventDecisionRecorded)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	s.sameFeed("the history has", listed, decisions)
+}
+
+func (s *stage) sameFeed(who string, got, want map[string]string) {
+	if maps.Equal(got, want) {
+		return
+	}
+	var differ []string
+	for key := range want {
+		if got[key] != want[key] {
+			differ = append(differ, fmt.Sprintf("%s: %q, not %q", key, got[key], want[key]))
+		}
+	}
+	for key := range got {
+		if want[key] == "" {
+			differ = append(differ, fmt.Sprintf("%s: %q, which is not in the journal", key, got[key]))
+		}
+	}
+	slices.Sort(differ)
+	s.wrong("feed: %s: %s", who, strings.Join(differ, "; "))
+}
