@@ -111,7 +111,7 @@ and nothing stays in memory; the decision wakes it where it was.`,
 	flags.StringVar(&a.tokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
 	flags.BoolVar(&a.awsIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
 	root.AddCommand(
-		a.devCommand(), a.serveCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.messagesCommand(), a.watchCommand(),
+		a.devCommand(), a.serveCommand(), a.runCommand(), a.runsCommand(), a.approvalsCommand(), a.decideCommand(), a.decisionsCommand(), a.messagesCommand(), a.watchCommand(),
 		a.interruptCommand(), a.resumeCommand(), a.retryCommand(),
 		a.newCommand(), a.agentsCommand(), a.toolsCommand(), a.replayCommand(), a.tortureCommand(), a.enqueueCommand(), a.tokensCommand(), a.doctorCommand(), a.versionCommand(), exitCodesTopic(),
 	)

@@ -18,21 +18,36 @@ import (
 const eventPage = 100
 
 func (a *app) watchCommand() *cobra.Command {
-	var follow bool
+	var follow, all bool
+	var agent string
 	cmd := &cobra.Command{
-		Use:   "watch RUN",
-		Short: "Follow what a run does",
-		Long: `Show what a run does, from its beginning until it waits for an answer or is done. On a terminal it is told in words; elsewhere each
+		Use:   "watch [RUN]",
+		Short: "Follow what a run does, or what waits, is decided and ends in all runs",
+		Long: `Without a run: show what begins to wait, what is decided and which runs end from now on, in all runs, and how many calls wait. It
+goes on until it is interrupted.
+
+With a run: show what a run does, from its beginning until it waits for an answer or is done. On a terminal it is told in words; elsewhere each
 event is a line of its own, and with --json one JSON value. What a model is saying is shown while it says so on a terminal, and with --json
 as events; elsewhere once it is committed. Text of models and tools is shown with whatever would not show written as an
 escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
-		Example: `  dormouse watch run_3k7q2_0
+		Example: `  dormouse watch
+  dormouse watch --agent refund-desk --json
+  dormouse watch run_3k7q2_0
   dormouse watch run_3k7q2_0 --follow --json`,
-		Args: takes(1, 1),
+		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && follow:
+				return usagef("--follow is for one run; without a run, watch goes on anyway")
+			case len(args) == 1 && (agent != "" || all):
+				return usagef("--agent and --all are for all runs; leave out the run, or the flag")
+			}
 			c, err := a.connect()
 			if err != nil {
 				return err
+			}
+			if len(args) == 0 {
+				return a.watchAll(cmd.Context(), c, agent, all)
 			}
 			run, err := a.watch(cmd.Context(), c, args[0], follow)
 			if err != nil {
@@ -44,7 +59,10 @@ escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 			return ended(run)
 		},
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on while the run waits, until it is done")
+	flags := cmd.Flags()
+	flags.BoolVar(&follow, "follow", false, "go on while the run waits, until it is done")
+	flags.StringVar(&agent, "agent", "", "without a run: only runs of this agent")
+	flags.BoolVar(&all, "all", false, "without a run: from the beginning, not from now on")
 	return cmd
 }
 

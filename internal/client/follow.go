@@ -135,9 +135,9 @@ func (f *follower) stream(ctx context.Context) error {
 	}
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	return readStream(resp.Body, func() { quiet.Reset(silence) }, func(data []byte) error {
+	return readStream(resp.Body, func() { quiet.Reset(silence) }, func(m message) error {
 		var e wire.Event
-		if err := json.Unmarshal(data, &e); err != nil {
+		if err := json.Unmarshal(m.data, &e); err != nil {
 			return fmt.Errorf("client: an event of run %s: %w", f.run, err)
 		}
 		if err := f.each(e); err != nil {
@@ -154,12 +154,16 @@ func (f *follower) open(ctx context.Context) (*http.Response, error) {
 	if f.on {
 		q.Set("follow", "true")
 	}
-	req, err := f.client.request(ctx, request{method: http.MethodGet, path: runPath(f.run, "/events"), query: q,
-		header: map[string]string{"Accept": "text/event-stream"}})
+	return f.client.openStream(ctx, runPath(f.run, "/events"), q)
+}
+
+// openStream asks for a stream. A refusal is an [*Error].
+func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*http.Response, error) {
+	req, err := c.request(ctx, request{method: http.MethodGet, path: path, query: q, header: map[string]string{"Accept": "text/event-stream"}})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := f.client.http.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", withoutTicket(err, req))
 	}
@@ -187,9 +191,16 @@ func withoutTicket(err error, first *http.Request) error {
 	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
 }
 
-// readStream gives the data of each whole event to event; what is cut off in the middle is left out. It calls alive at each line.
-func readStream(body io.Reader, alive func(), event func(data []byte) error) error {
+// message is one event of a stream, as it is sent.
+type message struct {
+	id, event string
+	data      []byte
+}
+
+// readStream gives each whole message with data to each; what is cut off in the middle is left out. It calls alive at each line.
+func readStream(body io.Reader, alive func(), each func(message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
+	var m message
 	var data []string
 	for {
 		line, err := lines.ReadString('\n')
@@ -201,15 +212,23 @@ func readStream(body io.Reader, alive func(), event func(data []byte) error) err
 		}
 		alive()
 		line = strings.TrimRight(line, "\r\n")
-		if text, ok := strings.CutPrefix(line, "data:"); ok {
-			data = append(data, strings.TrimPrefix(text, " "))
+		name, value, _ := strings.Cut(line, ":")
+		switch value = strings.TrimPrefix(value, " "); name {
+		case "id":
+			m.id = value
+		case "event":
+			m.event = value
+		case "data":
+			data = append(data, value)
 		}
-		if line != "" || len(data) == 0 {
+		if line != "" {
 			continue
 		}
-		if err := event([]byte(strings.Join(data, "\n"))); err != nil {
-			return err
+		if m.data = []byte(strings.Join(data, "\n")); len(data) > 0 {
+			if err := each(m); err != nil {
+				return err
+			}
 		}
-		data = nil
+		m, data = message{}, nil
 	}
 }

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func (a *app) decisionsCommand() *cobra.Command {
+	var list client.DecisionList
+	cmd := &cobra.Command{
+		Use:   "decisions",
+		Short: "List the decisions of all runs, newest first",
+		Long:  "List the decisions that were recorded in all runs, newest first: who decided what about which call, and whether it was applied.",
+		Example: `  dormouse decisions
+  dormouse decisions --by token:anna --action cancel
+  dormouse decisions --agent refund-desk --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := pageLimit(list.Limit, mostApprovals); err != nil {
+				return err
+			}
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			page, err := c.Decisions(cmd.Context(), list)
+			if err != nil {
+				return err
+			}
+			return a.printDecisions(list, page)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&list.By, "by", "", "only decisions of this principal, such as token:anna")
+	flags.StringVar(&list.Via, "via", "", "only decisions that came in this way, such as api or link")
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.StringVar(&list.Action, "action", "", "only decisions that say resume, or cancel")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
+	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	return cmd
+}
+
+func (a *app) printDecisions(list client.DecisionList, page wire.Page[wire.RecordedDecision]) error {
+	if a.json {
+		return a.printJSON(page)
+	}
+	if len(page.Items) == 0 && page.Next == "" {
+		return a.printf("no decisions\n")
+	}
+	rows := [][]string{{"RECORDED", "RUN", "CALL", "DECISION", "BY", "REASON"}}
+	for _, d := range page.Items {
+		rows = append(rows, []string{clock(d.At), d.RunID, oneLine(cmp.Or(d.Tool, d.Kind, "-")), decisionText(d), oneLine(cmp.Or(d.By, d.Via, "-")), oneLine(cmp.Or(d.Reason, d.DecisionRecordedData.Error, "-"))})
+	}
+	if err := a.list(rows, 2, 5); err != nil || page.Next == "" {
+		return err
+	}
+	words := []string{"decisions"}
+	for _, flag := range []struct{ name, value string }{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action}} {
+		if flag.value != "" {
+			words = append(words, "--"+flag.name, flag.value)
+		}
+	}
+	return a.printf("more: %s --limit %d --cursor %s\n", a.command(strings.Join(words, " ")), list.Limit, page.Next)
+}
+
+// decisionText is what a decision said, and what became of it.
+func decisionText(d wire.RecordedDecision) string {
+	switch {
+	case d.Unreadable != nil:
+		return "unreadable"
+	case d.TimedOut:
+		return oneLine(d.Action) + " (by the deadline)"
+	case d.Late:
+		return oneLine(d.Action) + " (late, not used)"
+	case !d.Applied:
+		return oneLine(d.Action) + " (not applied)"
+	}
+	return oneLine(d.Action)
+}

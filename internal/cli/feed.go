@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// watchAll shows what begins to wait, is decided and ends in all runs, and how many calls wait, until it is interrupted.
+func (a *app) watchAll(ctx context.Context, c *client.Client, agent string, all bool) error {
+	return c.FollowFeed(ctx, client.Feed{Agent: agent, Tail: !all, Each: a.showOfFeed, Counts: a.showCounts})
+}
+
+func (a *app) showOfFeed(e wire.Event) error {
+	if a.json {
+		return a.printJSON(e)
+	}
+	words := fmt.Sprintf("%s  %s  %-17s  %s", e.At.UTC().Format(time.TimeOnly), e.RunID, e.Type, Describe(e))
+	return a.printf("%s\n", strings.TrimRight(words, " "))
+}
+
+func (a *app) showCounts(c wire.Counts) error {
+	if a.json {
+		return a.printJSON(map[string]wire.Counts{"counts": c})
+	}
+	return a.printf("%s\n", countsText(c))
+}
+
+// countsText is how many calls wait, such as "3 waiting: 2 approval, 1 client".
+func countsText(c wire.Counts) string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(c.Kinds)) {
+		kinds = append(kinds, fmt.Sprint(c.Kinds[kind], " ", oneLine(kind)))
+	}
+	text := fmt.Sprint(c.Waiting, " waiting")
+	if c.AtLeast {
+		text = "at least " + text
+	}
+	if len(kinds) > 0 {
+		text += ": " + strings.Join(kinds, ", ")
+	}
+	return text
+}

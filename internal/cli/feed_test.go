@@ -1,0 +1,72 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// feedOnce is a stream of a feed with one event, which is not served again.
+func feedOnce(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("after") != "" {
+		problem(403, "role_required", "the token may not do this any more")(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "id: a\nevent: counts\ndata: {\"waiting\":3,\"kinds\":{\"client\":1,\"approval\":2},\"at_least\":%v}\n\n", r.URL.Query().Get("agent") != "")
+	fmt.Fprintf(w, "id: b\nevent: call.suspended\ndata: {\"type\":\"call.suspended\",\"run_id\":\"run_x_0\",\"at\":\"2026-03-01T12:00:00.000Z\",\"data\":{\"tool_name\":\"refund\",\"from\":%q}}\n\n", r.URL.RawQuery)
+}
+
+func TestWatchWithoutARunFollowsAllRuns(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/events": feedOnce})
+	out := dormouse(t, s, "watch")
+	out.wantExit(t, cli.ExitFailed)
+	contains(t, out.stdout, "3 waiting: 2 approval, 1 client\n", "12:00:00  run_x_0  call.suspended     refund\n")
+	contains(t, out.stderr, "the token may not do this any more")
+	out = dormouse(t, s, "watch", "--agent", "desk", "--json", "--all")
+	contains(t, out.stdout, `{"counts":{"waiting":3,`, `"at_least":true`, `"from":"agent=desk"`)
+	if strings.Count(out.stdout, "\n") != 2 {
+		t.Errorf("not one line each: %s", out.stdout)
+	}
+	contains(t, dormouse(t, s, "watch", "--agent", "desk").stdout, "at least 3 waiting: ")
+	for _, args := range [][]string{{"watch", "--follow"}, {"watch", runID, "--all"}, {"watch", runID, "--agent", "desk"}, {"watch", runID, runID}} {
+		wrong := dormouse(t, s, args...)
+		wrong.wantExit(t, cli.ExitUsage)
+	}
+}
+
+func TestDecisionsListsWhoSaidWhat(t *testing.T) {
+	recorded := func(by string, change func(*wire.RecordedDecision)) wire.RecordedDecision {
+		d := wire.RecordedDecision{RunID: runID, Agent: "desk", Tool: "refund", Kind: "approval",
+			DecisionRecordedData: wire.DecisionRecordedData{Action: "resume", By: by, Reason: "fine\nby me", Applied: true}}
+		change(&d)
+		return d
+	}
+	page := wire.Page[wire.RecordedDecision]{Next: "more", Items: []wire.RecordedDecision{recorded("token:anna", func(*wire.RecordedDecision) {}),
+		recorded("token:ben", func(d *wire.RecordedDecision) { d.Applied, d.Action = false, "cancel" }),
+		recorded("", func(d *wire.RecordedDecision) { d.Late, d.Via, d.Tool, d.Kind = true, "link", "", "interrupt" }),
+		recorded("deadline", func(d *wire.RecordedDecision) { d.TimedOut = true }),
+		recorded("token:cleo", func(d *wire.RecordedDecision) { d.Unreadable = &wire.RunError{Code: "unreadable"} })}}
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/decisions": func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("by") == "no one" {
+			answer(200, wire.Page[wire.RecordedDecision]{Items: []wire.RecordedDecision{}})(w, r)
+			return
+		}
+		answer(200, page)(w, r)
+	}})
+	out := dormouse(t, s, "decisions", "--action", "resume", "--agent", "desk")
+	out.wantExit(t, cli.ExitOK)
+	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (late, not used)", "resume (by the deadline)", "interrupt", "link", "unreadable",
+		"decisions --agent desk --action resume --limit 20 --cursor more")
+	if strings.Contains(out.stdout, "fine\n") {
+		t.Errorf("a reason breaks its line: %s", out.stdout)
+	}
+	contains(t, dormouse(t, s, "decisions", "--by", "no one").stdout, "no decisions")
+	contains(t, dormouse(t, s, "decisions", "--json").stdout, `"next":"more"`)
+	wrong := dormouse(t, s, "decisions", "--limit", "201")
+	wrong.wantExit(t, cli.ExitUsage)
+}

@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+// Feed says which events of a tenant are wanted, and who takes them. Each gets the events; Counts, if it is set, how many calls wait, at first and
+// when that changes.
+type Feed struct {
+	Agent  string // empty for all
+	After  string // a cursor; empty from the first
+	Tail   bool   // without a cursor, only what is committed from now on
+	Each   func(wire.Event) error
+	Counts func(wire.Counts) error
+}
+
+// FollowFeed reads what begins to wait, what is decided and what ends in all runs of a tenant over a stream, which it opens again when it ends.
+// It goes on until ctx ends, an error of one of the functions, a refusal that is not [Error.Temporary], or a server that does not answer: at
+// the first try, or again and again. An event may come twice: its thread and number are its id.
+func (c *Client) FollowFeed(ctx context.Context, feed Feed) error {
+	for failed := 0; ; {
+		before := feed.After
+		err := c.feedStream(ctx, &feed)
+		var wait time.Duration
+		final, isFinal := errors.AsType[finalError](err)
+		if refused, ok := errors.AsType[*Error](err); ok {
+			wait, isFinal = refused.RetryAfter, !refused.Temporary()
+			final = finalError{err}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isFinal:
+			return final.error
+		case err == nil || feed.After != before:
+			failed = 0
+		case failed == 0 && before == "", failed == reopenTries:
+			return err
+		default:
+			failed++
+		}
+		if err := pause(ctx, max(reopenFirst, min(reopenFirst<<failed, reopenLast), wait)); err != nil {
+			return err
+		}
+	}
+}
+
+// feedStream reads one stream to its end, and notes how far.
+func (c *Client) feedStream(ctx context.Context, feed *Feed) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := url.Values{}
+	add(q, "agent", feed.Agent)
+	add(q, "after", feed.After)
+	if feed.Tail && feed.After == "" {
+		q.Set("from", "tail")
+	}
+	resp, err := c.openStream(ctx, "/v1/events", q)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	quiet := time.AfterFunc(silence, cancel)
+	defer quiet.Stop()
+	return readStream(resp.Body, func() { quiet.Reset(silence) }, func(m message) error {
+		if err := feed.take(m); err != nil {
+			return finalError{err}
+		}
+		if m.id != "" {
+			feed.After = m.id
+		}
+		return nil
+	})
+}
+
+func (f *Feed) take(m message) error {
+	if m.event == "counts" {
+		var counts wire.Counts
+		if err := json.Unmarshal(m.data, &counts); err != nil {
+			return fmt.Errorf("client: what is counted: %w", err)
+		}
+		if f.Counts == nil {
+			return nil
+		}
+		return f.Counts(counts)
+	}
+	var e wire.Event
+	if err := json.Unmarshal(m.data, &e); err != nil {
+		return fmt.Errorf("client: an event: %w", err)
+	}
+	return f.Each(e)
+}
+
+// DecisionList says which decisions are wanted; an empty member wants all.
+type DecisionList struct {
+	By, Via, Agent, Action string
+	Limit                  int
+	Cursor                 string
+}
+
+// Decisions lists the decisions that were recorded in all runs, newest first.
+func (c *Client) Decisions(ctx context.Context, l DecisionList) (wire.Page[wire.RecordedDecision], error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"by": l.By, "via": l.Via, "agent": l.Agent, "action": l.Action, "cursor": l.Cursor} {
+		add(q, name, value)
+	}
+	addNumber(q, "limit", l.Limit)
+	var page wire.Page[wire.RecordedDecision]
+	err := c.do(ctx, request{method: http.MethodGet, path: "/v1/decisions", query: q}, &page)
+	return page, err
+}
