@@ -20,9 +20,9 @@ func (f *Frontend) Counts(ctx context.Context, c Caller, agent string) (wire.Cou
 	}
 	defer leave()
 	for cursor, looked := "", 0; ; {
-		found, err := try(ctx, f, func() (listed[core.Head], error) {
+		found, err := try(ctx, f, func() (piece[core.Head], error) {
 			rows, next, err := f.store.Approvals(ctx, c.Tenant, cursor, 100)
-			return listed[core.Head]{rows, next}, err
+			return piece[core.Head]{rows, len(rows), next}, err
 		})
 		if err != nil {
 			return counts, err

@@ -16,10 +16,11 @@ import (
 type DecisionQuery struct {
 	By, Via       string // who decided, and the entry point
 	Agent         string
-	Action        string // a [core.ResumeAction]
-	After, Before int64  // recorded at or after, and before, in ms
-	Cursor        string // of the page before; empty for the first
-	Limit         int    // about so many; the decisions of one commit stay together
+	Action        string    // a [core.ResumeAction]
+	CreatedAfter  time.Time // recorded at this time or later
+	CreatedBefore time.Time // recorded before it
+	Cursor        string    // of the page before; empty for the first
+	Limit         int       // about so many; the decisions of one commit stay together
 }
 
 func (q DecisionQuery) check() error {
@@ -66,10 +67,10 @@ func historyMark(tenant string) string { return cursorMark("decisions of " + ten
 
 func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error) {
 	if q.Cursor == "" {
-		if q.Before <= 0 {
+		if q.CreatedBefore.IsZero() {
 			return engine.FeedPlace{}, nil
 		}
-		return engine.FeedPlace{At: q.Before + recordingTime.Milliseconds()}, nil
+		return engine.FeedPlace{At: millisFrom(q.CreatedBefore) + recordingTime.Milliseconds()}, nil
 	}
 	var stored historyCursor
 	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
@@ -109,7 +110,7 @@ func (r *historyRead) page(ctx context.Context) (more bool, err error) {
 			if r.full() {
 				return true, r.end()
 			}
-			if r.q.After > 0 && e.At < r.q.After-recordingTime.Milliseconds() {
+			if e.At < millisFrom(r.q.CreatedAfter)-recordingTime.Milliseconds() {
 				return false, r.end()
 			}
 			if err := r.entry(ctx, e); err != nil {
@@ -144,7 +145,7 @@ func (r *historyRead) entry(ctx context.Context, e engine.FeedEntry) error {
 }
 
 func (r *historyRead) inTime(at int64) bool {
-	return (r.q.After <= 0 || at >= r.q.After) && (r.q.Before <= 0 || at < r.q.Before)
+	return at >= millisFrom(r.q.CreatedAfter) && (r.q.CreatedBefore.IsZero() || at < millisFrom(r.q.CreatedBefore))
 }
 
 // decision puts a wanted decision into the page, with what its run and its suspension add.

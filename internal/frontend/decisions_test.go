@@ -58,9 +58,9 @@ func TestTheHistoryOfDecisions(t *testing.T) {
 		{frontend.DecisionQuery{Via: "link"}, nil},
 		{frontend.DecisionQuery{Via: "api", Agent: "desk", By: "ben"}, []string{want[2]}},
 		{frontend.DecisionQuery{Agent: "another"}, nil},
-		{frontend.DecisionQuery{After: began.Add(2 * time.Minute).UnixMilli()}, want[:3]},
-		{frontend.DecisionQuery{Before: began.Add(3 * time.Minute).UnixMilli()}, want[2:]},
-		{frontend.DecisionQuery{After: began.Add(2 * time.Minute).UnixMilli(), Before: began.Add(3 * time.Minute).UnixMilli(), Limit: 1}, want[2:3]},
+		{frontend.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute)}, want[:3]},
+		{frontend.DecisionQuery{CreatedBefore: began.Add(3 * time.Minute)}, want[2:]},
+		{frontend.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute), CreatedBefore: began.Add(3 * time.Minute), Limit: 1}, want[2:3]},
 	} {
 		if got := x.history(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.q, got)

@@ -210,10 +210,10 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	if q.Limit, err = number(values, "limit"); err != nil {
 		return err
 	}
-	if q.After, err = timeOf(values, "created_after"); err != nil {
+	if q.CreatedAfter, err = instant(values, "created_after"); err != nil {
 		return err
 	}
-	if q.Before, err = timeOf(values, "created_before"); err != nil {
+	if q.CreatedBefore, err = instant(values, "created_before"); err != nil {
 		return err
 	}
 	page, err := a.front.Decisions(r.Context(), caller(r), q)

@@ -260,7 +260,7 @@ func TestTheDecisionsOfATenant(t *testing.T) {
 		}
 	}
 	for query, code := range map[string]string{"?cursor=x": "bad_cursor", "?limit=x": "invalid_request", "?action=maybe": "invalid_request", "?created_after=now": "invalid_request",
-		"?created_before=0001-01-01T00:00:00Z": "invalid_request", "?status=done": "unknown_field"} {
+		"?created_before=12:00": "invalid_request", "?status=done": "unknown_field"} {
 		if got := s.send("GET", "/v1/decisions"+query, "", bearer("secret")); got.problem(t).Code != code {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.text)
 		}

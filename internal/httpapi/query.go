@@ -54,19 +54,6 @@ func number(values url.Values, name string) (int, error) {
 	return n, nil
 }
 
-// timeOf is a time in RFC 3339, in ms; 0 if it is not said.
-func timeOf(values url.Values, name string) (int64, error) {
-	text := values.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.UnixMilli() < 1 || at.Year() > 9999 {
-		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " must be a time such as 2026-03-01T12:00:00Z"}
-	}
-	return at.UnixMilli(), nil
-}
-
 // seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut, before they overflow.
 func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
 

@@ -101,6 +101,7 @@ var (
 // aboutRuns is how a list of runs is filtered and paged.
 const aboutRuns = "Lists the runs that fit all filters. One request looks at 500 runs at most, so a page may be short, or empty, with more runs behind it: " +
 	"while `next` is set, go on with it. Use a cursor with the filters it was given out with."
+
 var (
 	typesParam = inQuery("types", "Of the events of a tenant: only these types, with commas between them.")
 	byParam    = inQuery("by", "Only decisions of this principal, such as `token:anna`.")
@@ -331,7 +332,8 @@ func (a *api) otherRoutes() []route {
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List the decisions that were recorded, over all runs, newest first", roles: seeing,
 			about: "Who decided what, when, and whether it was applied. A token that may only decide is shown them without the arguments and the result they gave.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions that say this.", one: []string{"resume", "cancel"}},
-				inQuery("created_after", "Only decisions recorded at this time (RFC 3339) or later."), inQuery("created_before", "Only decisions recorded before this time (RFC 3339)."),
+				{in: "query", name: "created_after", moment: true, about: "Only decisions that were recorded at this time or later, in RFC 3339."},
+				{in: "query", name: "created_before", moment: true, about: "Only decisions that were recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},
 			answers: []answered{answers(200, wire.Page[wire.RecordedDecision]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
