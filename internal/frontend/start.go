@@ -128,10 +128,13 @@ func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Star
 	if err != nil {
 		return Started{}, err
 	}
-	w, err := f.start(ctx, engine.StartRequest{Head: head, Due: f.due(), Wake: &engine.Delay{}})
+	w, err := f.start(ctx, engine.StartRequest{Head: head, Key: f.messageRecord(c, head, b), Due: f.due(), Wake: &engine.Delay{}})
+	var taken *engine.KeyTakenError
 	switch {
 	case err == nil:
 		return f.started(ctx, head, w.Woken)
+	case errors.As(err, &taken):
+		return f.keyTaken(ctx, c, taken.Key, b.digest)
 	case !errors.Is(err, engine.ErrRefused):
 		return Started{}, err
 	case w.Head.Inbox[core.KeyStart].ID == b.nonce, b.key == "":

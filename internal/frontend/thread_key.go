@@ -89,8 +89,8 @@ func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.
 // maxMessageID is how many bytes a caller's own message id may have.
 const maxMessageID = 128
 
-// named gives the input the id that its sender chose. In a conversation the id makes the request idempotent, as an idempotency key does,
-// unless the request has one of its own. thread is empty where the conversation is new and has no key.
+// named gives the input the id that its sender chose. In a conversation the id makes the request idempotent, as an idempotency key does, and
+// a request has one of the two: each is one record of one write. thread is empty where the conversation is new and has no key.
 func (b beginning) named(thread, id string) (beginning, error) {
 	switch {
 	case id == "":
@@ -103,11 +103,26 @@ func (b beginning) named(thread, id string) (beginning, error) {
 		return b, refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
 	}
 	b.messageID = id
-	if b.key == "" && thread != "" {
-		b.key = "message_id:" + thread + ":" + id
-		b.record = b.key
+	if thread == "" {
+		return b, nil
 	}
+	if b.key != "" {
+		return b, refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; leave the Idempotency-Key out, or the message_id")
+	}
+	b.key = messageKey(thread, id)
+	b.record = b.key
 	return b, nil
+}
+
+func messageKey(thread, id string) string { return "message_id:" + thread + ":" + id }
+
+// messageRecord says that the first input of a new thread has the id that its sender gave it, so that no later one has it too; nil without one.
+func (f *Frontend) messageRecord(c Caller, head core.Head, b beginning) *engine.Key {
+	if b.messageID == "" {
+		return nil
+	}
+	key := messageKey(head.Thread, b.messageID)
+	return f.key(c, key, key, head.Run, b.digest)
 }
 
 func printable(text string) bool {

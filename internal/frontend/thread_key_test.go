@@ -172,7 +172,28 @@ func TestACallersMessageIDIsKeptAndIdempotent(t *testing.T) {
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", message)
 	x.wantCode(err, frontend.CodeIdempotencyMismatch)
 
+	message.MessageID = "m-3"
+	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "k-1", message)
+	x.wantCode(err, frontend.CodeInvalid) // which of the two would say what is the same request?
+
 	message.MessageID = "msg_" + strings.TrimPrefix(first.Run.ThreadID, "thr_") + "_1_1"
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", message)
 	x.wantCode(err, frontend.CodeInvalid)
+}
+
+func TestTheMessageIDOfAFirstInputIsTaken(t *testing.T) {
+	for _, key := range []string{"", "k-1"} {
+		x := newFixture(t, nil)
+		req := wire.StartRequest{Agent: "desk", Input: core.Encode("hello"), MessageID: "m-1"}
+		first, err := x.Start(t.Context(), anna, key, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := x.Start(t.Context(), anna, key, req); err != nil || again.New != (key == "") {
+			t.Errorf("key %q, sent again: %+v, %v", key, again, err)
+		}
+		x.worker.Finish(first.Run.ID, "done")
+		_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", wire.MessageRequest{Input: core.Encode("and now?"), MessageID: "m-1"})
+		x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	}
 }

@@ -48,8 +48,8 @@ only if the server was started with their origin (` + "`--cors-origin`" + `).
 
 **Keys.** Calls that start something take an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. The same key with the same body has the effect of one
 request: the first is answered with 202, each repeat with 200 and the same run. With another body it is refused with
-` + "`idempotency_mismatch`" + `. Keys are kept for each tenant; those of a conversation for 30 days. Without a key, a request that got no answer may
-have been stored.
+` + "`idempotency_mismatch`" + `. A key counts for one sort of request of a tenant: new conversations, starts in a conversation, messages, retries. Those of a
+conversation are kept for 30 days. Without a key, a request that got no answer may have been stored.
 
 **Pages.** Lists answer ` + "`items`" + ` and, if there is more, ` + "`next`" + `, which is the ` + "`cursor`" + ` of the next page. A page may be short, even empty, while
 ` + "`next`" + ` says that there is more. A ` + "`limit`" + ` that is larger than allowed is taken for the largest, 0 for the usual one. Cursors are opaque, and good for
