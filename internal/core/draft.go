@@ -24,6 +24,7 @@ type draft struct {
 	spans   map[string]span   // when the bodies ran whose outcomes are folded in, by call
 	begun   map[string]bool   // bodies before which all is folded in
 	stopped map[string]bool   // calls whose bodies were stopped because the run ends
+	closing bool              // the end of the run closes what is open
 	over    *Reason           // why the run ends as soon as what is at hand is folded in
 }
 
@@ -239,8 +240,7 @@ func (d *draft) ended(call ToolCall, before Call) ended {
 			e.Attempts++ // a crashed worker may have begun it
 		}
 	}
-	open := before.Status == CallRunning || before.Status == CallSuspended && before.Kind == KindUnknownOutcome
-	e.MayHaveRun = open && e.Status == CallCancelled
+	e.MayHaveRun = e.Status == CallCancelled && d.mayHaveRun(call, before)
 	return e
 }
 

@@ -120,11 +120,12 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 // release, unless hooks are to be called, something must still be sent, or another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
 	if d.flying() {
-		return Plan{Stop: true}, nil
+		return Plan{Stop: &r}, nil
 	}
 	if err := d.drain(false); err != nil {
 		return Plan{}, err
 	}
+	d.closing = true
 	for _, call := range d.round.Calls {
 		if err := d.cancelOpen(call, r); err != nil {
 			return Plan{}, err
@@ -205,10 +206,34 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 		why += ": " + r.Code
 	}
 	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
-	if c.Status == CallRunning || c.Kind == KindUnknownOutcome && c.Status == CallSuspended {
+	if d.mayHaveRun(call, c) {
 		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
 	}
 	return d.settleCall(call, CallCancelled, overtakenBy(r), textResult(text))
+}
+
+// mayHaveRun says, of a call that is closed without an outcome and was as c says, whether its body may have taken effect: it was begun, or the
+// end of the run overtakes what a lost owner may have begun.
+func (d *draft) mayHaveRun(call ToolCall, c Call) bool {
+	begun := c.Status == CallRunning || c.Status == CallSuspended && c.Kind == KindUnknownOutcome
+	return begun || d.closing && d.mayHaveBegun(call)
+}
+
+// mayHaveBegun says whether a lost owner may have begun a body that needs no intent: nothing stood before it.
+func (d *draft) mayHaveBegun(call ToolCall) bool {
+	c, committed := d.v.Head.Calls[call.ID]
+	spec, ok := d.v.Rules.Tool(call.Name)
+	if !committed || !ok || spec.Client || spec.Finish || c.Hold != "" || d.atMostOnce(call) {
+		return false
+	}
+	if lost := c.Again || c.Ready != 0 && c.Ready != d.h.Epoch || d.v.Orphaned; !lost {
+		return false
+	}
+	rec := d.round.Decisions[c.Sus]
+	runs := c.Status == CallNew ||
+		c.Status == CallResuming && rec.Action == ActionResume && rec.Error == "" && !rec.TimedOut && c.Mode != UseDecisionAsToolResult
+	v, _ := d.verdict(call)
+	return runs && v.Effect == Allow
 }
 
 // afterEnd finishes an end that could not be one write.

@@ -52,6 +52,12 @@ type View struct {
 	// Park: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
 	Park int64
 
+	// Late: the lease is too near its end to begin anything. What is done is committed, and the claim given up.
+	Late bool
+
+	// Ending is why the run ends for whose end bodies were stopped; what they came to does not take it back.
+	Ending *Reason
+
 	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
 	Broken *Reason
 }
@@ -120,8 +126,9 @@ type Plan struct {
 	// Await is set if there is nothing to do before a body in flight ends, or a decision comes.
 	Await bool
 
-	// Stop is set if the run ends while bodies are in flight: they are to be stopped first, and what they came to goes into the view.
-	Stop bool
+	// Stop is set if the run ends while bodies are in flight: they are to be stopped first. What they came to goes into the view, and the
+	// reason into [View.Ending].
+	Stop *Reason
 
 	// Ask is set to call the model with the whole transcript. All that it will see is committed.
 	Ask *Request
@@ -223,6 +230,9 @@ func (d *draft) goOn() (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	if d.over == nil {
+		d.over = d.v.Ending
+	}
 	if d.over != nil {
 		return d.end(*d.over)
 	}
@@ -282,7 +292,7 @@ func (d *draft) next() (Plan, error) {
 		return d.end(Reason{Kind: NaturalEnd})
 	case d.v.Asked || d.h.NotBefore > d.v.Now:
 		return d.releaseRunning()
-	case d.v.TimeUp:
+	case d.v.TimeUp, d.v.Late:
 		return d.releasePartial()
 	case d.dirty():
 		return d.commit(), nil

@@ -29,8 +29,10 @@ func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
 
 // run makes what allows the bodies durable, calls the hooks before them, then asks for them.
 func (d *draft) run(batch []ToolCall) (Plan, error) {
-	if d.v.TimeUp {
-		batch = d.intended(batch)
+	if d.v.TimeUp || d.v.Late {
+		if batch = d.intended(batch); d.v.Late {
+			batch = nil // nobody can tell later that the body did not run: the next owner asks
+		}
 		switch {
 		case len(batch) == 0 && d.flying():
 			return d.await(), nil

@@ -238,7 +238,8 @@ func (s *stage) activation() {
 			s.land(&v)
 		case plan.Await:
 			s.land(&v)
-		case plan.Stop:
+		case plan.Stop != nil:
+			v.Ending = plan.Stop
 			s.stop(&v)
 		case plan.Follow != nil:
 			s.follow(v.Head, *plan.Follow)

@@ -41,6 +41,7 @@ func (a *activation) work(ctx context.Context) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
+	var late error // that the lease was too near its end for a body
 	for {
 		if err := a.look(ctx); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (a *activation) work(ctx context.Context) error {
 		case plan.Commit != nil:
 			err = a.commit(ctx, plan.Commit)
 			if err == nil && plan.Commit.Over {
-				return nil
+				return late
 			}
 		case plan.Fire != nil:
 			err = a.fire(ctx, *plan.Fire)
@@ -61,7 +62,8 @@ func (a *activation) work(ctx context.Context) error {
 			err = a.runBodies(ctx, plan.Run)
 		case plan.Await:
 			err = a.await(ctx)
-		case plan.Stop:
+		case plan.Stop != nil:
+			a.view.Ending = plan.Stop
 			err = a.stop(ctx, errStopping)
 		case plan.Preview != nil:
 			err = a.preview(ctx, *plan.Preview)
@@ -72,11 +74,8 @@ func (a *activation) work(ctx context.Context) error {
 		case plan.Follow != nil:
 			return a.follow(ctx, *plan.Follow)
 		}
-		if errors.Is(err, errLeaseOver) && a.flight != nil {
-			err = a.stop(ctx, errDeadline)
-		}
 		if errors.Is(err, errLeaseOver) {
-			return errors.Join(err, a.letGo(ctx))
+			late, err = err, a.letGo(ctx)
 		}
 		if err != nil && !errors.Is(err, ErrSignals) && !a.endBroken(err) {
 			return err
@@ -84,15 +83,14 @@ func (a *activation) work(ctx context.Context) error {
 	}
 }
 
-// letGo gives the run back as it is, although its lease seems over: if the clock was ahead just now, the others would wait for the end of a
-// lease that still has long to go.
+// letGo has the run given back with what is done, although its lease seems over: if the clock was ahead just now, the others would wait for
+// the end of a lease that still has long to go.
 func (a *activation) letGo(ctx context.Context) error {
-	a.view.Park = 1
-	plan, err := core.Decide(a.view)
-	if err != nil || plan.Commit == nil {
-		return err
+	a.view.Late = true
+	if a.flight == nil {
+		return nil
 	}
-	return a.commit(ctx, plan.Commit)
+	return a.stop(ctx, errDeadline)
 }
 
 // endBroken lets a run end with error whose next write the store refused because of an invariant: the same plan would be refused
@@ -247,7 +245,7 @@ func (a *activation) look(ctx context.Context) error {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {
 			continue
 		}
-		body, err := retrying(ctx, a.e, func() ([]byte, error) {
+		body, err := retryingFor(ctx, a.e, a.patience(), func() ([]byte, error) {
 			return a.e.o.Store.Payload(ctx, a.view.Head.Tenant, a.view.Head.Thread, s.Ref)
 		})
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -287,7 +285,7 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}
 	w, err := traced(ctx, a.e, "commit", func(ctx context.Context) (Written, error) {
-		return retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
+		return retryingFor(ctx, a.e, a.patience(), func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
 	})
 	if errors.Is(err, ErrSignals) {
 		// Only the inbox is newer: epoch and revision are still those of this owner.
@@ -304,6 +302,15 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 		return a.wake(ctx, req.Wake.For)
 	}
 	return nil
+}
+
+// patience is how long a store that does not answer is asked again: beside bodies in flight, which would have to be stopped, as long as they
+// have time.
+func (a *activation) patience() time.Duration {
+	if a.flight == nil {
+		return a.e.o.Patience
+	}
+	return max(a.e.o.Patience, a.timeLeft())
 }
 
 // wake sends the next step's message. If that fails, the message at hand is to come again in its place: everything is committed, so it

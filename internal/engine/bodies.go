@@ -21,10 +21,11 @@ func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 	if a.flight == nil {
 		a.flight = takeOff(ctx, a)
 	}
+	back := a.rest()
 	for i, run := range runs {
-		a.flight.begin(run.Call.ID, bodies[i])
+		a.flight.begin(run, bodies[i])
 	}
-	return a.await(ctx)
+	return a.awaitFrom(ctx, back)
 }
 
 // body is one execution, ready to begin.

@@ -180,10 +180,15 @@ const patientPause = 2 * time.Second
 
 // retrying repeats f while it answers [ErrUnavailable] and that may pass.
 func retrying[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, error) {
+	return retryingFor(ctx, e, e.o.Patience, f)
+}
+
+// retryingFor is retrying with a patience of its own.
+func retryingFor[T any](ctx context.Context, e *Engine, patience time.Duration, f func() (T, error)) (T, error) {
 	began := e.o.Clock.Now()
 	for n := 0; ; n++ {
 		v, err := f()
-		if !errors.Is(err, ErrUnavailable) || Lasting(err) || n >= len(retries) && e.o.Clock.Now().Sub(began) >= e.o.Patience {
+		if !errors.Is(err, ErrUnavailable) || Lasting(err) || n >= len(retries) && e.o.Clock.Now().Sub(began) >= patience {
 			return v, err
 		}
 		pause := patientPause

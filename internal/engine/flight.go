@@ -19,14 +19,15 @@ import (
 //
 // What is in the view belongs to the activation alone: outcomes get there when it has awaited.
 type flight struct {
-	a     *activation
-	ctx   context.Context
-	watch *watch
+	a        *activation
+	ctx      context.Context
+	watch    *watch
+	parallel bool // a decision is applied beside the bodies, and not behind them
 
 	mu     sync.Mutex
 	bodies []*airborne // in the order they began
 	up     int         // how many of them have not ended
-	news   bool        // a decision came since the last look
+	news   bool        // there is something to commit while others run: a decision, or what an at-most-once body came to
 	early  bool        // a decision wakes who awaits
 	wake   chan struct{}
 }
@@ -34,24 +35,24 @@ type flight struct {
 // airborne is one body of a flight.
 type airborne struct {
 	core.InFlight
+	call  core.ToolCall
+	once  bool // at most once: what it came to is committed before the others end
 	began int64
 	got   answer[ran]
 }
 
 func takeOff(ctx context.Context, a *activation) *flight {
 	ctx, cancel := context.WithCancelCause(ctx)
-	f := &flight{a: a, ctx: ctx}
+	f := &flight{a: a, ctx: ctx, parallel: a.view.Rules.Terms().Parallel}
 	f.watch = &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
-	if a.view.Rules.Terms().Parallel {
-		f.watch.decided = f.decided
-	}
+	f.watch.ticked = f.ticked
 	f.watch.start()
 	return f
 }
 
 // begin runs a body in a goroutine of its own.
-func (f *flight) begin(call string, b body) {
-	one := &airborne{InFlight: core.InFlight{CallID: call, Saw: f.a.outcomes}, began: f.a.now()}
+func (f *flight) begin(run core.BodyRun, b body) {
+	one := &airborne{InFlight: core.InFlight{CallID: run.Call.ID, Saw: f.a.outcomes}, call: run.Call, once: run.AtMostOnce, began: f.a.now()}
 	f.mu.Lock()
 	f.bodies = append(f.bodies, one)
 	f.up++
@@ -69,16 +70,28 @@ func (f *flight) ended(one *airborne, got answer[ran]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one.got = got
-	if f.up--; f.up == 0 {
+	f.up--
+	if one.once && !f.runs(func(other *airborne) bool { return other.once }) {
+		f.news = true
+	}
+	if f.up == 0 || f.early && f.news {
 		f.ring()
 	}
 }
 
-// decided says that the watch has seen a decision.
-func (f *flight) decided() {
+// runs says whether some body runs that is so.
+func (f *flight) runs(so func(*airborne) bool) bool {
+	return slices.ContainsFunc(f.bodies, func(one *airborne) bool { return !one.got.there && so(one) })
+}
+
+// ticked is called at each look of the watch. Outcomes of at-most-once bodies wait no longer for one another: until they are committed, a crash
+// makes each of them a question to a person.
+func (f *flight) ticked(decided bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.news = true; f.early {
+	came := slices.ContainsFunc(f.bodies, func(one *airborne) bool { return one.got.there && one.once })
+	f.news = f.news || came || decided && f.parallel
+	if f.early && f.news {
 		f.ring()
 	}
 }
@@ -105,8 +118,12 @@ func (f *flight) next(early bool) <-chan struct{} {
 // await waits for bodies in flight: until all have ended, or there is a decision to apply beside them. What ended counts, also if it ended
 // late; what was stopped from outside, or does not stop, is said to be interrupted.
 func (a *activation) await(ctx context.Context) error {
+	return a.awaitFrom(ctx, a.rest())
+}
+
+// awaitFrom is await for an activation that has given its slot up, and takes it again with back.
+func (a *activation) awaitFrom(ctx context.Context, back func()) error {
 	f := a.flight
-	back := a.rest()
 	a.e.o.Scheduler.Await(f.next(true), f.ctx.Done())
 	if f.ctx.Err() != nil {
 		f.grace()
@@ -173,6 +190,18 @@ func (f *flight) landed() (down []airborne) {
 		return true
 	})
 	return down
+}
+
+// unsaid are the calls whose bodies run and whose start no commit contains, in the order they began.
+func (f *flight) unsaid(h core.Head) (calls []core.ToolCall) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.bodies {
+		if !one.got.there && h.Calls[one.CallID].Status != core.CallRunning {
+			calls = append(calls, one.call)
+		}
+	}
+	return calls
 }
 
 // ground leaves bodies behind that are still in flight when the activation is given up.

@@ -34,24 +34,34 @@ func newLongRound(t *testing.T, parallel bool, turn core.Turn) *longRound {
 	return l
 }
 
-func (l *longRound) released() bool {
-	select {
-	case <-l.release:
-		return true
-	default:
-		return false
-	}
+// whileSlow does a step, calls f while the slow body runs, and lets the watch look at the head once. Then the clock stands still.
+func (l *longRound) whileSlow(f func()) {
+	l.whileRunningUntil(l.started, func() { f(); l.seen() }, func() bool { return true })
 }
 
 // seen lets the watch look at the head once.
 func (l *longRound) seen() { l.clock.Advance(1500 * time.Millisecond) }
 
-// bothBegun waits until two bodies have begun.
-func (l *longRound) bothBegun() {
-	for begun := 0; begun < 2; runtime.Gosched() {
-		l.mu.Lock()
-		begun = len(l.ran)
-		l.mu.Unlock()
+// drained waits until the inbox is empty, and lets the slow body end.
+func (l *longRound) drained() {
+	l.seen()
+	for len(l.head().Inbox) > 0 {
+		runtime.Gosched()
+	}
+	close(l.release)
+}
+
+// writer is a tool "one" that writes a key and must not run twice.
+func (l *longRound) writer() {
+	one := l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", "one")); return "one" })
+	one.spec.Delivery = core.AtMostOnce
+	l.tools["one"] = one
+}
+
+// written waits until a commit contains what the call o of that tool came to.
+func (l *longRound) written() {
+	for l.head().Calls["o"].Status != core.CallSucceeded {
+		runtime.Gosched()
 	}
 }
 
@@ -67,7 +77,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 			return core.Outcome{Text: "paid"}, nil
 		}})
 		l.start("hi")
-		l.whileRunningUntil(l.started, func() { l.must(l.decide("p", resume("d", `true`))) }, l.released)
+		l.whileSlow(func() { l.must(l.decide("p", resume("d", `true`))) })
 		if l.stopped != nil {
 			t.Errorf("the other body was stopped: %v", l.stopped)
 		}
@@ -79,15 +89,13 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 	t.Run("a decision that refuses is journaled beside a body that runs", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
 		l.start("hi")
-		settled := func() bool {
-			if !l.released() && l.head().Calls["p"].Status == core.CallCancelled {
-				close(l.release)
-			}
-			return l.released()
-		}
-		l.whileRunningUntil(l.started, func() {
+		l.whileSlow(func() {
 			l.must(l.decide("p", core.Resume{DecisionID: "d", Action: core.ActionCancel, Reason: "no"}))
-		}, settled)
+			l.drained()
+			if got := l.head().Calls["p"].Status; got != core.CallCancelled {
+				t.Errorf("the call is %s", got)
+			}
+		})
 		l.work()
 		l.wantRan("slow{}")
 		l.wantConversation("user: hi", "assistant[p][s]", "tool(p): Not approved: the call did not run. Reason: no", "tool(s): slow did it", "assistant: done")
@@ -95,27 +103,22 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 	t.Run("one after the other, an approved call comes before those that have not started", func(t *testing.T) {
 		l := newLongRound(t, false, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("e", "echo", `{}`)))
 		l.start("hi")
-		l.whileRunningUntil(l.started, func() {
+		l.whileSlow(func() {
 			l.must(l.decide("p", resume("d", `true`)))
 			l.seen()
 			close(l.release)
-		}, l.released)
+		})
 		l.work()
 		l.wantRan("slow{}", "pay{}", "echo{}")
 	})
 	t.Run("RD-4 a pause lets the bodies end that run, and begins none", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
 		l.start("hi")
-		drained := func() bool {
-			if !l.released() && len(l.head().Inbox) == 0 {
-				close(l.release)
-			}
-			return l.released()
-		}
-		l.whileRunningUntil(l.started, func() {
+		l.whileSlow(func() {
 			l.must(l.decide("p", resume("d", `true`)))
 			l.must(l.interrupt("stop"))
-		}, drained)
+			l.drained()
+		})
 		l.wantRun(core.RunWaiting, 0)
 		l.wantRan("slow{}")
 		id, _ := l.pausedOn()
@@ -126,7 +129,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 	})
 	t.Run("a run that ends stops its bodies first", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
-		l.tools["one"] = l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", 1)); return "one" })
+		l.writer()
 		l.tool("pay", toolRule{gate: func(_ core.ToolCall, s core.State) core.Verdict {
 			if s.Get(core.RunScope, "n") != nil {
 				return core.Verdict{Effect: core.Block, Reason: "not after one"}
@@ -134,8 +137,8 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 			return core.Verdict{Effect: core.Ask}
 		}})
 		l.start("hi")
-		l.whileRunning(l.started, func() {
-			l.bothBegun()
+		l.whileSlow(func() {
+			l.written()
 			l.must(l.decide("p", resume("d", `true`)))
 		})
 		if l.stopped == nil {
@@ -148,7 +151,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 	})
 	t.Run("H57 two that overlapped must not write one key, even if a commit contains what one came to", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
-		l.tools["one"] = l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", "one")); return "one" })
+		l.writer()
 		slow := l.tools["slow"].body
 		l.tool("slow", toolRule{effect: core.Allow, body: func(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 			l.must(req.State.Set(core.RunScope, "n", "slow"))
@@ -156,16 +159,13 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 		}})
 		l.tool("pay", toolRule{effect: core.Ask, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
 			defer close(l.release)
-			if got := l.head().Calls["o"].Status; got != core.CallSucceeded {
-				t.Errorf("what came before the decision is not committed with it: the call is %s", got)
-			}
 			return core.Outcome{Text: "paid"}, nil
 		}})
 		l.start("hi")
-		l.whileRunningUntil(l.started, func() {
-			l.bothBegun()
+		l.whileSlow(func() {
+			l.written()
 			l.must(l.decide("p", resume("d", `true`)))
-		}, l.released)
+		})
 		l.work()
 		l.wantEnd(core.Failed, "state_conflict")
 	})

@@ -223,7 +223,7 @@ func (a *activation) endLive() {
 	a.speaker.end()
 	a.speaker = nil
 	if a.flight != nil {
-		a.bodies.goOn(a.attempt())
+		a.bodies.goOn(a.attempt(), a.flight.unsaid(a.view.Head))
 		return
 	}
 	a.bodies.end()

@@ -79,6 +79,10 @@ func (w *bodyWatch) note(n Note) {
 	defer harmless()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.tell(n)
+}
+
+func (w *bodyWatch) tell(n Note) {
 	if w.over {
 		return
 	}
@@ -105,13 +109,20 @@ func (w *bodyWatch) end() {
 	}
 }
 
-// goOn says that bodies run on behind a commit: what they tell now belongs to the next one.
-func (w *bodyWatch) goOn(next Attempt) {
+// goOn says that bodies run on behind a commit: what they tell now belongs to the next one. Those whose start no commit contains are told of
+// again, for readers who come behind it.
+func (w *bodyWatch) goOn(next Attempt, begun []core.ToolCall) {
 	if w == nil {
 		return
 	}
-	w.end()
+	defer harmless()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.attempt, w.notes, w.over = next, 0, false
+	if w.begun {
+		w.live.End(w.attempt)
+	}
+	w.attempt, w.notes, w.begun = next, 0, false
+	for _, call := range begun {
+		w.tell(Note{Call: call})
+	}
 }

@@ -80,7 +80,7 @@ type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	decided func() // called when a decision is seen; nil: it can wait
+	ticked func(decided bool) // called after each look; nil: nothing is done about it
 
 	mu       sync.Mutex
 	stopped  bool
@@ -120,11 +120,12 @@ func (w *watch) tick() {
 			w.cancel(errCancelled)
 			return
 		}
-		if now.Decided() {
+		decided := now.Decided()
+		if decided {
 			w.seen = &now
-			if w.decided != nil {
-				w.decided()
-			}
+		}
+		if w.ticked != nil {
+			w.ticked(decided)
 		}
 	}
 	w.stopTick = w.a.e.o.Clock.AfterFunc(w.a.e.o.Watch, w.tick)
