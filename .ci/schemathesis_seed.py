@@ -75,6 +75,8 @@ def prepare(document, runs, cursors, links, records, secure):
     ids = [r["id"] for r in runs]
     threads = [r["thread_id"] for r in runs]
     targets = [p["suspension"]["id"] for r in runs for p in r["pending"]]
+    # The stream of a tenant has no end, and the fuzzer would wait for it; tests of internal/httpapi read it.
+    del document["paths"]["/v1/events"]
     for path, methods in document["paths"].items():
         for call in methods.values():
             if secure and call["security"]:
@@ -91,6 +93,8 @@ def prepare(document, runs, cursors, links, records, secure):
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
                 elif p["name"] in ("after", "Last-Event-ID", "cursor"):
                     p["schema"] = or_known(cursors, p["schema"])
+                elif p["name"] in ("created_after", "created_before"):
+                    p["schema"] = or_known(["2026-01-01T00:00:00Z", "2100-01-01T00:00:00Z"], p["schema"])
                 elif p["name"] == "agent":
                     p["schema"] = or_known(["weather", "stopper"], p["schema"])
                 elif p["name"] == "wait":

@@ -17,6 +17,7 @@ const eventsIntro = `<!-- Made by: go test ./internal/httpapi -run OpenAPI -upda
 
 A run's journal is a list of events: everything that happened, in order. Chats, consoles, audits, bots and other protocols are built on it. Read it with
 [` + "`GET /v1/runs/{id}/events`" + `](api.md#read-or-follow-a-runs-events), page by page or as a stream. Stored events never change.
+What begins to wait, is decided and ends in all runs of a tenant is read with [` + "`GET /v1/events`" + `](api.md#read-or-follow-what-waits-is-decided-and-ends-over-all-runs).
 
 This page has every type of event with its members. The examples are of real runs, with other ids and times.
 
