@@ -46,9 +46,14 @@ func (a *app) decisionsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printDecisions(list client.DecisionList, page wire.Page[wire.RecordedDecision]) error {
+func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) error {
 	if a.json {
 		return a.printJSON(page)
+	}
+	if page.Unreadable > 0 {
+		if err := a.printf("%d commits cannot be read; their decisions are missing\n", page.Unreadable); err != nil {
+			return err
+		}
 	}
 	if len(page.Items) == 0 && page.Next == "" {
 		return a.printf("no decisions\n")

@@ -46,14 +46,14 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 		change(&d)
 		return d
 	}
-	page := wire.Page[wire.RecordedDecision]{Next: "more", Items: []wire.RecordedDecision{recorded("token:anna", func(*wire.RecordedDecision) {}),
+	page := wire.DecisionPage{Next: "more", Items: []wire.RecordedDecision{recorded("token:anna", func(*wire.RecordedDecision) {}),
 		recorded("token:ben", func(d *wire.RecordedDecision) { d.Applied, d.Action = false, "cancel" }),
 		recorded("", func(d *wire.RecordedDecision) { d.Late, d.Via, d.Tool, d.Kind = true, "link", "", "interrupt" }),
 		recorded("deadline", func(d *wire.RecordedDecision) { d.TimedOut = true }),
 		recorded("token:cleo", func(d *wire.RecordedDecision) { d.Unreadable = &wire.RunError{Code: "unreadable"} })}}
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/decisions": func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("by") == "no one" {
-			answer(200, wire.Page[wire.RecordedDecision]{Items: []wire.RecordedDecision{}})(w, r)
+			answer(200, wire.DecisionPage{Items: []wire.RecordedDecision{}})(w, r)
 			return
 		}
 		answer(200, page)(w, r)

@@ -107,13 +107,13 @@ type DecisionList struct {
 }
 
 // Decisions lists the decisions that were recorded in all runs, newest first.
-func (c *Client) Decisions(ctx context.Context, l DecisionList) (wire.Page[wire.RecordedDecision], error) {
+func (c *Client) Decisions(ctx context.Context, l DecisionList) (wire.DecisionPage, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{"by": l.By, "via": l.Via, "agent": l.Agent, "action": l.Action, "cursor": l.Cursor} {
 		add(q, name, value)
 	}
 	addNumber(q, "limit", l.Limit)
-	var page wire.Page[wire.RecordedDecision]
+	var page wire.DecisionPage
 	err := c.do(ctx, request{method: http.MethodGet, path: "/v1/decisions", query: q}, &page)
 	return page, err
 }

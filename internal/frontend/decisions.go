@@ -35,8 +35,8 @@ const recordingTime = time.Minute
 
 // Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or
 // so much was passed over, so that one may be short, even empty, with more behind it.
-func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wire.Page[wire.RecordedDecision], error) {
-	page := wire.Page[wire.RecordedDecision]{Items: []wire.RecordedDecision{}}
+func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wire.DecisionPage, error) {
+	page := wire.DecisionPage{Items: []wire.RecordedDecision{}}
 	if err := q.check(); err != nil {
 		return page, err
 	}
@@ -51,7 +51,7 @@ func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wi
 	defer leave()
 	r := historyRead{journalReader: f.journalReader(c.Tenant), q: q, from: from, items: page.Items}
 	more, err := r.page(ctx)
-	if page.Items = r.items; more {
+	if page.Items, page.Unreadable = r.items, r.unread; more {
 		page.Next = base64.RawURLEncoding.EncodeToString(core.Encode(historyCursor{historyMark(c.Tenant), r.from.At, r.from.Tie}))
 	}
 	return page, err
@@ -93,6 +93,7 @@ type historyRead struct {
 	weight int
 	passed int
 	looked int
+	unread int
 }
 
 func (r *historyRead) full() bool {
@@ -132,6 +133,9 @@ func (r *historyRead) entry(ctx context.Context, e engine.FeedEntry) error {
 	r.looked++
 	s, is, err := r.segment(ctx, e.Thread, e.Seq, e.W)
 	if err != nil || is != committed {
+		if is == unread {
+			r.unread++
+		}
 		return err
 	}
 	for _, event := range slices.Backward(s.Events) {

@@ -1,12 +1,14 @@
 package frontend_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -118,5 +120,60 @@ func TestATornDecisionIsNotInTheHistory(t *testing.T) {
 	x.list(x.entry(run.ThreadID, 0))
 	if got := x.history(frontend.DecisionQuery{}); len(got) != 1 {
 		t.Errorf("what the head names: %q", got)
+	}
+}
+
+// blind cannot read one thread.
+type blind struct {
+	frontend.Store
+	thread string
+}
+
+func (s *blind) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
+	if thread == s.thread {
+		return core.Head{}, fmt.Errorf("%w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
+	}
+	return s.Store.Load(ctx, tenant, thread)
+}
+
+// A run that cannot be read hides no other, and is not hidden either.
+func TestAHistoryWithARunThatCannotBeRead(t *testing.T) {
+	b := &blind{}
+	x := newFixture(t, func(s frontend.Store) frontend.Store { b.Store = s; return b })
+	var runs []wire.Run
+	for range 3 {
+		run, sus := x.waiting(core.KindApproval)
+		x.decides(t, "it", run.ID, sus, yes, "accepted")
+		x.worker.Drain(run.ID)
+		runs = append(runs, run)
+	}
+	b.thread = runs[1].ThreadID
+	page, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{})
+	if err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
+		t.Errorf("%d decisions, %d unreadable, %v", len(page.Items), page.Unreadable, err)
+	}
+	told := x.feed(frontend.FeedQuery{})
+	if len(told.Items) != 4 {
+		t.Errorf("told: %s", kinds(told))
+	}
+	b.thread = ""
+	if rest := x.feed(frontend.FeedQuery{After: told.Next}); kinds(rest) != "call.suspended decision.recorded" {
+		t.Errorf("told once it can be read: %s", kinds(rest))
+	}
+}
+
+// A follower in a process that commits is woken by the feed of its tenant.
+func TestAFollowerWatchesTheFeedOfItsTenant(t *testing.T) {
+	watched, changed := "", make(chan struct{}, 1)
+	changed <- struct{}{}
+	x := newFixtureWith(t, func(o *frontend.Options) {
+		o.Watch = func(tenant, thread string) (<-chan struct{}, func()) {
+			watched = tenant + "/" + thread
+			return changed, func() { watched += " left" }
+		}
+	})
+	x.feed(frontend.FeedQuery{Wait: time.Second})
+	if watched != "default/ left" {
+		t.Errorf("watched %q", watched)
 	}
 }

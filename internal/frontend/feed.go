@@ -101,7 +101,7 @@ func (f *Frontend) feedTail(ctx context.Context, c Caller) (at feedCursor, err e
 		if err != nil {
 			return at, err
 		}
-		if is != undecided {
+		if is > unread {
 			at.see(e)
 		}
 	}
@@ -177,7 +177,7 @@ func (r *feedRead) held(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if is == undecided && h.At+undecidedFor.Milliseconds() > r.now {
+		if is <= unread && h.At+undecidedFor.Milliseconds() > r.now {
 			continue
 		}
 		before := r.at.clone()
@@ -205,10 +205,10 @@ func (r *feedRead) entry(ctx context.Context, e engine.FeedEntry) error {
 	}
 	switch {
 	case settled:
-		if r.at.pass(e); is == undecided && e.At+undecidedFor.Milliseconds() > r.now {
+		if r.at.pass(e); is <= unread && e.At+undecidedFor.Milliseconds() > r.now {
 			r.at.hold(e)
 		}
-	case is != undecided && !saw:
+	case is > unread && !saw:
 		r.at.see(e)
 	}
 	r.behind = !settled

@@ -12,7 +12,8 @@ import (
 type fate uint8
 
 const (
-	undecided fate = iota // no head has named a segment of its number, or the head cannot be read
+	undecided fate = iota // no head has named a segment of its number
+	unread                // what is stored cannot be read, so that it cannot be told
 	committed             // it is in the journal
 	orphaned              // another segment has its number
 )
@@ -62,13 +63,16 @@ func (r *journalReader) head(ctx context.Context, thread string) (headRead, erro
 //	                head: 4, undecided      head: 4, undecided                             5 (w 11) orphaned, 5 (w 12) committed
 func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w core.Stamp) (s core.Segment, is fate, err error) {
 	h, err := r.head(ctx, thread)
-	if err != nil || h.unread || h.Seq < seq {
-		return s, undecided, err
+	switch {
+	case err != nil || h.unread:
+		return s, unread, err
+	case h.Seq < seq:
+		return s, undecided, nil
 	}
 	found, err := try(ctx, r.f, func() ([]core.Segment, error) { return r.f.store.Segments(ctx, r.tenant, thread, seq, seq) })
 	switch {
 	case err != nil:
-		return s, undecided, r.failed(ctx, err)
+		return s, unread, r.failed(ctx, err)
 	case len(found) != 1 || found[0].Seq != seq || found[0].W != w:
 		return s, orphaned, nil
 	}

@@ -250,7 +250,7 @@ func TestTheDecisionsOfATenant(t *testing.T) {
 		"?created_after=2027-01-01T00:00:00Z":                                     nil, "?created_before=2026-01-01T00:00:00%2B01:00": nil,
 	} {
 		got := s.send("GET", "/v1/decisions"+query, "", bearer("secret"))
-		page := decoded[wire.Page[wire.RecordedDecision]](t, got.text)
+		page := decoded[wire.DecisionPage](t, got.text)
 		var runs []string
 		for _, d := range page.Items {
 			runs = append(runs, d.RunID)

@@ -214,7 +214,7 @@ func (p *pager) events() {
 func (p *pager) shapes() {
 	p.f("\n## Shapes\n\nWhat answers hold. Members may be added: pass over those you do not know.\n")
 	for _, name := range []string{"Run", "Usage", "RunError", "Actor", "Pending", "Request", "Suspension", "Warning", "ToolDetails", "Preview", "Approval", "Link", "Outcome", "OutcomeDecision", "DecisionAnswer", "DecisionAnswers", "Winner", "Message",
-		"Part", "ToolCall", "Call", "Thread", "Event", "Agent", "Tool", "Problem", "RunPage", "ApprovalPage", "LinkPage", "MessagePage", "CallPage", "AgentPage", "EventPage", "FeedPage", "Counts", "RecordedDecision", "RecordedDecisionPage", "DecisionRecordedData", "Health"} {
+		"Part", "ToolCall", "Call", "Thread", "Event", "Agent", "Tool", "Problem", "RunPage", "ApprovalPage", "LinkPage", "MessagePage", "CallPage", "AgentPage", "EventPage", "FeedPage", "Counts", "RecordedDecision", "DecisionPage", "DecisionRecordedData", "Health"} {
 		p.f("\n### %s\n\n%s\n\n", name, p.doc.Components.Schemas[name].Description)
 		p.members(p.doc.Components.Schemas[name])
 	}

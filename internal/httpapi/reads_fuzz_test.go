@@ -21,6 +21,10 @@ var readSeeds = []struct{ method, target, headers string }{
 	{"GET", "/v1/approvals?cursor=eyJsIjoiYSIsInMiOiJ4IiwidCI6InkifQ", ""}, {"GET", "/v1/agents", ""}, {"GET", "/v1/agents/desk", ""}, {"GET", "/v1/agents/%00", ""},
 	{"GET", "/healthz", "Origin: http://elsewhere"}, {"GET", "/v1/runs/run_%2e%2e_0", ""}, {"GET", "//v1/runs/../x;y?%zz", ""}, {"HEAD", "/v1/runs", ""},
 	{"PUT", "/v1/runs/{done}", ""}, {"POST", "/v1/runs/{waiting}/cancel?x=1", "Idempotency-Key: k"}, {"OPTIONS", "*", ""}, {"CONNECT", "localhost:80", ""},
+	{"GET", "/v1/events?limit=1&types=call.suspended,decision.recorded", "Accept: application/json"}, {"GET", "/v1/events?after=eyJmIjoiOGUxNzNkIiwiYSI6MTd9", "Accept: application/json"},
+	{"GET", "/v1/events?from=tail&wait=0&types=,", "Accept: application/json"}, {"GET", "/v1/events", "Last-Event-ID: e30"},
+	{"GET", "/v1/decisions?limit=1&by=anna&via=api&action=resume", ""}, {"GET", "/v1/decisions?limit=1&cursor=eyJkIjoiOWI3MDQzIiwiYSI6MSwiaSI6IjAifQ", ""},
+	{"GET", "/v1/decisions?created_after=9999-12-31T23:59:59Z&created_before=0000-01-01T00:00:00Z", ""},
 	{"GET", "/v1/runs?b=1&a=1&limit=1&limit=2", ""}, {"POST", "/v1/runs/{waiting}/interrupt", "Sec-Fetch-Site: cross-site"}, {"GET", "http://localhost/v1/runs", "Transfer-Encoding: chunked"},
 }
 

@@ -335,7 +335,7 @@ func (a *api) otherRoutes() []route {
 				{in: "query", name: "created_after", moment: true, about: "Only decisions that were recorded at this time or later, in RFC 3339."},
 				{in: "query", name: "created_before", moment: true, about: "Only decisions that were recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},
-			answers: []answered{answers(200, wire.Page[wire.RecordedDecision]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
+			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short, even empty, while `next` says that there is more.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
 		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List what can be run", roles: reading,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All of them.")}, serve: a.listAgents},

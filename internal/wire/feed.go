@@ -16,6 +16,14 @@ type Counts struct {
 	AtLeast bool           `json:"at_least"`
 }
 
+// DecisionPage is a page of the history of a tenant's decisions. Next is empty on the last one. Unreadable is how many commits of the page were
+// passed over because their run cannot be read; their decisions are missing.
+type DecisionPage struct {
+	Items      []RecordedDecision `json:"items"`
+	Next       string             `json:"next,omitempty"`
+	Unreadable int                `json:"unreadable,omitempty"`
+}
+
 // RecordedDecision is one decision of a tenant's history: when it was recorded, where it belongs, and the data of its event. Seq is that of
 // the event. Tool, Kind and ResumeMode are of the call as it waited, and empty if that cannot be read. Unreadable is set if the decision, or
 // its run, cannot be read: members are missing then.
