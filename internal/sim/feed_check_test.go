@@ -34,9 +34,10 @@ func (f *feedFollower) reader() *frontend.Frontend {
 
 // poll reads what is new. What it is told is committed, and it is told once.
 func (f *feedFollower) poll(ctx context.Context) {
-	if !f.reads {
+	if !f.followed() {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // the writer's may be over
 	for {
 		page, err := f.reader().Feed(ctx, frontend.Caller{Tenant: f.tenant}, frontend.FeedQuery{After: f.after, Limit: 3})
 		if err != nil {
@@ -59,12 +60,15 @@ func (f *feedFollower) poll(ctx context.Context) {
 	}
 }
 
+// followed says whether the feeds of this schedule are read: one in readEvents, as looking after each write takes time.
+func (s *stage) followed() bool { return s.first.seed%readEvents == 0 }
+
 func feedKey(thread string, seq int64) string { return fmt.Sprint(thread, " ", seq) }
 
 // checkFeed: whoever followed the feed was told of every suspension, decision and end in the journals, and of nothing else; and the history has
 // every decision once.
 func (s *stage) checkFeed(ctx context.Context) {
-	if !s.reads {
+	if !s.followed() {
 		return
 	}
 	s.follower.poll(ctx)
