@@ -349,7 +349,8 @@ func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 	judged := map[string]bool{}
 	for _, e := range seg.Events {
 		var call core.SuspendedCall
-		if e.Type == core.EventCallSuspended && e.RunID == h.Run && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindApproval {
+		if e.Type == core.EventCallSuspended && e.RunID == h.Run && json.Unmarshal(e.Data, &call) == nil && call.Kind == core.KindApproval &&
+			call.Suspension.Action == "approve" { // and it is not its body that asks
 			judged[call.CallID] = true
 		}
 	}
