@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -41,10 +42,7 @@ func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engin
 	if !won {
 		return t.refuseCommit(req)
 	}
-	if err := t.putSegment(rows.segment); err != nil {
-		return engine.Written{}, err
-	}
-	if err := t.putInFeed(head, rows.marks, now); err != nil {
+	if err := t.putSegment(req.Next.Tenant, rows, now); err != nil {
 		return engine.Written{}, err
 	}
 	if err := t.drain(&head, req.Drained); err != nil {
@@ -89,13 +87,22 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	return engine.Written{Head: old}, engine.ErrFenced
 }
 
-// putSegment never lets an older put replace a newer one.
-func (t *tx) putSegment(row []any) error {
-	const query = `INSERT INTO segments (tenant, thread, seq, w, prev, body) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (tenant, thread, seq) DO UPDATE SET w = excluded.w, prev = excluded.prev, body = excluded.body
-		WHERE w < excluded.w`
-	if row == nil {
+// putSegment never lets an older put replace a newer one. A marked segment gets its place in the feed of its tenant, see [schemaFeed].
+func (t *tx) putSegment(tenant string, rows commitRows, now int64) error {
+	const (
+		into  = "INSERT INTO segments (tenant, thread, seq, w, prev, body, marks, feed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+		newer = ` ON CONFLICT (tenant, thread, seq) DO UPDATE SET w = excluded.w, prev = excluded.prev, body = excluded.body,
+			marks = excluded.marks, feed = excluded.feed WHERE w < excluded.w`
+		outside = into + "NULL, NULL)" + newer
+		inFeed  = into + "?7, " + feedNext + ")" + newer
+	)
+	query, row := outside, rows.segment
+	switch {
+	case row == nil:
 		return nil
+	case rows.marks != "":
+		query, row = inFeed, append(slices.Clone(row), string(rows.marks), now*perMilli)
+		t.changed = append(t.changed, place{tenant: tenant})
 	}
 	n, err := t.exec(query, row...)
 	if err == nil && n == 0 {

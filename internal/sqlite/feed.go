@@ -28,19 +28,9 @@ func marksOf(s *core.Segment) core.FeedMarks {
 	return s.FeedMarks()
 }
 
-// putInFeed gives the segment that h names the next place in the feed: the time, or, where a clock went back, one behind the last. The writer
-// is one, so that places are in the order of commits, also where several processes have the file.
-func (t *tx) putInFeed(h core.Head, marks core.FeedMarks, now int64) error {
-	const query = `UPDATE segments SET marks = ?1, feed = max(?2,
-		coalesce((SELECT max(feed) FROM segments WHERE tenant = ?3 AND feed IS NOT NULL), 0) + 1)
-		WHERE tenant = ?3 AND thread = ?4 AND seq = ?5`
-	if marks == "" {
-		return nil
-	}
-	t.changed = append(t.changed, place{tenant: h.Tenant})
-	_, err := t.exec(query, string(marks), now*perMilli, h.Tenant, h.Thread, h.Seq)
-	return err
-}
+// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, where a clock went back, one behind the last. The writer is one, so
+// that places are in the order of commits, also where several processes have the file.
+const feedNext = "max(?8, coalesce((SELECT max(feed) FROM segments WHERE tenant = ?1 AND feed IS NOT NULL), 0) + 1)"
 
 // The two directions of a feed.
 const (
