@@ -193,7 +193,7 @@ func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {
 		answer := wire.DecisionAnswer{Status: problemOf[frontend.CodeBatchRefused].status, Code: string(frontend.CodeBatchRefused),
-			Detail: "it was not stored, because another decision of the batch was refused"}
+			Detail: "it was not stored, because another decision of the batch could not be, or was stored before; send those that are left as a batch of their own"}
 		switch {
 		case m.Err != nil:
 			doc := document(m.Err)
