@@ -107,6 +107,9 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads": "thread_not_found", "/v1/suspensions/{id}": "call_not_found", "/v1/agents/{name}": "agent_not_found",
 		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
+			if rt.Name == "readTenantEvents" {
+				return answer{}, false // it has no id, and its stream goes on until tickets of others have expired
+			}
 			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)
 		})
 	}

@@ -85,14 +85,23 @@ func (a *api) readFeed(r *http.Request, q frontend.FeedQuery) (wire.FeedPage, er
 	return page, err
 }
 
-// toDecider is an event for one who may answer and not read: a decision is shown as a link shows it, without the arguments and the result
-// that it gave.
+// toDecider is an event for one who may answer and not read. A decision is shown as a link shows it, without the arguments and the result that it
+// gave. Of a call, what it takes to find it in the inbox: that one waited once is no reason to see its arguments.
 func toDecider(e wire.Event) wire.Event {
-	data := map[string]json.RawMessage{}
-	if e.Type == string(core.EventDecisionRecorded) && json.Unmarshal(e.Data, &data) == nil {
-		delete(data, "result")
-		delete(data, "arguments")
-		e.Data = core.Encode(data)
+	switch e.Type {
+	case string(core.EventDecisionRecorded):
+		var d wire.DecisionRecordedData
+		if json.Unmarshal(e.Data, &d) != nil {
+			e.Data = nil
+			return e
+		}
+		d.Result, d.Arguments = nil, nil
+		e.Data = core.Encode(d)
+	case string(core.EventCallSuspended):
+		var p wire.Pending
+		_ = json.Unmarshal(e.Data, &p) // what is not there is left out
+		e.Data = core.Encode(wire.Pending{CallID: p.CallID, ToolName: p.ToolName, Tool: p.Tool, Kind: p.Kind, ResumeMode: p.ResumeMode, Since: p.Since, Deadline: p.Deadline,
+			Suspension: wire.Suspension{ID: p.Suspension.ID, Action: p.Suspension.Action}, NotBy: p.NotBy, Approvers: p.Approvers})
 	}
 	return e
 }

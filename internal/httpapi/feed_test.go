@@ -184,8 +184,12 @@ func TestWhoMayReadTheEventsOfATenant(t *testing.T) {
 		}
 	}
 	got := s.send("GET", "/v1/events", "", bearer("decides"))
-	if types, _ := streamed(got.text); len(types) != 4 || strings.Contains(got.text, "B-2") {
+	if types, _ := streamed(got.text); len(types) != 4 || strings.Contains(got.text, "B-2") || strings.Contains(got.text, "A-17") || strings.Contains(got.text, "may it?") ||
+		!strings.Contains(got.text, `"tool_name":"refund"`) {
 		t.Errorf("a stream for one who decides: %s", got.text)
+	}
+	if all := s.send("GET", "/v1/events", "", bearer("reads")); !strings.Contains(all.text, "A-17") || !strings.Contains(all.text, "may it?") {
+		t.Errorf("a stream for one who reads: %s", all.text)
 	}
 }
 

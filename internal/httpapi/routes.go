@@ -323,7 +323,8 @@ func (a *api) otherRoutes() []route {
 			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, about in the order of time; as pages or as a stream, " +
 				"as `readEvents` chooses. For inboxes, bots and consoles. A stream goes on until its reader leaves or the server ends it. Behind the first page, and when they change, it sends an event `counts`, " +
 				"which says how many calls wait, by kind. Opened again with `Last-Event-ID` it goes on from there. No event is missed as long as the clocks of the workers and the index of the store " +
-				"are within 10 seconds. An event may come twice: `thread_id` and `seq` together are its id. A token that may only decide is shown decisions without the arguments and the result they gave.",
+				"are within 10 seconds. An event may come twice: `thread_id` and `seq` together are its id. A token that may only decide is shown decisions without the arguments and the result they gave, " +
+				"and calls without their arguments and questions: the inbox has them, as long as they wait.",
 			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
 			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so that it may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
