@@ -29,7 +29,7 @@ func (d *draft) await() Plan {
 func (v View) contradiction() error {
 	for i, o := range v.Outcomes {
 		for _, other := range slices.Concat(v.Unseen, v.Outcomes[:i]) {
-			if !o.overlaps(other) {
+			if len(o.State) == 0 || len(other.State) == 0 || !o.overlaps(other) {
 				continue
 			}
 			if _, err := Merge(other.State, o.State); err != nil {

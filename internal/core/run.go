@@ -31,7 +31,7 @@ func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
 func (d *draft) run(batch []ToolCall) (Plan, error) {
 	if d.v.TimeUp || d.v.Late {
 		if batch = d.intended(batch); d.v.Late {
-			batch = nil // nobody can tell later that the body did not run: the next owner asks
+			batch = nil // what no owner can tell later, whether the body ran, the next one asks a person
 		}
 		switch {
 		case len(batch) == 0 && d.flying():

@@ -19,7 +19,7 @@ func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 		bodies[i] = body
 	}
 	if a.flight == nil {
-		a.flight = takeOff(ctx, a)
+		a.flight = newFlight(ctx, a)
 	}
 	back := a.rest()
 	for i, run := range runs {

@@ -127,10 +127,10 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	}
 	a := newActivation(e, head)
 	defer a.endLive()
-	defer a.leave()
+	defer a.endFlight()
 	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "step", head.Step, "epoch", head.Epoch, "attempt", head.Tries)
 	err = a.work(ctx)
-	a.ground(err)
+	a.abandon(err)
 	a.account(head)
 	switch {
 	case errors.Is(err, ErrFenced):

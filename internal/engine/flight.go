@@ -24,16 +24,16 @@ type flight struct {
 	watch    *watch
 	parallel bool // a decision is applied beside the bodies, and not behind them
 
-	mu     sync.Mutex
-	bodies []*airborne // in the order they began
-	up     int         // how many of them have not ended
-	news   bool        // there is something to commit while others run: a decision, or what an at-most-once body came to
-	early  bool        // a decision wakes who awaits
-	wake   chan struct{}
+	mu      sync.Mutex
+	bodies  []*bodyInFlight // in the order they began
+	running int             // how many of them have not ended
+	news    bool            // there is something to commit while others run: a decision, or what an at-most-once body came to
+	early   bool            // news wakes the activation
+	wake    chan struct{}
 }
 
-// airborne is one body of a flight.
-type airborne struct {
+// bodyInFlight is one body of a flight.
+type bodyInFlight struct {
 	core.InFlight
 	call  core.ToolCall
 	once  bool // at most once: what it came to is committed before the others end
@@ -41,7 +41,7 @@ type airborne struct {
 	got   answer[ran]
 }
 
-func takeOff(ctx context.Context, a *activation) *flight {
+func newFlight(ctx context.Context, a *activation) *flight {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{a: a, ctx: ctx, parallel: a.view.Rules.Terms().Parallel}
 	f.watch = &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
@@ -52,10 +52,10 @@ func takeOff(ctx context.Context, a *activation) *flight {
 
 // begin runs a body in a goroutine of its own.
 func (f *flight) begin(run core.BodyRun, b body) {
-	one := &airborne{InFlight: core.InFlight{CallID: run.Call.ID, Saw: f.a.outcomes}, call: run.Call, once: run.AtMostOnce, began: f.a.now()}
+	one := &bodyInFlight{InFlight: core.InFlight{CallID: run.Call.ID, Saw: f.a.outcomes}, call: run.Call, once: run.AtMostOnce, began: f.a.now()}
 	f.mu.Lock()
 	f.bodies = append(f.bodies, one)
-	f.up++
+	f.running++
 	f.mu.Unlock()
 	f.a.view.InFlight = append(f.a.view.InFlight, one.InFlight)
 	f.a.e.o.Scheduler.Spawn(func() {
@@ -66,22 +66,22 @@ func (f *flight) begin(run core.BodyRun, b body) {
 	})
 }
 
-func (f *flight) ended(one *airborne, got answer[ran]) {
+func (f *flight) ended(one *bodyInFlight, got answer[ran]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one.got = got
-	f.up--
-	if one.once && !f.runs(func(other *airborne) bool { return other.once }) {
+	f.running--
+	if one.once && !f.runs(func(other *bodyInFlight) bool { return other.once }) {
 		f.news = true
 	}
-	if f.up == 0 || f.early && f.news {
+	if f.running == 0 || f.early && f.news {
 		f.ring()
 	}
 }
 
 // runs says whether some body runs that is so.
-func (f *flight) runs(so func(*airborne) bool) bool {
-	return slices.ContainsFunc(f.bodies, func(one *airborne) bool { return !one.got.there && so(one) })
+func (f *flight) runs(so func(*bodyInFlight) bool) bool {
+	return slices.ContainsFunc(f.bodies, func(one *bodyInFlight) bool { return !one.got.there && so(one) })
 }
 
 // ticked is called at each look of the watch. Outcomes of at-most-once bodies wait no longer for one another: until they are committed, a crash
@@ -89,7 +89,7 @@ func (f *flight) runs(so func(*airborne) bool) bool {
 func (f *flight) ticked(decided bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	came := slices.ContainsFunc(f.bodies, func(one *airborne) bool { return one.got.there && one.once })
+	came := slices.ContainsFunc(f.bodies, func(one *bodyInFlight) bool { return one.got.there && one.once })
 	f.news = f.news || came || decided && f.parallel
 	if f.early && f.news {
 		f.ring()
@@ -109,7 +109,7 @@ func (f *flight) next(early bool) <-chan struct{} {
 	defer f.mu.Unlock()
 	wake := make(chan struct{})
 	f.wake, f.early = wake, early
-	if f.up == 0 || early && f.news {
+	if f.running == 0 || early && f.news {
 		f.ring()
 	}
 	return wake
@@ -129,7 +129,7 @@ func (a *activation) awaitFrom(ctx context.Context, back func()) error {
 		f.grace()
 	}
 	back()
-	return f.land(ctx)
+	return f.collect(ctx)
 }
 
 // stop ends the bodies in flight, because of cause.
@@ -139,7 +139,7 @@ func (a *activation) stop(ctx context.Context, cause error) error {
 	back := a.rest()
 	f.grace()
 	back()
-	return f.land(ctx)
+	return f.collect(ctx)
 }
 
 // grace waits a while for bodies that were asked to stop.
@@ -149,10 +149,10 @@ func (f *flight) grace() {
 	f.a.e.o.Scheduler.Await(f.next(false), left)
 }
 
-// land takes the outcomes that have come into the view, and what the watch has seen. An error gives the activation up.
-func (f *flight) land(ctx context.Context) error {
+// collect takes the outcomes that have come into the view, and what the watch has seen. An error gives the activation up.
+func (f *flight) collect(ctx context.Context) error {
 	a := f.a
-	for _, one := range f.landed() {
+	for _, one := range f.collected() {
 		a.outcomes++
 		o := core.BodyOutcome{CallID: one.CallID, Nth: a.outcomes, Saw: one.Saw}
 		out := one.got.v
@@ -173,23 +173,23 @@ func (f *flight) land(ctx context.Context) error {
 	return nil
 }
 
-// landed takes the bodies off that have ended; once they were asked to stop, all.
-func (f *flight) landed() (down []airborne) {
+// collected takes the bodies off that have ended; once they were asked to stop, all.
+func (f *flight) collected() (done []bodyInFlight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.news = false
 	over := f.ctx.Err() != nil
-	f.bodies = slices.DeleteFunc(f.bodies, func(one *airborne) bool {
+	f.bodies = slices.DeleteFunc(f.bodies, func(one *bodyInFlight) bool {
 		if !one.got.there && !over {
 			return false
 		}
 		if !one.got.there {
 			one.got.err = context.Cause(f.ctx) // it did not stop in time
 		}
-		down = append(down, *one)
+		done = append(done, *one)
 		return true
 	})
-	return down
+	return done
 }
 
 // unsaid are the calls whose bodies run and whose start no commit contains, in the order they began.
@@ -204,8 +204,8 @@ func (f *flight) unsaid(h core.Head) (calls []core.ToolCall) {
 	return calls
 }
 
-// ground leaves bodies behind that are still in flight when the activation is given up.
-func (a *activation) ground(err error) {
+// abandon leaves bodies behind that are still in flight when the activation is given up.
+func (a *activation) abandon(err error) {
 	if f := a.flight; f != nil {
 		f.watch.cancel(err)
 		defer a.rest()()
@@ -213,8 +213,8 @@ func (a *activation) ground(err error) {
 	}
 }
 
-// leave ends what watches bodies in flight.
-func (a *activation) leave() {
+// endFlight ends what watches bodies in flight.
+func (a *activation) endFlight() {
 	if a.flight != nil {
 		a.flight.watch.end()
 		a.flight = nil
