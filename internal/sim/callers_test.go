@@ -295,6 +295,9 @@ func (t *thread) truth(run string, p wire.Pending) wire.Decision {
 }
 
 func (t *thread) answer(run string, p wire.Pending) json.RawMessage {
+	if roles[p.Tool].spec.Result != nil {
+		return json.RawMessage(`{"approved":true}`)
+	}
 	if p.Tool != "again" {
 		return core.Encode("answer to " + string(p.Arguments))
 	}
@@ -338,11 +341,26 @@ func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wi
 		t.decide(ctx, t.answerer(p), run, d)
 	case 4:
 		t.misread(ctx, run, p, d)
+	case 5, 6, 7:
+		t.misfit(ctx, run, p, d)
 	case 3:
 		if p.Kind == core.KindApproval.String() {
 			t.sendLink(ctx, run, p)
 		}
 	}
+}
+
+// refusedResult begins the ids of decisions whose results fit no schema.
+const refusedResult = "misfit "
+
+// misfit sends a result that the schema of the call refuses. The call waits on, and the journal says what was refused.
+func (t *thread) misfit(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
+	if p.Kind != core.KindClient.String() || roles[p.Tool].spec.Result == nil {
+		return
+	}
+	d.DecisionID, d.Action, d.Error, d.Reason, d.Result = refusedResult+t.s.w.Text(6), "resume", "", "", json.RawMessage(`{"approved":"yes"}`)
+	t.s.faults.Counts["misfits"]++
+	t.decide(ctx, t.answerer(p), run, d)
 }
 
 // mistaken begins the ids of decisions whose senders read another question.

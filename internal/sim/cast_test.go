@@ -44,6 +44,7 @@ var roles = map[string]role{
 	"askidem":  {effect: core.Ask, spec: core.ToolSpec{Delivery: core.AtLeastOnce}},
 	"deny":     {effect: core.Deny},
 	"client":   {effect: core.Allow, spec: core.ToolSpec{Client: true}},
+	"form":     {effect: core.Allow, spec: core.ToolSpec{Client: true, Result: json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)}},
 	"askcli":   {effect: core.Ask, spec: core.ToolSpec{Client: true}},
 	"self":     {effect: core.Allow, waits: 1},
 	"selfuse":  {effect: core.Allow, waits: 1, self: core.UseDecisionAsToolResult},

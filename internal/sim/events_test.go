@@ -61,11 +61,10 @@ func (r *reader) add(s *stage) {
 
 // unmet are the words that no simulated run meets, each with the reason.
 var unmet = map[string]string{
-	"event text.delta":          "live: simulated models answer at once",
-	"event reasoning.delta":     "live: simulated models answer at once",
-	"event reasoning.ended":     "simulated models don't think aloud",
-	"event call.invalid_answer": "no simulated client tool declares a schema",
-	"event call.progress":       "live: simulated tools don't say how far they are",
+	"event text.delta":      "live: simulated models answer at once",
+	"event reasoning.delta": "live: simulated models answer at once",
+	"event reasoning.ended": "simulated models don't think aloud",
+	"event call.progress":   "live: simulated tools don't say how far they are",
 
 	"outcome not_offered": "simulated hooks leave no tool out",
 	"outcome blocked":     "no simulated gate blocks",

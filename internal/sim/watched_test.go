@@ -427,6 +427,9 @@ func (w *watched) cover(seg core.Segment) {
 // decided keeps what a decision that took effect lets a body do.
 func (w *watched) decided(run string, rec core.DecisionRecord) {
 	what := run + "/" + rec.CallID
+	if strings.HasPrefix(rec.DecisionID, refusedResult) {
+		w.s.wrong("a result that its schema refuses was journaled as a decision: %s", core.Encode(rec))
+	}
 	if strings.HasPrefix(rec.DecisionID, mistaken) && !rec.Late {
 		w.s.wrong("W10: decision %q on %s was stored, and its sender was shown another question", rec.DecisionID, what)
 	}
