@@ -13,6 +13,7 @@ import (
 
 func (a *app) decisionsCommand() *cobra.Command {
 	var list client.DecisionList
+	var after, before string
 	cmd := &cobra.Command{
 		Use:   "decisions",
 		Short: "List the decisions of all runs, newest first",
@@ -23,6 +24,13 @@ func (a *app) decisionsCommand() *cobra.Command {
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := pageLimit(list.Limit, mostApprovals); err != nil {
+				return err
+			}
+			var err error
+			if list.CreatedAfter, err = readTime("--created-after", after); err != nil {
+				return err
+			}
+			if list.CreatedBefore, err = readTime("--created-before", before); err != nil {
 				return err
 			}
 			c, err := a.connect()
@@ -41,6 +49,8 @@ func (a *app) decisionsCommand() *cobra.Command {
 	flags.StringVar(&list.Via, "via", "", "only decisions that came in this way, such as api or link")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.StringVar(&list.Action, "action", "", "only decisions that say resume, or cancel")
+	flags.StringVar(&after, "created-after", "", "only decisions recorded at this time or later, in RFC 3339")
+	flags.StringVar(&before, "created-before", "", "only decisions recorded before this time, in RFC 3339")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	return cmd
@@ -66,7 +76,8 @@ func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) e
 		return err
 	}
 	words := []string{"decisions"}
-	for _, flag := range []struct{ name, value string }{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action}} {
+	for _, flag := range []struct{ name, value string }{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action},
+		{"created-after", timeText(list.CreatedAfter)}, {"created-before", timeText(list.CreatedBefore)}} {
 		if flag.value != "" {
 			words = append(words, "--"+flag.name, flag.value)
 		}

@@ -158,13 +158,17 @@ func (a *app) printMore(verb string, list client.List, next string) error {
 	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
 		add("metadata", key+"="+list.Metadata[key])
 	}
-	if !list.CreatedAfter.IsZero() {
-		add("created-after", list.CreatedAfter.Format(time.RFC3339Nano))
-	}
-	if !list.CreatedBefore.IsZero() {
-		add("created-before", list.CreatedBefore.Format(time.RFC3339Nano))
-	}
+	add("created-after", timeText(list.CreatedAfter))
+	add("created-before", timeText(list.CreatedBefore))
 	add("kind", list.Kind)
 	add("thread", list.Thread)
 	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), list.Limit, next)
+}
+
+// timeText is a time as a flag takes it; empty for none.
+func timeText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339Nano)
 }

@@ -192,16 +192,16 @@ func (f *flight) collected() (done []bodyInFlight) {
 	return done
 }
 
-// unsaid are the calls whose bodies run and whose start no commit contains, in the order they began.
-func (f *flight) unsaid(h core.Head) (calls []core.ToolCall) {
+// unsaid are the starts of the bodies that run, as far as no commit contains them, in the order they began.
+func (f *flight) unsaid(h core.Head) (starts []Note) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.bodies {
 		if !one.got.there && h.Calls[one.CallID].Status != core.CallRunning {
-			calls = append(calls, one.call)
+			starts = append(starts, Note{Call: one.call, At: one.began})
 		}
 	}
-	return calls
+	return starts
 }
 
 // abandon leaves bodies behind that are still in flight when the activation is given up.

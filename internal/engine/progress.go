@@ -91,7 +91,10 @@ func (w *bodyWatch) tell(n Note) {
 		w.live.Begin(w.attempt)
 	}
 	w.notes++
-	n.Version, n.At = w.notes, w.clock.Now().UnixMilli()
+	n.Version = w.notes
+	if n.At == 0 {
+		n.At = w.clock.Now().UnixMilli()
+	}
 	w.live.Note(w.attempt, n)
 }
 
@@ -111,7 +114,7 @@ func (w *bodyWatch) end() {
 
 // goOn says that bodies run on behind a commit: what they tell now belongs to the next one. Those whose start no commit contains are told of
 // again, for readers who come behind it.
-func (w *bodyWatch) goOn(next Attempt, begun []core.ToolCall) {
+func (w *bodyWatch) goOn(next Attempt, begun []Note) {
 	if w == nil {
 		return
 	}
@@ -122,7 +125,7 @@ func (w *bodyWatch) goOn(next Attempt, begun []core.ToolCall) {
 		w.live.End(w.attempt)
 	}
 	w.attempt, w.notes, w.begun = next, 0, false
-	for _, call := range begun {
-		w.tell(Note{Call: call})
+	for _, n := range begun {
+		w.tell(n)
 	}
 }

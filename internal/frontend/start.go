@@ -192,12 +192,16 @@ func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Sta
 // startedBefore answers a start whose thread is there: it is the same start, or the key was used for something else.
 func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, b beginning) (Started, error) {
 	if head.Idem != b.digest {
-		return Started{}, keyMismatch()
+		return Started{}, keyMismatch(b.record)
 	}
 	return f.recorded(ctx, c, core.RunID(head.Thread, 0))
 }
 
-func keyMismatch() *Error {
+// keyMismatch refuses a request that is known by a key, or by the id of its message, and says something else now.
+func keyMismatch(record string) *Error {
+	if strings.HasPrefix(record, messageKeys) {
+		return refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a request with another body or of another sort")
+	}
 	return refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
 }
 
@@ -331,7 +335,7 @@ func (f *Frontend) known(ctx context.Context, c Caller, b beginning) (s Started,
 
 func (f *Frontend) keyTaken(ctx context.Context, c Caller, k engine.Key, digest string) (Started, error) {
 	if k.Digest != digest {
-		return Started{}, keyMismatch()
+		return Started{}, keyMismatch(k.Key)
 	}
 	return f.recorded(ctx, c, k.Run)
 }

@@ -114,7 +114,10 @@ func (b beginning) named(thread, id string) (beginning, error) {
 	return b, nil
 }
 
-func messageKey(thread, id string) string { return "message_id:" + thread + ":" + id }
+// messageKeys begins the names of the records of message ids.
+const messageKeys = "message_id:"
+
+func messageKey(thread, id string) string { return messageKeys + thread + ":" + id }
 
 // messageRecord says that the first input of a new thread has the id that its sender gave it, so that no later one has it too; nil without one.
 func (f *Frontend) messageRecord(c Caller, head core.Head, b beginning) *engine.Key {

@@ -19,6 +19,8 @@ A run's journal is a list of events: everything that happened, in order. Chats, 
 [` + "`GET /v1/runs/{id}/events`" + `](api.md#read-or-follow-a-runs-events), page by page or as a stream. Stored events never change.
 What begins to wait, is decided and ends in all runs of a tenant is read with [` + "`GET /v1/events`" + `](api.md#read-or-follow-what-waits-is-decided-and-ends-over-all-runs).
 
+Its stream also sends ` + "`counts`" + `, which is no event of a journal: how many calls wait, by kind.
+
 This page has every type of event with its members. The examples are of real runs, with other ids and times.
 
 `
@@ -31,7 +33,7 @@ New types and new members may come, so ignore what you don't know. A change of w
 `
 
 const eventsTerms = `
-**Live events** tell what is happening now. They are not stored, a reader may miss any of them, and their ` + "`seq`" + ` is that of the last stored event.
+**Live events** tell what is happening now. They are not stored, a reader may miss any of them or get one twice, and their ` + "`seq`" + ` is that of the last stored event.
 
 **Checkpoints.** The last event of a commit names in ` + "`checkpoint`" + ` what the commit made durable:
 
@@ -48,7 +50,7 @@ var meanings = map[string]string{
 	"cause input":     "the input that the run was started with",
 	"cause retry":     "the run retries an earlier one, without new input",
 	"cause message":   "a user message",
-	"cause decision":  "a decision on something the run waited for",
+	"cause decision":  "a decision on something the run waited for, or an answer to it that was refused and is journaled",
 	"cause deadline":  "a deadline passed without an answer",
 	"cause interrupt": "a caller asked the run to pause",
 	"cause cancel":    "a caller cancelled the run while it waited",

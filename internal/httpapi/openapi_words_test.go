@@ -408,8 +408,8 @@ var members = map[string]member{
 	"Thread.status": {"The status of that run.", statuses},
 
 	"StartRequest.thread_key":   {"Your own id of the conversation, at most 255 bytes: the conversation is found or created. Not with `thread_id`.", name255},
-	"StartRequest.message_id":   {"Your own id of the input, at most 128 bytes. In a conversation the same id has the effect of one request, in place of an `Idempotency-Key`.", messageIDs},
-	"MessageRequest.message_id": {"Your own id of the message, at most 128 bytes. The same id has the effect of one request, in place of an `Idempotency-Key`.", messageIDs},
+	"StartRequest.message_id":   {"Your own id of the input, at most 128 bytes. In a conversation the same id has the effect of one request, in place of an `Idempotency-Key`; a request with both is refused.", messageIDs},
+	"MessageRequest.message_id": {"Your own id of the message, at most 128 bytes. The same id has the effect of one request, in place of an `Idempotency-Key`; a request with both is refused.", messageIDs},
 	"Run.cursor":                {"The position in the run's events behind everything that was committed when it was read.", nil},
 	"Thread.cursor":             {"The position in its events behind everything that was committed when it was read.", nil},
 	"Thread.key":                {"The `thread_key` it was read by.", nil},

@@ -87,7 +87,7 @@ var problems = []problem{
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
-	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. Nothing was stored."},
+	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. No answer was stored; of a call that a client runs, the journal keeps that one was refused."},
 	{frontend.CodeResultRequired, 422, "Result required", "The call does not run after this approval: the decision's result becomes the call's result, so a yes needs one. Nothing was stored."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},

@@ -263,7 +263,7 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{started(202, "Stored; the run that has it."), started(200, "The key was used before, with this body.")},
 			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or follow the events of a conversation", roles: reading,
-			about: "The events of all its runs, one after the other, as pages or as a stream: `readEvents` says how. A thread whose run is done waits for the next one; with `follow=true` a stream goes on meanwhile.",
+			about: "The events of all its runs, one after the other, as pages (`Accept: application/json`) or as a stream. A thread whose run is done waits for the next one; with `follow=true` a stream goes on meanwhile.",
 			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam,
 				limitParam("100", 1000), waitSoLong, followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` says that the newest run waits or is done; `done` is false."),
@@ -320,8 +320,8 @@ func (a *api) otherRoutes() []route {
 				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow what waits, is decided and ends, over all runs", roles: seeing,
-			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, about in the order of time; as pages or as a stream, " +
-				"as `readEvents` chooses. For inboxes, bots and consoles. A stream goes on until its reader leaves or the server ends it. Behind the first page, and when they change, it sends an event `counts`, " +
+			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, about in the order of time; as pages (`Accept: application/json`) or as a stream. " +
+				"For inboxes, bots and consoles. A stream goes on until its reader leaves or the server ends it. Behind the first page, and when they change, it sends an event `counts`, " +
 				"which says how many calls wait, by kind. Opened again with `Last-Event-ID` it goes on from there. No event is missed as long as the clocks of the workers and the index of the store " +
 				"are within 10 seconds. An event may come twice: `thread_id` and `seq` together are its id. A token that may only decide is shown decisions without the arguments and the result they gave, " +
 				"and calls without their arguments and questions: the inbox has them, as long as they wait.",
