@@ -174,7 +174,7 @@ var (
 	linkPattern = regexp.MustCompile(`/v1/approvals/[A-Za-z0-9_.-]+`)
 	urlPattern  = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	logBytes    = regexp.MustCompile(`(?m)^ *"log_bytes": \d+,?\n`) // a table has no log
-	memberTimes = regexp.MustCompile(`"(version|request_id|cursor|next|updated_at|digest|fingerprint)": ("[^"]+"|\d+)`)
+	memberTimes = regexp.MustCompile(`"(version|request_id|cursor|next|updated_at|digest|fingerprint|latency_ms|first_token_ms)": ("[^"]+"|\d+)`)
 )
 
 func (n *names) replaced(text string) string {

@@ -33,10 +33,10 @@ func TestTheReportEndsOnOneLineOfCounts(t *testing.T) {
 }
 
 func TestIdsAndTimesAreReplacedByOrder(t *testing.T) {
-	one := `{"id": "run_aaaaaaaaaaaa_0", "again": "run_aaaaaaaaaaaa_0", "thread": "thr_bbbbbbbbbbbb", "at": "2026-11-21T12:00:00.123Z"}`
-	other := `{"id": "run_cccccccccccc_0", "again": "run_cccccccccccc_0", "thread": "thr_dddddddddddd", "at": "2026-11-21T13:00:00.001Z"}`
+	one := `{"id": "run_aaaaaaaaaaaa_0", "again": "run_aaaaaaaaaaaa_0", "thread": "thr_bbbbbbbbbbbb", "at": "2026-11-21T12:00:00.123Z", "latency_ms": 4}`
+	other := `{"id": "run_cccccccccccc_0", "again": "run_cccccccccccc_0", "thread": "thr_dddddddddddd", "at": "2026-11-21T13:00:00.001Z", "latency_ms": 0}`
 	a, b := newNames().replaced(one), newNames().replaced(other)
-	if want := `{"id": "run#1", "again": "run#1", "thread": "thr#2", "at": "TIME"}`; a != want || b != want {
+	if want := `{"id": "run#1", "again": "run#1", "thread": "thr#2", "at": "TIME", "latency_ms": OWN}`; a != want || b != want {
 		t.Errorf("%s\n%s\n%s", a, b, want)
 	}
 	swapped := strings.Replace(other, `"again": "run_c`, `"again": "run_e`, 1)
