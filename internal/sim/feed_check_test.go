@@ -73,13 +73,13 @@ func (s *stage) checkFeed(ctx context.Context) {
 	}
 	s.follower.poll(ctx)
 	want, decisions := map[string]string{}, map[string]string{}
-	for _, t := range s.threads {
-		if t.id == "" {
+	for _, thread := range slices.Sorted(maps.Keys(s.watched.last)) { // also those whose caller was lost before it knew their id
+		if s.watched.last[thread].Tenant != s.tenant {
 			continue
 		}
-		for _, seg := range s.journal(ctx, t.id) {
+		for _, seg := range s.journal(ctx, thread) {
 			for _, e := range seg.Events {
-				key := feedKey(t.id, e.Seq)
+				key := feedKey(thread, e.Seq)
 				if e.FeedMark() != "" {
 					want[key] = string(e.Type)
 				}
