@@ -122,6 +122,38 @@ func TestAnOutcomeThatMustNotBeLostDoesNotWaitForTheSlowest(t *testing.T) {
 	l.wantRun(core.RunDone, core.NaturalEnd)
 }
 
+// A commit beside a body does not say that it runs: the owner after a crash asks its gate on the state as it is then.
+func TestABodyThatWasInFlightAsksItsGateAgainAfterACrash(t *testing.T) {
+	l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
+	l.writer()
+	slow := l.tools["slow"]
+	slow.gate = func(_ core.ToolCall, s core.State) core.Verdict {
+		if s.Get(core.RunScope, "n") != nil {
+			return core.Verdict{Effect: core.Deny, Reason: "not after one"}
+		}
+		return core.Verdict{Effect: core.Allow}
+	}
+	l.tools["slow"] = slow
+	l.start("hi")
+	kill, over := l.background()
+	<-l.started
+	l.written()
+	l.must(l.decide("p", cancelled("d", "no")))
+	l.seen()
+	for len(l.head().Inbox) > 0 {
+		runtime.Gosched()
+	}
+	kill()
+	l.until(over)
+	l.clock.Advance(10 * time.Minute)
+	l.step()
+	l.work()
+	l.wantRun(core.RunDone, core.NaturalEnd)
+	if n := len(slices.DeleteFunc(slices.Clone(l.ran), func(ran string) bool { return ran != "slow{}" })); n != 1 {
+		t.Errorf("the body ran %d times, on a state on which its gate forbids it", n)
+	}
+}
+
 func TestReadersBehindACommitHearWhatRuns(t *testing.T) {
 	live := &listener{}
 	l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("q", "pay", `{}`), call("s", "slow", `{}`)))
