@@ -30,7 +30,7 @@ func (t *thread) act(ctx context.Context, n int) {
 			t.cancel(ctx, run)
 		}
 	case 1, 2:
-		t.say(ctx, t.asker(), fmt.Sprintf("rival %d %s", n, t.s.w.Text(4)), t.pick(2) == 0)
+		t.say(ctx, t.asker(), fmt.Sprintf("rival %d %s", n, t.s.w.Text(8)), t.pick(2) == 0)
 	case 3, 4:
 		if len(t.sent) > 0 {
 			t.sent[t.pick(len(t.sent))](ctx)
@@ -41,7 +41,7 @@ func (t *thread) act(ctx context.Context, n int) {
 		t.race(ctx)
 	case 7, 10, 11:
 		for range 1 + t.pick(3) {
-			t.sayWithoutKey(ctx, t.lengthy(fmt.Sprintf("keyless %d %s", n, t.s.w.Text(4))))
+			t.sayWithoutKey(ctx, t.lengthy(fmt.Sprintf("keyless %d %s", n, t.s.w.Text(8))))
 		}
 	case 8:
 		t.startOn(ctx, t.lengthy(fmt.Sprintf("on the thread %d %s", n, t.s.w.Text(4))))
