@@ -32,6 +32,10 @@ var situations = []situation{
 		r.tool("pay", toolRule{spec: core.ToolSpec{Client: true}, effect: core.Allow})
 		r.answered(resume("d", `"paid in cash"`))
 	}, core.EventCallSucceeded, "paid in cash", 0},
+	{core.CallOutcomeSucceeded, "the client returns an empty result", func(r *rig) {
+		r.tool("pay", toolRule{spec: core.ToolSpec{Client: true}, effect: core.Allow})
+		r.answered(resume("d", `""`))
+	}, core.EventCallSucceeded, "", 0},
 	{core.CallOutcomeSucceeded, "the approver returns the result", func(r *rig) {
 		r.tool("pay", toolRule{effect: core.Ask, mode: core.UseDecisionAsToolResult})
 		r.answered(resume("d", `"paid by hand"`))
@@ -230,8 +234,12 @@ func (r *rig) wantOutcome(s situation) {
 	if end.Outcome != string(s.outcome) || m.Outcome != string(s.outcome) || end.MessageID != m.ID {
 		r.t.Errorf("the event says %s of %s, and the message %s of %s; want %s", end.Outcome, end.MessageID, m.Outcome, m.ID, s.outcome)
 	}
-	if !strings.HasPrefix(end.Result, s.says) || m.Text != end.Result || r.resultOf("c1") != end.Result || m.Error != (s.event != core.EventCallSucceeded) {
-		r.t.Errorf("the event says %q, the API %q (error: %v) and the model reads %q; want %q", end.Result, m.Text, m.Error, r.resultOf("c1"), s.says)
+	if end.Result == nil {
+		r.t.Fatalf("a call that came to something has no result: %s", core.Encode(end))
+	}
+	result := *end.Result
+	if !strings.HasPrefix(result, s.says) || m.Text != result || r.resultOf("c1") != result || m.Error != (s.event != core.EventCallSucceeded) {
+		r.t.Errorf("the event says %q, the API %q (error: %v) and the model reads %q; want %q", result, m.Text, m.Error, r.resultOf("c1"), s.says)
 	}
 	r.wantBodies(s, end)
 }

@@ -202,5 +202,7 @@ func (c *callFold) ended(call *wire.Call, e core.Event) {
 		call.RanWith = nil // nothing ran
 	}
 	c.open--
-	c.weight += len(data.Result) + len(data.Value)
+	if c.weight += len(data.Value); data.Result != nil {
+		c.weight += len(*data.Result)
+	}
 }

@@ -392,14 +392,14 @@ func (r *reading) callEnded(e wire.Event, d *wire.CallEndedData) {
 		r.bad(e, "of a call that ended %s, no body ran", d.Outcome)
 	}
 	if c.unsolicited {
-		if d.MessageID+d.Result != "" || d.Attempts > 0 {
+		if d.MessageID != "" || d.Result != nil || d.Attempts > 0 {
 			r.bad(e, "the run's own wait has no result")
 		}
 		return
 	}
 	r.message(e, d.MessageID, "")
 	m := r.results[d.CallID]
-	shown := wire.CallEndedData{MessageID: m.ID, Outcome: m.Outcome, Result: m.Text, Value: m.Value, RanWith: m.RanWith, Added: m.Added}
+	shown := wire.CallEndedData{MessageID: m.ID, Outcome: m.Outcome, Result: &m.Text, Value: m.Value, RanWith: m.RanWith, Added: m.Added}
 	told := wire.CallEndedData{MessageID: d.MessageID, Outcome: d.Outcome, Result: d.Result, Value: d.Value, RanWith: d.RanWith, Added: d.Added}
 	if a, b := core.Encode(told), core.Encode(shown); string(a) != string(b) || m.Error != (e.Type != string(core.EventCallSucceeded)) {
 		r.bad(e, "the message of its result is %s", core.Encode(m))

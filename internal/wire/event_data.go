@@ -150,13 +150,14 @@ type CallResumingData struct {
 	UpdatedAt Time   `json:"updated_at"`
 }
 
-// CallEndedData is the data of call.succeeded, call.failed and call.cancelled. The run's own waits have no message and no result.
+// CallEndedData is the data of call.succeeded, call.failed and call.cancelled. Result is what the model reads, and may be empty; the run's
+// own waits have no message and no result.
 type CallEndedData struct {
 	CallID     string          `json:"call_id"`
 	ToolName   string          `json:"tool_name,omitempty"`
 	Status     string          `json:"status"`
 	Outcome    string          `json:"outcome"`
-	Result     string          `json:"result,omitempty"`
+	Result     *string         `json:"result,omitempty"`
 	Value      json.RawMessage `json:"value,omitempty"`
 	RanWith    json.RawMessage `json:"ran_with,omitempty"`
 	Added      string          `json:"added,omitempty"`

@@ -357,9 +357,9 @@ type Call struct {
 	Resume      *DecisionRecordedData `json:"resume,omitempty"`
 	Scratch     json.RawMessage       `json:"scratch,omitempty"` // what the tool keeps while the call waits
 
-	// Of a call that has ended.
+	// Of a call that has ended. Result is what the model reads, and may be empty.
 	Outcome    string          `json:"outcome,omitempty"`
-	Result     string          `json:"result,omitempty"`
+	Result     *string         `json:"result,omitempty"`
 	Value      json.RawMessage `json:"value,omitempty"`
 	MayHaveRun bool            `json:"may_have_run,omitempty"`
 
