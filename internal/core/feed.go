@@ -40,14 +40,14 @@ func (e Event) FeedMark() FeedMarks {
 }
 
 // FeedMarks are the marks of all events of the segment, each once, in the order of the constants.
-func (s Segment) FeedMarks() FeedMarks {
-	var marks FeedMarks
+func (s Segment) FeedMarks() (marks FeedMarks) {
+	var found FeedMarks
+	for _, e := range s.Events {
+		found += e.FeedMark()
+	}
 	for _, mark := range []FeedMarks{FeedSuspensions, FeedDecisions, FeedEnds} {
-		for _, e := range s.Events {
-			if e.FeedMark() == mark {
-				marks += mark
-				break
-			}
+		if found.Has(mark) {
+			marks += mark
 		}
 	}
 	return marks

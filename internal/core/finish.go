@@ -212,14 +212,14 @@ func (d *draft) cancelOpen(call ToolCall, r Reason) error {
 	return d.settleCall(call, CallCancelled, overtakenBy(r), textResult(text))
 }
 
-// mayHaveRun says, of a call that is closed without an outcome and was as c says, whether its body may have taken effect: it was begun, or the
-// end of the run overtakes what a lost owner may have begun.
+// mayHaveRun says whether the body of a call that is closed without an outcome may have taken effect: it was begun, or a crashed owner may have
+// begun it. c is the call as it was before.
 func (d *draft) mayHaveRun(call ToolCall, c Call) bool {
 	begun := c.Status == CallRunning || c.Status == CallSuspended && c.Kind == KindUnknownOutcome
 	return begun || d.closing && d.mayHaveBegun(call)
 }
 
-// mayHaveBegun says whether a lost owner may have begun a body that needs no intent: nothing stood before it.
+// mayHaveBegun says whether a crashed owner may have begun a body that needs no intent: its gate was open.
 func (d *draft) mayHaveBegun(call ToolCall) bool {
 	c, committed := d.v.Head.Calls[call.ID]
 	spec, ok := d.v.Rules.Tool(call.Name)

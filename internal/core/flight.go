@@ -2,22 +2,22 @@ package core
 
 import "slices"
 
-// A decision that comes while bodies run need not wait for them. What it takes is one commit, before the body that it approves begins:
+// A decision that arrives while bodies run is applied beside them. One commit makes it durable before the approved body begins:
 //
 //	A runs ─────────────────────────────────────── ends
 //	       decision on B ── {decision, intent of B, outcomes that came} ── B runs
 //
-// The bodies in flight are in the view, and everything that settles calls leaves theirs alone. The claim is not given up while one runs.
+// The view lists the bodies in flight. Whatever settles calls skips theirs, and the claim is kept as long as one runs.
 
-// flying says whether some body is in flight.
+// flying says whether any body is in flight.
 func (d *draft) flying() bool { return len(d.v.InFlight) > 0 }
 
-// inFlight says whether the body of a call is.
+// inFlight says whether the body of the call is in flight.
 func (d *draft) inFlight(call ToolCall) bool {
 	return slices.ContainsFunc(d.v.InFlight, func(f InFlight) bool { return f.CallID == call.ID })
 }
 
-// await commits what must be durable, then waits.
+// await commits what must be durable, then asks to wait.
 func (d *draft) await() Plan {
 	if d.must {
 		return d.commit()
@@ -25,7 +25,7 @@ func (d *draft) await() Plan {
 	return Plan{Await: true}
 }
 
-// contradiction is the conflict between what bodies wrote that did not see one another.
+// contradiction is the conflict between the writes of bodies that overlapped; nil if there is none.
 func (v View) contradiction() error {
 	for i, o := range v.Outcomes {
 		for _, other := range slices.Concat(v.Unseen, v.Outcomes[:i]) {
@@ -41,8 +41,7 @@ func (v View) contradiction() error {
 }
 
 // unseen are the outcomes, committed or about to be, that some body in flight has not seen.
-func (v View) unseen() []BodyOutcome {
-	var unseen []BodyOutcome
+func (v View) unseen() (unseen []BodyOutcome) {
 	for _, o := range slices.Concat(v.Unseen, v.Outcomes) {
 		if slices.ContainsFunc(v.InFlight, func(f InFlight) bool { return o.Nth > f.Saw }) {
 			unseen = append(unseen, o)

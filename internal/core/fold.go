@@ -50,7 +50,7 @@ func (d *draft) startRun() error {
 	return nil
 }
 
-// foldOutcomes adds what came of bodies, and begins those that are in flight. What overlapping bodies wrote must not conflict.
+// foldOutcomes folds in the outcomes of bodies, and the hooks before those in flight. Writes of overlapping bodies must not conflict.
 func (d *draft) foldOutcomes() error {
 	if err := d.v.contradiction(); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (d *draft) foldOutcomes() error {
 	return d.beginBodies(math.MaxInt)
 }
 
-// beginBodies folds in what came before the bodies that had seen no more than so many outcomes: the hooks before a body have seen what those
-// before the others wrote, and not what their bodies did.
+// beginBodies folds in what preceded the bodies that had seen no more than saw outcomes. The hooks before a body have seen the writes of the
+// hooks before the others, but not those of the other bodies.
 func (d *draft) beginBodies(saw int) error {
 	for _, call := range d.round.Calls {
 		for _, o := range d.v.Outcomes {
@@ -97,7 +97,7 @@ func (d *draft) beginBodies(saw int) error {
 	return nil
 }
 
-// beginBody is for a body that has ended.
+// beginBody folds in the start of a body that has ended, and the hooks before it.
 func (d *draft) beginBody(call ToolCall) error {
 	d.begun[call.ID] = true
 	d.letThrough(call) // if its gate opened after the last commit
@@ -109,8 +109,8 @@ func (d *draft) beginBody(call ToolCall) error {
 	return err
 }
 
-// keepHooks is for a body in flight that needs no intent: a commit contains what the hooks before it wanted, and they are not called again. The
-// start of the call is not in it. An owner that has to run the body again asks its gate, on the state as it is then.
+// keepHooks folds in what the hooks before a body in flight wanted, so that they are not called again. The start of the call is left out: an
+// owner that has to run the body again asks its gate, on the state of that moment.
 func (d *draft) keepHooks(call ToolCall) error {
 	d.begun[call.ID] = true
 	d.letThrough(call)

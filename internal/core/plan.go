@@ -43,7 +43,7 @@ type View struct {
 	Failure  *ModelFailure
 	Outcomes []BodyOutcome
 	InFlight []InFlight    // bodies that this owner has begun and that have not ended yet, in the order they began
-	Unseen   []BodyOutcome // outcomes that a commit contains, and that a body in flight has not seen
+	Unseen   []BodyOutcome // committed outcomes that some body in flight has not seen
 	Fired    []Fired
 	Sent     []Sent
 	Previews []Previewed
@@ -52,10 +52,10 @@ type View struct {
 	// Park: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
 	Park int64
 
-	// Late: the lease is too near its end to begin anything. What is done is committed, and the claim given up.
+	// Late: the lease is too near its end to begin anything. Finished work is committed, and the claim given up.
 	Late bool
 
-	// Ending is why the run ends for whose end bodies were stopped; what they came to does not take it back.
+	// Ending is why the run ends, once bodies were stopped for it. Their outcomes don't change it.
 	Ending *Reason
 
 	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
@@ -77,23 +77,23 @@ type Limits struct {
 // DefaultLimits are the limits of a run unless it is told otherwise.
 var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64, Outage: 24 * 60 * 60_000}
 
-// BodyOutcome is what came of running one call's body.
+// BodyOutcome is the result of running one call's body.
 type BodyOutcome struct {
 	CallID string
-	Nth    int // counts the outcomes of an activation from 1, as they came
-	Saw    int // the body has seen what the outcomes up to this one wrote
+	Nth    int // counts the outcomes of an activation from 1, in the order of arrival
+	Saw    int // the body has seen the state that outcomes 1 to Saw wrote
 	Outcome
-	Interrupted bool // the body was stopped, or left behind, before it returned
-	Stopping    bool // because the run ends
+	Interrupted bool // the body was stopped, or abandoned, before it returned
+	Stopping    bool // it was interrupted because the run ends
 	Missing     bool // the program has no body of this tool: none ran
 
 	Began, Ended int64 // when the body began and ended
 }
 
-// overlaps says whether neither of two bodies has seen what the other wrote.
+// overlaps says whether two bodies ran without seeing each other's writes.
 func (o BodyOutcome) overlaps(other BodyOutcome) bool { return o.Nth > other.Saw && other.Nth > o.Saw }
 
-// InFlight is a body that was begun. Its call is left alone until the outcome is there: planned again, it would run twice.
+// InFlight is a body that was begun and has not returned. The planner skips its call: planned again, it would run twice.
 type InFlight struct {
 	CallID string
 	Saw    int // see [BodyOutcome]
@@ -123,11 +123,11 @@ type Plan struct {
 	// for them, the decisions that approved them, and, at most once, the intent of exactly this attempt.
 	Run []BodyRun
 
-	// Await is set if there is nothing to do before a body in flight ends, or a decision comes.
+	// Await is set if the next thing to do depends on a body in flight that ends, or on a decision that arrives.
 	Await bool
 
-	// Stop is set if the run ends while bodies are in flight: they are to be stopped first. What they came to goes into the view, and the
-	// reason into [View.Ending].
+	// Stop is set if the run ends while bodies are in flight: stop them first. Their outcomes go into the view, and the reason into
+	// [View.Ending].
 	Stop *Reason
 
 	// Ask is set to call the model with the whole transcript. All that it will see is committed.

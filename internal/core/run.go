@@ -29,16 +29,17 @@ func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
 
 // run makes what allows the bodies durable, calls the hooks before them, then asks for them.
 func (d *draft) run(batch []ToolCall) (Plan, error) {
-	if d.v.TimeUp || d.v.Late {
-		if batch = d.intended(batch); d.v.Late {
-			batch = nil // what no owner can tell later, whether the body ran, the next one asks a person
-		}
-		switch {
-		case len(batch) == 0 && d.flying():
-			return d.await(), nil
-		case len(batch) == 0:
-			return d.releasePartial()
-		}
+	switch {
+	case d.v.Late:
+		batch = nil // an intent that is committed already becomes a question to a person
+	case d.v.TimeUp:
+		batch = d.intended(batch)
+	}
+	switch {
+	case len(batch) == 0 && d.flying():
+		return d.await(), nil
+	case len(batch) == 0:
+		return d.releasePartial()
 	}
 	if refused, err := d.intend(batch); refused || err != nil {
 		return d.again(err)

@@ -19,7 +19,7 @@ type activation struct {
 	report Report
 
 	flight   *flight // the bodies that run; nil: none
-	outcomes int     // of bodies, as they came
+	outcomes int     // of bodies, so far
 
 	refused bool // a write of it broke an invariant
 
@@ -35,13 +35,15 @@ func newActivation(e *Engine, head core.Head) *activation {
 		Gates: core.NewGateMemo(), Fresh: func() string { return e.o.Random.Text(16) }}}
 }
 
+func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
+
 // work goes round: decide, then commit or do one thing, until a commit gives the claim up. A commit is always followed by a new
 // decision, on the head it returned, so that a signal that came meanwhile is seen before the next body or model call.
 func (a *activation) work(ctx context.Context) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
-	var late error // that the lease was too near its end for a body
+	var late error // set once the lease is too near its end for a body
 	for {
 		if err := a.look(ctx); err != nil {
 			return err
@@ -83,8 +85,8 @@ func (a *activation) work(ctx context.Context) error {
 	}
 }
 
-// letGo has the run given back with what is done, although its lease seems over: if the clock was ahead just now, the others would wait for
-// the end of a lease that still has long to go.
+// letGo makes the planner release the run with what is done, although its lease seems over: if the clock was only ahead, other workers
+// would wait for the end of a lease that still has long to go.
 func (a *activation) letGo(ctx context.Context) error {
 	a.view.Late = true
 	if a.flight == nil {
@@ -304,8 +306,8 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 	return nil
 }
 
-// patience is how long a store that does not answer is asked again: beside bodies in flight, which would have to be stopped, as long as they
-// have time.
+// patience is how long calls to an unavailable store are retried. While bodies are in flight, that is as long as they may run: giving up would
+// stop them.
 func (a *activation) patience() time.Duration {
 	if a.flight == nil {
 		return a.e.o.Patience

@@ -8,7 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// runBodies begins calls, side by side if there are several, then waits with those that run already.
+// runBodies begins the bodies of calls, side by side if there are several, then awaits them and those that run already.
 func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 	bodies := make([]body, len(runs))
 	for i, run := range runs {
@@ -31,16 +31,14 @@ func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 // body is one execution, ready to begin.
 type body func(context.Context) (ran, error)
 
-// ran is what a body came to and when it ran; times of 0 are of one that did not return, or is missing.
+// ran is the outcome of a body and when it ran. Times are 0 if it did not return, or is missing.
 type ran struct {
 	core.Outcome
 	missing      bool
 	began, ended int64
 }
 
-func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
-
-// body makes one execution ready.
+// body prepares one execution.
 func (a *activation) body(run core.BodyRun) (body, error) {
 	h := a.view.Head
 	tool, ok := a.agent.Tools[run.Call.Name]
@@ -55,8 +53,8 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 		Again: run.Again}
 	watch := a.watchBodies()
 	req.Progress = func(p Progress) { watch.says(run.Call, p) }
-	// The last look at the clock before something that no store can take back. A process that was frozen between its intent and
-	// here finds its lease over, and the next owner has asked a person meanwhile.
+	// The last look at the clock before an effect that no store can take back. A process that was frozen after it committed its
+	// intent finds its lease over here; the next owner has asked a person meanwhile.
 	if run.AtMostOnce && a.timeLeft() <= 0 {
 		return nil, errLeaseOver
 	}
@@ -78,7 +76,7 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 	}, nil
 }
 
-// came notes what a body came to; an error gives the activation up.
+// came records the outcome of a body in to. An error gives the activation up.
 func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out ran, err error) error {
 	to.Began, to.Ended = out.began, out.ended
 	if to.Ended == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// flight are the bodies that an activation has begun, under one watch, until all have ended. It outlives commits: a decision that comes
-// while bodies run is committed beside them.
+// flight is the set of bodies that an activation has begun, under one watch, until all have ended. It outlives commits: a decision that
+// arrives while bodies run is committed beside them.
 //
 //	activation   begin A, B ── await ──────┐ plan ── commit the decision ── begin C ── await ──┐ plan
 //	A            ──────── ended            │                                                   │
@@ -17,7 +17,7 @@ import (
 //	C                                      │                                      ────── ended │
 //	watch               sees a decision ───┘                       all have ended ─────────────┘
 //
-// What is in the view belongs to the activation alone: outcomes get there when it has awaited.
+// Only the activation touches the view; it takes outcomes into it after each await.
 type flight struct {
 	a        *activation
 	ctx      context.Context
@@ -36,17 +36,15 @@ type flight struct {
 type bodyInFlight struct {
 	core.InFlight
 	call  core.ToolCall
-	once  bool // at most once: what it came to is committed before the others end
+	once  bool // at most once: its outcome is committed before the others end
 	began int64
 	got   answer[ran]
 }
 
 func newFlight(ctx context.Context, a *activation) *flight {
-	ctx, cancel := context.WithCancelCause(ctx)
-	f := &flight{a: a, ctx: ctx, parallel: a.view.Rules.Terms().Parallel}
-	f.watch = &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
-	f.watch.ticked = f.ticked
-	f.watch.start()
+	f := &flight{a: a, parallel: a.view.Rules.Terms().Parallel}
+	f.watch = startWatch(ctx, a, f.ticked)
+	f.ctx = f.watch.ctx
 	return f
 }
 
@@ -71,7 +69,7 @@ func (f *flight) ended(one *bodyInFlight, got answer[ran]) {
 	defer f.mu.Unlock()
 	one.got = got
 	f.running--
-	if one.once && !f.runs(func(other *bodyInFlight) bool { return other.once }) {
+	if one.once && !slices.ContainsFunc(f.bodies, func(other *bodyInFlight) bool { return other.once && !other.got.there }) {
 		f.news = true
 	}
 	if f.running == 0 || f.early && f.news {
@@ -79,13 +77,8 @@ func (f *flight) ended(one *bodyInFlight, got answer[ran]) {
 	}
 }
 
-// runs says whether some body runs that is so.
-func (f *flight) runs(so func(*bodyInFlight) bool) bool {
-	return slices.ContainsFunc(f.bodies, func(one *bodyInFlight) bool { return !one.got.there && so(one) })
-}
-
-// ticked is called at each look of the watch. Outcomes of at-most-once bodies wait no longer for one another: until they are committed, a crash
-// makes each of them a question to a person.
+// ticked is called at each look of the watch. An outcome of an at-most-once body waits for other such bodies until the next look, and no longer:
+// a crash before its commit makes it a question to a person.
 func (f *flight) ticked(decided bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +96,7 @@ func (f *flight) ring() {
 	}
 }
 
-// next is closed when all bodies have ended, and with early also when a decision comes.
+// next is closed when all bodies have ended; with early, also when there is something to commit beside those that run.
 func (f *flight) next(early bool) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,8 +108,8 @@ func (f *flight) next(early bool) <-chan struct{} {
 	return wake
 }
 
-// await waits for bodies in flight: until all have ended, or there is a decision to apply beside them. What ended counts, also if it ended
-// late; what was stopped from outside, or does not stop, is said to be interrupted.
+// await waits until all bodies in flight have ended, or there is something to commit beside them. An outcome counts even if it is late; a body
+// that was stopped from outside, or does not stop, counts as interrupted.
 func (a *activation) await(ctx context.Context) error {
 	return a.awaitFrom(ctx, a.rest())
 }
@@ -126,7 +119,7 @@ func (a *activation) awaitFrom(ctx context.Context, back func()) error {
 	f := a.flight
 	a.e.o.Scheduler.Await(f.next(true), f.ctx.Done())
 	if f.ctx.Err() != nil {
-		f.grace()
+		a.grace(f.next(false))
 	}
 	back()
 	return f.collect(ctx)
@@ -137,19 +130,12 @@ func (a *activation) stop(ctx context.Context, cause error) error {
 	f := a.flight
 	f.watch.cancel(cause)
 	back := a.rest()
-	f.grace()
+	a.grace(f.next(false))
 	back()
 	return f.collect(ctx)
 }
 
-// grace waits a while for bodies that were asked to stop.
-func (f *flight) grace() {
-	left := make(chan struct{})
-	defer f.a.e.o.Clock.AfterFunc(f.a.e.o.Margin/2, func() { close(left) })()
-	f.a.e.o.Scheduler.Await(f.next(false), left)
-}
-
-// collect takes the outcomes that have come into the view, and what the watch has seen. An error gives the activation up.
+// collect takes new outcomes, and what the watch has seen, into the view. An error gives the activation up.
 func (f *flight) collect(ctx context.Context) error {
 	a := f.a
 	for _, one := range f.collected() {
@@ -173,7 +159,7 @@ func (f *flight) collect(ctx context.Context) error {
 	return nil
 }
 
-// collected takes the bodies off that have ended; once they were asked to stop, all.
+// collected removes the bodies that have ended from the flight; once they were asked to stop, all of them.
 func (f *flight) collected() (done []bodyInFlight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +178,7 @@ func (f *flight) collected() (done []bodyInFlight) {
 	return done
 }
 
-// unsaid are the starts of the bodies that run, as far as no commit contains them, in the order they began.
+// unsaid are the starts that no commit contains, of the bodies that run, in the order they began.
 func (f *flight) unsaid(h core.Head) (starts []Note) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,16 +190,16 @@ func (f *flight) unsaid(h core.Head) (starts []Note) {
 	return starts
 }
 
-// abandon leaves bodies behind that are still in flight when the activation is given up.
+// abandon stops bodies that are still in flight when the activation is given up, and leaves behind those that don't stop.
 func (a *activation) abandon(err error) {
 	if f := a.flight; f != nil {
 		f.watch.cancel(err)
 		defer a.rest()()
-		f.grace()
+		a.grace(f.next(false))
 	}
 }
 
-// endFlight ends what watches bodies in flight.
+// endFlight ends the watch over bodies in flight.
 func (a *activation) endFlight() {
 	if a.flight != nil {
 		a.flight.watch.end()

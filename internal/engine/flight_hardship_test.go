@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -122,7 +121,7 @@ func TestAnOutcomeThatMustNotBeLostDoesNotWaitForTheSlowest(t *testing.T) {
 	l.wantRun(core.RunDone, core.NaturalEnd)
 }
 
-// A commit beside a body does not say that it runs: the owner after a crash asks its gate on the state as it is then.
+// A commit beside a body does not say that it runs: the owner after a crash asks its gate again, on the state of that moment.
 func TestABodyThatWasInFlightAsksItsGateAgainAfterACrash(t *testing.T) {
 	l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
 	l.writer()
@@ -139,10 +138,7 @@ func TestABodyThatWasInFlightAsksItsGateAgainAfterACrash(t *testing.T) {
 	<-l.started
 	l.written()
 	l.must(l.decide("p", cancelled("d", "no")))
-	l.seen()
-	for len(l.head().Inbox) > 0 {
-		runtime.Gosched()
-	}
+	l.applied()
 	kill()
 	l.until(over)
 	l.clock.Advance(10 * time.Minute)
@@ -177,10 +173,7 @@ func TestACancelSaysThatALostBodyMayHaveRun(t *testing.T) {
 		<-l.started
 		if drained {
 			l.must(l.decide("p", cancelled("d", "no")))
-			l.seen()
-			for len(l.head().Inbox) > 0 {
-				runtime.Gosched()
-			}
+			l.applied()
 		}
 		kill()
 		l.until(over)
@@ -202,7 +195,7 @@ func TestACancelSaysThatALostBodyMayHaveRun(t *testing.T) {
 	}
 }
 
-// refusing is a store that does not answer commits of decisions for a while.
+// refusing is a store that is unavailable for the first commits of decisions.
 type refusing struct {
 	engine.Store
 	times atomic.Int32
@@ -222,7 +215,7 @@ func TestAStoreThatIsAwayForAMomentStopsNoBodies(t *testing.T) {
 	l.build(engine.Options{})
 	l.start("hi")
 	l.whileSlow(func() {
-		store.times.Store(10) // of a few tries that take a second it would be the end
+		store.times.Store(10) // more than the retries of a second
 		l.must(l.decide("p", cancelled("d", "no")))
 		l.drained()
 	})

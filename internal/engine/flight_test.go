@@ -42,12 +42,17 @@ func (l *longRound) whileSlow(f func()) {
 // seen lets the watch look at the head once.
 func (l *longRound) seen() { l.clock.Advance(1500 * time.Millisecond) }
 
-// drained waits until the inbox is empty, and lets the slow body end.
-func (l *longRound) drained() {
+// applied waits until a commit beside the slow body has emptied the inbox.
+func (l *longRound) applied() {
 	l.seen()
 	for len(l.head().Inbox) > 0 {
 		runtime.Gosched()
 	}
+}
+
+// drained is applied, and lets the slow body end.
+func (l *longRound) drained() {
+	l.applied()
 	close(l.release)
 }
 

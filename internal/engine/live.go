@@ -217,8 +217,8 @@ func (s *speaker) end() {
 // harmless keeps the panic of one who looks on from the model and from the process.
 func harmless() { _ = recover() }
 
-// endLive ends what the activation's model was saying, and what its bodies told: its fate is committed, or the activation is given up. Bodies in
-// flight go on from the commit.
+// endLive ends the live text of the activation's model and the live notes of its bodies: they are committed, or the activation is given up.
+// Bodies in flight continue with notes of the next commit.
 func (a *activation) endLive() {
 	a.speaker.end()
 	a.speaker = nil

@@ -49,7 +49,7 @@ func (a *activation) watchBodies() *bodyWatch {
 	return a.bodies
 }
 
-// attempt is what is done from the last commit on.
+// attempt names what follows the last commit.
 func (a *activation) attempt() Attempt {
 	h := a.view.Head
 	return Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Turn: h.Turn, Step: h.Step, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}
@@ -112,8 +112,8 @@ func (w *bodyWatch) end() {
 	}
 }
 
-// goOn says that bodies run on behind a commit: what they tell now belongs to the next one. Those whose start no commit contains are told of
-// again, for readers who come behind it.
+// goOn moves bodies that still run past a commit: their notes now belong to the next one. Starts that no commit contains are noted again, for
+// readers that begin there.
 func (w *bodyWatch) goOn(next Attempt, begun []Note) {
 	if w == nil {
 		return

@@ -35,24 +35,27 @@ func (a *activation) timeUp() bool {
 // What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
 func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
 	defer a.rest()()
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{a: a, head: a.view.Head, ctx: ctx, cancel: cancel}
+	w := startWatch(ctx, a, nil)
 	defer w.report()
 	defer w.end()
-	w.start()
 
-	done, got := beside(ctx, a, f)
-	a.e.o.Scheduler.Await(done, ctx.Done())
+	done, got := beside(w.ctx, a, f)
+	a.e.o.Scheduler.Await(done, w.ctx.Done())
 	if !isClosed(done) {
-		left := make(chan struct{})
-		defer a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })()
-		a.e.o.Scheduler.Await(done, left)
+		a.grace(done)
 	}
 	if !isClosed(done) {
 		var zero T
-		return zero, context.Cause(ctx)
+		return zero, context.Cause(w.ctx)
 	}
 	return got.v, w.cause(got.err)
+}
+
+// grace waits for done for half the margin: the time to stop that a body or a model has after it was asked to.
+func (a *activation) grace(done <-chan struct{}) {
+	left := make(chan struct{})
+	defer a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })()
+	a.e.o.Scheduler.Await(done, left)
 }
 
 // answer is what something that ran in a goroutine of its own came to.
@@ -80,21 +83,25 @@ type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	ticked func(decided bool) // called after each look; nil: nothing is done about it
+	ticked func(decided bool) // called after each look that changes nothing; may be nil
 
 	mu       sync.Mutex
 	stopped  bool
 	stopTick func()
 	stopEnd  func()
 	seen     *core.Head
-	outside  bool // whoever runs the engine cancelled
+	outside  bool // [RunControl] cancelled the run
 }
 
-func (w *watch) start() {
+// startWatch watches the head that the activation owns until end is called; ticked may be nil.
+func startWatch(ctx context.Context, a *activation, ticked func(decided bool)) *watch {
+	w := &watch{a: a, head: a.view.Head, ticked: ticked}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stopEnd = w.a.e.o.Clock.AfterFunc(w.a.timeLeft(), func() { w.cancel(errDeadline) })
-	w.stopTick = w.a.e.o.Clock.AfterFunc(w.a.e.o.Watch, w.tick)
+	w.stopEnd = a.e.o.Clock.AfterFunc(a.timeLeft(), func() { w.cancel(errDeadline) })
+	w.stopTick = a.e.o.Clock.AfterFunc(a.e.o.Watch, w.tick)
+	return w
 }
 
 func (w *watch) tick() {
@@ -141,7 +148,7 @@ func (w *watch) end() {
 	w.cancel(nil)
 }
 
-// report leaves what was seen in the view. What a later head contains as well is not news.
+// report puts what was seen into the view, unless the view has a newer head.
 func (w *watch) report() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
