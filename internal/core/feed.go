@@ -16,25 +16,27 @@ const (
 	FeedEnds        FeedMarks = "e" // a run is done
 )
 
-// Has says whether the marks contain the given one.
-func (m FeedMarks) Has(mark FeedMarks) bool {
-	return mark != "" && strings.Contains(string(m), string(mark))
+// Any says whether the marks contain one of the given ones.
+func (m FeedMarks) Any(of FeedMarks) bool { return strings.ContainsAny(string(m), string(of)) }
+
+// FeedTypes are the types of the events in a feed, with their marks. Of the events run.status, only the one that says done is in it.
+var FeedTypes = map[EventType]FeedMarks{
+	EventCallSuspended:    FeedSuspensions,
+	EventDecisionRecorded: FeedDecisions,
+	EventRunStatus:        FeedEnds,
 }
 
-// FeedMark is the kind of feed event that e is; empty if it is none.
+// FeedMark is the mark of the event; empty if it is not in the feed.
 func (e Event) FeedMark() FeedMarks {
-	switch e.Type {
-	case EventCallSuspended:
-		return FeedSuspensions
-	case EventDecisionRecorded:
-		return FeedDecisions
-	case EventRunStatus:
-		var run struct {
-			Status string `json:"status"`
-		}
-		if json.Unmarshal(e.Data, &run) == nil && run.Status == RunDone.String() {
-			return FeedEnds
-		}
+	mark := FeedTypes[e.Type]
+	if mark != FeedEnds {
+		return mark
+	}
+	var run struct {
+		Status string `json:"status"`
+	}
+	if json.Unmarshal(e.Data, &run) == nil && run.Status == RunDone.String() {
+		return FeedEnds
 	}
 	return ""
 }
@@ -46,7 +48,7 @@ func (s Segment) FeedMarks() (marks FeedMarks) {
 		found += e.FeedMark()
 	}
 	for _, mark := range []FeedMarks{FeedSuspensions, FeedDecisions, FeedEnds} {
-		if found.Has(mark) {
+		if found.Any(mark) {
 			marks += mark
 		}
 	}

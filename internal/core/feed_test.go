@@ -24,7 +24,7 @@ func TestFeedMarks(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.events, got, c.want)
 		}
 	}
-	if core.FeedMarks("sd").Has("") || core.FeedMarks("sd").Has(core.FeedEnds) || !core.FeedMarks("sd").Has(core.FeedDecisions) {
+	if core.FeedMarks("sd").Any("") || core.FeedMarks("sd").Any(core.FeedEnds) || !core.FeedMarks("sd").Any(core.FeedDecisions+core.FeedEnds) {
 		t.Error("a mark is found that is not there, or is not found")
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// mostCounted is how many runs are counted.
+// mostCounted is how many runs are counted at most.
 const mostCounted = 500
 
-// Counts counts the calls that wait for an answer over the runs of a tenant, or of one of its agents, longest waiting run first. It reads no
-// journal, and ends after so many runs that a caller may wait for it.
+// Counts counts the calls that wait for an answer, over the runs of a tenant or of one of its agents, longest waiting run first. It reads no
+// journal, and stops after [mostCounted] runs to bound the wait.
 func (f *Frontend) Counts(ctx context.Context, c Caller, agent string) (wire.Counts, error) {
 	counts := wire.Counts{Kinds: map[string]int{}}
 	leave, err := f.pages.take(ctx, c.Tenant)
@@ -47,11 +47,20 @@ func count(to *wire.Counts, h core.Head) {
 		to.AtLeast = true
 		return
 	}
+	for kind, n := range openByKind(h) {
+		to.Waiting += n
+		to.Kinds[kind] += n
+	}
+}
+
+// openByKind is how many calls of a run wait for an answer, by kind.
+func openByKind(h core.Head) map[string]int {
+	kinds := map[string]int{}
 	open := openSuspensions(place{head: h, record: h.Record(), current: true})
 	for _, call := range h.Calls {
-		if open[call.Sus] && call.Status == core.CallSuspended {
-			to.Waiting++
-			to.Kinds[call.Kind.String()]++
+		if open[call.Sus] {
+			kinds[call.Kind.String()]++
 		}
 	}
+	return kinds
 }

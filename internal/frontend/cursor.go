@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,6 +38,15 @@ func (c cursor) of(thread string) string {
 		text = fmt.Sprintf("2.%d.%d.%d.%d.%d.%s", c.seq, l.epoch, l.restart, l.text, l.reasoning, cursorMark(thread))
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// encodeCursor makes an opaque cursor of a value that JSON can hold.
+func encodeCursor(v any) string { return base64.RawURLEncoding.EncodeToString(core.Encode(v)) }
+
+// decodeCursor is the other way, and says whether the text is such a cursor.
+func decodeCursor(text string, into any) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
 // cursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an attack.

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"time"
@@ -24,17 +23,14 @@ type DecisionQuery struct {
 }
 
 func (q DecisionQuery) check() error {
-	if q.Action != "" && new(core.ResumeAction).UnmarshalText([]byte(q.Action)) != nil {
-		return refuse(CodeInvalid, "action is resume or cancel")
-	}
-	return nil
+	return checkWord("action", q.Action, DecisionActions)
 }
 
-// recordingTime is how long the commit of a decision may take: a page begins and ends so much beyond the times that are asked for.
+// recordingTime is how long the commit of a decision may take. The scan is widened by this much on both sides of the times that are asked for.
 const recordingTime = time.Minute
 
-// Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or
-// so much was passed over, so that one may be short, even empty, with more behind it.
+// Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or has
+// scanned enough entries: it may be short, even empty, and have a next one. A cursor is good for the filters of the page it came with.
 func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wire.DecisionPage, error) {
 	page := wire.DecisionPage{Items: []wire.RecordedDecision{}}
 	if err := q.check(); err != nil {
@@ -52,7 +48,7 @@ func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wi
 	r := historyRead{journalReader: f.journalReader(c.Tenant), q: q, from: from, items: page.Items}
 	more, err := r.page(ctx)
 	if page.Items, page.Unreadable = r.items, r.unread; more {
-		page.Next = base64.RawURLEncoding.EncodeToString(core.Encode(historyCursor{historyMark(c.Tenant), r.from.At, r.from.Tie}))
+		page.Next = encodeCursor(historyCursor{q.mark(c.Tenant), r.from.At, r.from.Tie})
 	}
 	return page, err
 }
@@ -63,7 +59,11 @@ type historyCursor struct {
 	Tie     string `json:"i"`
 }
 
-func historyMark(tenant string) string { return cursorMark("decisions of " + tenant) }
+// mark identifies the history of a tenant with these filters.
+func (q DecisionQuery) mark(tenant string) string {
+	q.Cursor, q.Limit = "", 0
+	return cursorMark("decisions of " + tenant + " " + string(core.Encode(q)))
+}
 
 func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error) {
 	if q.Cursor == "" {
@@ -73,18 +73,15 @@ func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error)
 		return engine.FeedPlace{At: millisFrom(q.CreatedBefore) + recordingTime.Milliseconds()}, nil
 	}
 	var stored historyCursor
-	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-	if err != nil || json.Unmarshal(raw, &stored) != nil || stored.History != historyMark(tenant) || stored.Tie == "" {
-		return engine.FeedPlace{}, badCursor()
-	}
+	ours := decodeCursor(q.Cursor, &stored) && stored.History == q.mark(tenant) && stored.Tie != ""
 	place := engine.FeedPlace{At: stored.At, Tie: stored.Tie}
-	if place.Check() != nil {
-		return place, badCursor()
+	if !ours || place.Check() != nil {
+		return engine.FeedPlace{}, badListCursor()
 	}
 	return place, nil
 }
 
-// historyRead is a page of a history in the making.
+// historyRead reads one page of decisions.
 type historyRead struct {
 	*journalReader
 	q      DecisionQuery
@@ -127,7 +124,7 @@ func (r *historyRead) page(ctx context.Context) (more bool, err error) {
 }
 
 func (r *historyRead) entry(ctx context.Context, e engine.FeedEntry) error {
-	if !e.Marks.Has(core.FeedDecisions) {
+	if !e.Marks.Any(core.FeedDecisions) {
 		return nil
 	}
 	r.looked++
@@ -165,6 +162,10 @@ func (r *historyRead) decision(ctx context.Context, e core.Event) error {
 	if err != nil {
 		if err := r.failed(ctx, err); err != nil {
 			return err
+		}
+		if r.q.Agent != "" { // it may be one of this agent
+			r.unread++
+			return nil
 		}
 		shown.Unreadable = unreadable()
 	}

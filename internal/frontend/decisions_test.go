@@ -1,7 +1,7 @@
 package frontend_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -98,6 +98,8 @@ func TestTheHistoryIsOfItsTenant(t *testing.T) {
 	x.wantCode(err, frontend.CodeBadCursor)
 	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Cursor: x.feed(frontend.FeedQuery{}).Next})
 	x.wantCode(err, frontend.CodeBadCursor)
+	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Cursor: first.Next, By: "ben"})
+	x.wantCode(err, frontend.CodeBadCursor) // of other filters
 	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Action: "maybe"})
 	x.wantCode(err, frontend.CodeInvalid)
 }
@@ -123,22 +125,9 @@ func TestATornDecisionIsNotInTheHistory(t *testing.T) {
 	}
 }
 
-// blind cannot read one thread.
-type blind struct {
-	frontend.Store
-	thread string
-}
-
-func (s *blind) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
-	if thread == s.thread {
-		return core.Head{}, fmt.Errorf("%w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
-	}
-	return s.Store.Load(ctx, tenant, thread)
-}
-
 // A run that cannot be read hides no other, and is not hidden either.
 func TestAHistoryWithARunThatCannotBeRead(t *testing.T) {
-	b := &blind{}
+	b := &poisoned{heads: errors.Join(engine.ErrUnavailable, engine.ErrUnreadable)}
 	x := newFixture(t, func(s frontend.Store) frontend.Store { b.Store = s; return b })
 	var runs []wire.Run
 	for range 3 {
@@ -152,13 +141,16 @@ func TestAHistoryWithARunThatCannotBeRead(t *testing.T) {
 	if err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
 		t.Errorf("%d decisions, %d unreadable, %v", len(page.Items), page.Unreadable, err)
 	}
-	told := x.feed(frontend.FeedQuery{})
-	if len(told.Items) != 4 {
-		t.Errorf("told: %s", kinds(told))
+	if page, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Agent: "desk"}); err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
+		t.Errorf("of an agent: %d decisions, %d unreadable, %v", len(page.Items), page.Unreadable, err)
+	}
+	shown := x.feed(frontend.FeedQuery{})
+	if len(shown.Items) != 4 {
+		t.Errorf("shown: %s", kinds(shown))
 	}
 	b.thread = ""
-	if rest := x.feed(frontend.FeedQuery{After: told.Next}); kinds(rest) != "call.suspended decision.recorded" {
-		t.Errorf("told once it can be read: %s", kinds(rest))
+	if rest := x.feed(frontend.FeedQuery{After: shown.Next}); kinds(rest) != "call.suspended decision.recorded" {
+		t.Errorf("shown once it can be read: %s", kinds(rest))
 	}
 }
 

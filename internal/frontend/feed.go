@@ -12,61 +12,51 @@ import (
 
 // FeedQuery says which events of a tenant are wanted.
 type FeedQuery struct {
-	After string        // where to go on, as an earlier page said; empty from the first
-	Tail  bool          // without After: only what is committed from now on
-	Marks []FeedKind    // only these kinds; empty for all
-	Agent string        // only of runs of this agent; empty for all
-	Limit int           // about so many; the events of one commit stay together
-	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
-	Wait  time.Duration // how long to wait if there is none yet
+	After string         // the cursor of the last page; empty for the beginning
+	Tail  bool           // without After: only what is committed from now on
+	Marks core.FeedMarks // only events with one of these marks; empty for all
+	Agent string         // only of runs of this agent; empty for all
+	Limit int            // soft limit: the events of one commit stay together
+	Bytes int            // soft limit of the weight of the events, where it is below that of every page; 0 sets none
+	Wait  time.Duration  // how long to wait for events if there are none yet
 }
 
-// FeedKind is a kind of event in a tenant's feed, see [FeedKinds].
-type FeedKind = core.FeedMarks
-
-// FeedKinds are the kinds of event in a tenant's feed by the type of the event.
-var FeedKinds = map[string]FeedKind{
-	string(core.EventCallSuspended):    core.FeedSuspensions,
-	string(core.EventDecisionRecorded): core.FeedDecisions,
-	string(core.EventRunStatus):        core.FeedEnds,
-}
-
-// feedPiece is how many entries of a feed are read at once, mostFeedPassed how many for one page, and mostFeedLooked how many journals are
-// looked into for one.
+// feedPiece is the size of one store read. A page ends after mostFeedPassed entries, or after reading mostFeedLooked segments.
 const (
 	feedPiece      = 50
 	mostFeedPassed = 2000
 	mostFeedLooked = 500
 )
 
-// undecidedFor is how long an entry that no head names is looked at: no commit is longer under way.
+// undecidedFor is how long an entry that no head names is looked at again. It is longer than any commit takes: a function ends after 15 minutes.
 const undecidedFor = 15 * time.Minute
 
-// Feed reads a page of what begins to wait, what is decided and what ends in all runs of a tenant. Only what is committed is shown. A reader
-// that goes on from Next is shown every event, as long as clocks and the index of the store are within the lag that the store states. The
-// cursor of an event goes on behind its commit if it is the last of it, and otherwise before it: a reader that goes on from the middle of a
-// page may be shown events again. Their thread and number are theirs alone. The order is about that of time; within a thread it is that of
-// the numbers, except for commits of different workers within the lag.
+// Feed reads a page of the committed suspensions, decisions and run ends of a tenant. A reader that resumes from Next gets every event while
+// clocks and the store's index stay within the store's lag. The last event of a commit has a cursor after the commit, the earlier ones have a
+// cursor before it: resuming in the middle of a page may repeat events, which thread and number identify. Events come roughly in time order,
+// and those of a thread in the order of their numbers, except for commits of different workers within the lag.
+//
+// The page that reaches the end of the feed counts what waits, if it passed anything.
 func (f *Frontend) Feed(ctx context.Context, c Caller, q FeedQuery) (wire.FeedPage, error) {
 	page := wire.FeedPage{Items: []wire.Event{}}
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil {
 		return page, err
 	}
+	more := false
 	err = f.untilFeed(ctx, c, q.Wait, func() (bool, error) {
 		r := feedRead{journalReader: f.journalReader(c.Tenant), q: q, at: at, now: f.now(), lag: f.store.FeedLag().Milliseconds()}
 		if err := r.page(ctx); err != nil {
 			return false, err
 		}
-		at = r.at
+		at, more = r.at, r.more
 		page.Items = append(page.Items, r.items...)
-		return len(page.Items) > 0 || r.full(), nil
+		return len(page.Items) > 0 || more, nil
 	})
 	if err != nil {
 		return page, err
 	}
-	page.Next = at.of(c.Tenant)
-	if q.After == "" || len(page.Items) > 0 {
+	if page.Next = at.of(c.Tenant); !more && page.Next != q.After {
 		counts, err := f.Counts(ctx, c, q.Agent)
 		if err != nil {
 			return page, err
@@ -76,7 +66,15 @@ func (f *Frontend) Feed(ctx context.Context, c Caller, q FeedQuery) (wire.FeedPa
 	return page, nil
 }
 
-// feedStart is where a query begins to read.
+// FeedStart is the cursor that a query begins at, once it is checked; empty for the beginning.
+func (f *Frontend) FeedStart(ctx context.Context, c Caller, q FeedQuery) (string, error) {
+	at, err := f.feedStart(ctx, c, q)
+	if err != nil || q.After == "" && !q.Tail {
+		return "", err
+	}
+	return at.of(c.Tenant), nil
+}
+
 func (f *Frontend) feedStart(ctx context.Context, c Caller, q FeedQuery) (feedCursor, error) {
 	if q.After != "" || !q.Tail {
 		return readFeedCursor(q.After, c.Tenant)
@@ -84,29 +82,40 @@ func (f *Frontend) feedStart(ctx context.Context, c Caller, q FeedQuery) (feedCu
 	return f.feedTail(ctx, c)
 }
 
-// feedTail is behind all that is committed now: what is within the lag is marked as read, so that what turns up among it is shown.
+// feedTail is the place after everything that is committed now. Entries within the lag are seen, so that one that appears among them later is
+// still shown; undecided ones before them are held, for when their commit lands.
 func (f *Frontend) feedTail(ctx context.Context, c Caller) (at feedCursor, err error) {
-	newest, err := f.feedEntries(ctx, c.Tenant, engine.FeedQuery{Newest: true, Limit: mostSeen})
+	leave, err := f.pages.take(ctx, c.Tenant)
 	if err != nil {
 		return at, err
 	}
-	lag := f.store.FeedLag().Milliseconds()
-	since := f.now() - lag
-	r := f.journalReader(c.Tenant)
-	for _, e := range newest {
-		if at.Low = e.FeedPlace; lag == 0 || e.At <= since {
-			return at, nil
+	defer leave()
+	newest, err := f.feedEntries(ctx, c.Tenant, engine.FeedQuery{Newest: true, Limit: mostSeen + 1})
+	if err != nil {
+		return at, err
+	}
+	now, lag := f.now(), f.store.FeedLag().Milliseconds()
+	r, low := f.journalReader(c.Tenant), false
+	for i, e := range newest {
+		if !low && (lag == 0 || e.At+lag <= now || i == mostSeen) {
+			low, at.Low = true, e.FeedPlace
 		}
-		_, is, err := r.segment(ctx, e.Thread, e.Seq, e.W)
+		if lag == 0 || e.At+undecidedFor.Milliseconds() <= now {
+			break
+		}
+		h, err := r.head(ctx, e.Thread)
 		if err != nil {
 			return at, err
 		}
-		if is > unread {
+		switch decided := !h.unread && h.Seq >= e.Seq; {
+		case decided && !low:
 			at.see(e)
+		case !decided && low && len(at.Held) < mostHeld:
+			at.hold(e)
 		}
 	}
-	if len(newest) < mostSeen && lag > 0 {
-		at.Low = engine.FeedPlace{At: max(since, 0)}
+	if !low && lag > 0 {
+		at.Low = engine.FeedPlace{At: max(now-lag, 0)}
 	}
 	return at, nil
 }
@@ -116,7 +125,7 @@ func (f *Frontend) feedEntries(ctx context.Context, tenant string, q engine.Feed
 	return entries, listRefused(err)
 }
 
-// feedRead is a page of a feed in the making.
+// feedRead reads one page of a feed.
 type feedRead struct {
 	*journalReader
 	q        FeedQuery
@@ -127,11 +136,12 @@ type feedRead struct {
 	weight int
 	passed int  // entries
 	looked int  // of them in their journals
-	behind bool // an entry before this one is not passed, so Low stays
-	ahead  bool // so much is seen behind Low that no more fits into a cursor
+	behind bool // an entry before this one is not passed, so Low does not move
+	ahead  bool // the list of seen entries in the cursor is full
+	more   bool // the page ended before an entry
 }
 
-// page reads what is held, and then the feed behind Low.
+// page reads the held entries, and then the feed after Low.
 func (r *feedRead) page(ctx context.Context) error {
 	leave, err := r.f.pages.take(ctx, r.tenant)
 	if err != nil {
@@ -141,27 +151,33 @@ func (r *feedRead) page(ctx context.Context) error {
 	if err := r.held(ctx); err != nil {
 		return err
 	}
-	for from := r.at.Low; !r.full() && !r.ahead; {
-		found, err := r.f.feedEntries(ctx, r.tenant, engine.FeedQuery{From: from, Limit: feedPiece})
+	for from := r.at.Low; ; {
+		size := feedPiece
+		if r.full() {
+			size = 1 // whether there is more
+		}
+		found, err := r.f.feedEntries(ctx, r.tenant, engine.FeedQuery{From: from, Limit: size})
 		if err != nil {
 			return err
 		}
 		for _, e := range found {
-			if from = e.FeedPlace; r.full() || r.ahead {
-				break
+			if r.more = r.full(); r.more {
+				return r.end()
 			}
 			if err := r.entry(ctx, e); err != nil {
 				return err
 			}
+			if from = e.FeedPlace; r.ahead {
+				return r.end()
+			}
 		}
-		if len(found) < feedPiece {
-			break
+		if len(found) < size {
+			return r.end()
 		}
 	}
-	return r.end()
 }
 
-// full says whether the page ends here, with perhaps more behind it.
+// full says whether the page ends before the next entry.
 func (r *feedRead) full() bool {
 	return len(r.items) >= limit(r.q.Limit, 100, 1000) || r.weight >= limit(r.q.Bytes, pageBytes, pageBytes) ||
 		r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
@@ -187,7 +203,7 @@ func (r *feedRead) held(ctx context.Context) error {
 	return nil
 }
 
-// entry reads an entry behind Low, and passes it if nothing can turn up before it any more.
+// entry reads an entry behind Low, and passes it if no entry can appear before it any more.
 func (r *feedRead) entry(ctx context.Context, e engine.FeedEntry) error {
 	r.passed++
 	settled, saw := !r.behind && (r.lag == 0 || e.At+r.lag <= r.now), r.at.saw(e)
@@ -218,11 +234,18 @@ func (r *feedRead) entry(ctx context.Context, e engine.FeedEntry) error {
 
 // wants says whether an entry may hold a wanted event.
 func (r *feedRead) wants(marks core.FeedMarks) bool {
-	return len(r.q.Marks) == 0 || slices.ContainsFunc(r.q.Marks, marks.Has)
+	return r.q.Marks == "" || marks.Any(r.q.Marks)
 }
 
 // events are the wanted ones of a segment; none unless it is committed.
 func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.Stamp) (wanted []wire.Event, is fate, err error) {
+	h, err := r.head(ctx, thread)
+	if err != nil {
+		return nil, unread, err
+	}
+	if r.q.Agent != "" && seq > h.Seq0 && seq <= h.Seq && h.Agent != r.q.Agent { // of the current run, so its segment need not be read
+		return nil, committed, nil
+	}
 	s, is, err := r.segment(ctx, thread, seq, w)
 	if err != nil || is != committed || len(s.Events) == 0 {
 		return nil, is, err
@@ -244,13 +267,16 @@ func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.
 	return wanted, committed, nil
 }
 
-// show puts the events of one commit into the page. Before is where a reader goes on that has not seen all of them.
+// show puts the events of one commit into the page. A reader that has not seen all of them resumes at before.
 func (r *feedRead) show(events []wire.Event, before feedCursor) {
-	for i, e := range events {
-		if e.Cursor = before.of(r.tenant); i == len(events)-1 {
-			e.Cursor = r.at.of(r.tenant)
-		}
-		r.items = append(r.items, e)
-		r.weight += len(e.Data)
+	if len(events) == 0 {
+		return
 	}
+	between, last := before.of(r.tenant), len(events)-1
+	for i := range events {
+		events[i].Cursor = between
+		r.weight += len(events[i].Data)
+	}
+	events[last].Cursor = r.at.of(r.tenant)
+	r.items = append(r.items, events...)
 }

@@ -3,7 +3,6 @@ package frontend
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// feedCursor is a place in the feed of a tenant. Up to Low everything was read. Where entries may turn up behind later ones, those behind Low
-// are looked at again, and Seen are the ones of them that were read; Held are entries up to Low that no head has named yet.
+// feedCursor is a place in the feed of a tenant. Everything up to Low was read. Within the lag of a store, entries may appear before others
+// that a reader has seen, so it reads what follows Low again: Seen are the entries there that were read. Held are entries up to Low that no
+// head has named yet.
 //
 //	                Low
 //	feed   ... x x x | x . x x       .: not committed yet, or not in the index yet
@@ -31,8 +31,8 @@ type heldEntry struct {
 	W      core.Stamp `json:"w"`
 }
 
-// A cursor travels in a header, so its size is bounded. A reader of a feed with more than mostSeen commits within its lag follows it as far
-// behind as the lag is.
+// A cursor travels in a header, so its size is bounded. A reader of a feed with more than mostSeen commits within the lag follows it at the
+// distance of the lag.
 const (
 	mostSeen = 64
 	mostHeld = 8
@@ -40,7 +40,7 @@ const (
 
 // storedCursor is a feedCursor as callers have it.
 type storedCursor struct {
-	Feed string      `json:"f"` // the mark of the tenant: another's cursor is a mistake
+	Feed string      `json:"f"` // the mark of the tenant: refuses the cursor of another one
 	At   int64       `json:"a"`
 	Tie  string      `json:"i,omitempty"`
 	Seen string      `json:"s,omitempty"`
@@ -63,7 +63,7 @@ func (c feedCursor) of(tenant string) string {
 	for _, key := range c.Seen {
 		stored.Seen += key
 	}
-	return base64.RawURLEncoding.EncodeToString(core.Encode(stored))
+	return encodeCursor(stored)
 }
 
 // readFeedCursor reads a cursor of the tenant's feed. Empty is the beginning.
@@ -72,8 +72,7 @@ func readFeedCursor(text, tenant string) (c feedCursor, err error) {
 		return c, nil
 	}
 	var stored storedCursor
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || json.Unmarshal(raw, &stored) != nil || stored.Feed != feedMark(tenant) ||
+	if !decodeCursor(text, &stored) || stored.Feed != feedMark(tenant) ||
 		len(stored.Seen)%seenLength != 0 || len(stored.Seen) > mostSeen*seenLength || len(stored.Held) > mostHeld {
 		return c, badCursor()
 	}
@@ -113,7 +112,7 @@ func (c *feedCursor) saw(e engine.FeedEntry) bool {
 
 func (c *feedCursor) see(e engine.FeedEntry) { c.Seen = append(c.Seen, seenKey(e.Thread, e.Seq, e.W)) }
 
-// hold keeps an entry to look at again. Of too many, the oldest is given up.
+// hold keeps an entry to look at again, and drops the oldest of too many.
 func (c *feedCursor) hold(e engine.FeedEntry) {
 	if len(c.Held) == mostHeld {
 		c.Held = slices.Delete(c.Held, 0, 1)

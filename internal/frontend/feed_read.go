@@ -13,13 +13,13 @@ type fate uint8
 
 const (
 	undecided fate = iota // no head has named a segment of its number
-	unread                // what is stored cannot be read, so that it cannot be told
+	unread                // what is stored cannot be read, so its state is unknown
 	committed             // it is in the journal
 	orphaned              // another segment has its number
 )
 
-// journalReader looks up which segments are committed. It reads each thread's head once, so that what it says of a thread is of one moment:
-// no segment is committed for it while an earlier one is undecided.
+// journalReader looks up which segments are committed. It reads each thread's head once, so that all its answers about a thread come from one
+// snapshot: in it, no segment is committed while an earlier one is undecided.
 type journalReader struct {
 	f      *Frontend
 	tenant string

@@ -120,11 +120,17 @@ func TestTheFeedTellsWhatWaitsIsDecidedAndEnds(t *testing.T) {
 			t.Errorf("%d a page: %q", size, got)
 		}
 	}
-	page := x.feed(frontend.FeedQuery{})
+	if begin := x.feed(frontend.FeedQuery{Limit: 2}); begin.Counts != nil {
+		t.Errorf("a page with more to come counts %+v", begin.Counts)
+	}
+	page := x.feed(frontend.FeedQuery{Limit: 4})
+	if again := x.feed(frontend.FeedQuery{After: page.Next}); again.Counts != nil {
+		t.Errorf("a page without news counts %+v", again.Counts)
+	}
 	if c := page.Counts; c == nil || c.Waiting != 1 || c.Kinds["client"] != 1 || c.AtLeast {
 		t.Errorf("counts: %+v", c)
 	}
-	if ends := x.feed(frontend.FeedQuery{Marks: []frontend.FeedKind{core.FeedEnds}}); kinds(ends) != "run.status" {
+	if ends := x.feed(frontend.FeedQuery{Marks: core.FeedEnds}); kinds(ends) != "run.status" {
 		t.Errorf("ends: %s", kinds(ends))
 	}
 	if none := x.feed(frontend.FeedQuery{Agent: "another"}); len(none.Items) != 0 || none.Counts.Waiting != 0 {
@@ -154,7 +160,7 @@ func TestAFeedIsOfItsTenant(t *testing.T) {
 	}
 }
 
-// What turns up behind later entries is shown, as long as it does within the lag; nothing is shown twice.
+// An entry that appears after later ones is shown, as long as it appears within the lag, and once.
 func TestAFollowerMissesNothingThatComesLate(t *testing.T) {
 	x := newFeedFixture(t)
 	early, _ := x.waiting(core.KindApproval)
@@ -226,9 +232,7 @@ func TestOnlyWhatIsCommittedIsInTheFeed(t *testing.T) {
 func TestACommitThatTakesLongIsShown(t *testing.T) {
 	x := newFeedFixture(t)
 	run, _ := x.waiting(core.KindApproval)
-	next := x.entry(run.ThreadID, 0)
-	next.Seq, next.W, next.Tie = next.Seq+1, core.NewStamp(2, 1), "next"
-	x.list(next)
+	next := x.undecided(run.ThreadID, 0)
 	page := x.feed(frontend.FeedQuery{})
 	x.clock.AfterFunc(time.Minute, func() {})
 	page = x.feed(frontend.FeedQuery{After: page.Next})
@@ -252,7 +256,7 @@ func TestACommitThatTakesLongIsShown(t *testing.T) {
 	}
 }
 
-// So many commits within the lag that a cursor cannot hold them: each is shown once, some of them later.
+// More commits within the lag than a cursor holds: each is shown once, some of them later.
 func TestAFeedFasterThanItsLag(t *testing.T) {
 	x := newFeedFixture(t)
 	run, sus := x.waiting(core.KindApproval)

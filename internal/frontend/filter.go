@@ -23,6 +23,9 @@ var (
 
 	// CallKinds are the values of List.Kind.
 	CallKinds = namesOf(core.KindApproval, core.KindClient, core.KindInput, core.KindUnknownOutcome, core.KindInterrupt)
+
+	// DecisionActions are the values of DecisionQuery.Action.
+	DecisionActions = namesOf(core.ActionResume, core.ActionCancel)
 )
 
 func namesOf[T interface{ String() string }](all ...T) (names []string) {
@@ -35,6 +38,15 @@ func namesOf[T interface{ String() string }](all ...T) (names []string) {
 // mostMetadata is how many metadata keys one list can be filtered by.
 const mostMetadata = 16
 
+// checkWord says which words a filter knows, if it does not know this one.
+func checkWord(name, value string, words []string) error {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	last := len(words) - 1
+	return refuse(CodeInvalid, "%s is %s or %s", name, strings.Join(words[:last], ", "), words[last])
+}
+
 // check says what is wrong with the filters of a list, with the words that would be right.
 func (q List) check() error {
 	for _, one := range []struct {
@@ -43,17 +55,16 @@ func (q List) check() error {
 	}{
 		{"status", q.Status, RunStatuses}, {"reason", q.Reason, RunReasons}, {"response_state", q.ResponseState, ResponseStates}, {"kind", q.Kind, CallKinds},
 	} {
-		if one.value != "" && !slices.Contains(one.words, one.value) {
-			last := len(one.words) - 1
-			return refuse(CodeInvalid, "%s is %s or %s", one.name, strings.Join(one.words[:last], ", "), one.words[last])
+		if err := checkWord(one.name, one.value, one.words); err != nil {
+			return err
 		}
 	}
 	if len(q.Metadata) > mostMetadata {
-		return refuse(CodeInvalid, "a list is filtered by at most %d metadata keys", mostMetadata)
+		return refuse(CodeInvalid, "at most %d metadata filters are allowed", mostMetadata)
 	}
 	for key, value := range q.Metadata {
-		if key == "" {
-			return refuse(CodeInvalid, "the filter metadata. lacks a key; write metadata.KEY=VALUE")
+		if key == "" || key == "{key}" { // as it is written in the OpenAPI document
+			return refuse(CodeInvalid, "the filter metadata.%s has no key; write metadata.KEY=VALUE", key)
 		}
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
 			return refuse(CodeInvalid, "a metadata filter is not UTF-8")
@@ -116,8 +127,8 @@ func (w filter) fitsMetadata(raw json.RawMessage) bool {
 	return true
 }
 
-// says whether a metadata value is the given text: a string by what it holds, a number, true, false or null as it is written. An object or
-// a list is no text.
+// says whether a metadata value is the given text: a string by what it holds, a number, true, false or null as it is written. Objects and
+// lists never match.
 func says(value json.RawMessage, want string) bool {
 	switch value[0] {
 	case '{', '[':
@@ -129,7 +140,7 @@ func says(value json.RawMessage, want string) bool {
 	return string(value) == want
 }
 
-// markOf tells the cursors of differently filtered lists apart; empty without a filter.
+// markOf identifies the filters of a list in its cursors; empty without a filter.
 func markOf(filters any) string {
 	written := core.Encode(filters)
 	if string(written) == "{}" {
@@ -138,7 +149,7 @@ func markOf(filters any) string {
 	return core.Digest(written)[:10]
 }
 
-// marked is a store's cursor as callers get it: good for a list with the same filters alone. A dot is in no cursor of a store.
+// marked is a store's cursor as callers get it, good only for a list with the same filters. A store's cursor contains no dot.
 func marked(cursor, mark string) string {
 	if cursor == "" || mark == "" {
 		return cursor

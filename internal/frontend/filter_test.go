@@ -128,8 +128,9 @@ func TestFiltersThatAreNoneAreRefused(t *testing.T) {
 		{frontend.List{Reason: "NaturalEnd"}, reasons},
 		{frontend.List{ResponseState: " done"}, "response_state is done, no_op or awaiting_input"},
 		{frontend.List{Kind: "anything"}, "kind is approval, client, input, unknown_outcome or interrupt"},
-		{frontend.List{Metadata: many}, "a list is filtered by at most 16 metadata keys"},
-		{frontend.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. lacks a key; write metadata.KEY=VALUE"},
+		{frontend.List{Metadata: many}, "at most 16 metadata filters are allowed"},
+		{frontend.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. has no key; write metadata.KEY=VALUE"},
+		{frontend.List{Metadata: map[string]string{"{key}": "v"}}, "the filter metadata.{key} has no key; write metadata.KEY=VALUE"},
 		{frontend.List{Metadata: map[string]string{"k": "\xff"}}, "a metadata filter is not UTF-8"},
 	} {
 		_, err := x.Runs(t.Context(), anna, tt.q)

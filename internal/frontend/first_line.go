@@ -7,12 +7,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// FirstLineRunes is how many characters of a run's first line are shown at most.
-const FirstLineRunes = 200
+// firstLineRunes is how many characters of a run's first line are shown at most.
+const firstLineRunes = 200
 
-// firstLine is the first line of what the run was started with: of the first user message in the first segment of its journal, or of the
-// inbox while there is none. Empty for a retry, which goes on from what the run before was started with, for an input without text, and
-// for a long one that is still beside the inbox: a list does not read it for this.
+// firstLine is the first line of the run's input: of the first user message in the first segment of its journal, or of the inbox before there
+// is one. It is empty for a retry, which continues with the input of the run before, for an input without text, and for a long input that
+// is not in the journal yet: a list does not read its payload for this.
 func (p place) firstLine(found map[int64]core.Segment) string {
 	if p.record.RetryOf != "" {
 		return ""
@@ -38,11 +38,11 @@ func firstLineOf(parts []core.Part) string {
 		if part.Type != core.PartText {
 			continue
 		}
-		line, _, _ := strings.Cut(strings.TrimSpace(part.Text), "\n")
-		if i := strings.IndexAny(line, "\r\v\f\u0085\u2028\u2029"); i >= 0 {
+		line := strings.TrimSpace(part.Text)
+		if i := strings.IndexAny(line, "\n\r\v\f\u0085\u2028\u2029"); i >= 0 {
 			line = line[:i]
 		}
-		if line = strings.TrimSpace(firstRunes(line, FirstLineRunes)); line != "" {
+		if line = strings.TrimSpace(firstRunes(line, firstLineRunes)); line != "" {
 			return line
 		}
 	}

@@ -31,19 +31,20 @@ func (f *Frontend) until(ctx context.Context, c Caller, thread string, wait time
 
 // untilFeed is until for the feed of a tenant.
 func (f *Frontend) untilFeed(ctx context.Context, c Caller, wait time.Duration, look func() (enough bool, err error)) error {
-	if f.watch == nil || wait <= 0 {
-		return f.lookUntil(ctx, wait, nil, nil, look)
-	}
-	changed, stop := f.watch(c.Tenant, "")
-	defer stop()
-	return f.lookUntil(ctx, wait, changed, nil, look)
-}
-
-func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, said <-chan struct{}, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
 		return err
 	}
+	var changed <-chan struct{}
+	if f.watch != nil {
+		of, stop := f.watch(c.Tenant, "")
+		defer stop()
+		changed = of
+	}
+	return f.lookUntil(ctx, wait, changed, nil, look)
+}
+
+func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, said <-chan struct{}, look func() (enough bool, err error)) error {
 	held, release := f.held(ctx)
 	defer release()
 	first := firstLook
@@ -68,7 +69,7 @@ func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, s
 	}
 }
 
-// changes are nil where nobody tells them.
+// changes are nil where the server is not notified of them.
 func (f *Frontend) changes(c Caller, thread string) (changed <-chan struct{}, stop func()) {
 	if f.watch == nil || thread == "" {
 		return nil, func() {}
@@ -76,7 +77,7 @@ func (f *Frontend) changes(c Caller, thread string) (changed <-chan struct{}, st
 	return f.watch(c.Tenant, thread)
 }
 
-// speech is nil where nobody tells what is said, or nobody wants to know.
+// speech is nil where live text is not available, or not wanted.
 func (f *Frontend) speech(c Caller, thread string, wanted bool) (said <-chan struct{}, stop func()) {
 	if f.live == nil || !wanted || thread == "" {
 		return nil, func() {}

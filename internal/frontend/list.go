@@ -12,9 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// List says which part of a list is wanted: what fits all of its filters. A page is read in pieces until it has what was asked for; it ends
-// early once it is heavy ([pageBytes]) or so much was passed over ([mostLooked]), so that one may be short, even empty, with more behind
-// it. A cursor is good for the filters that it was given out with.
+// List says which part of a list is wanted: the rows that fit all of its filters. A page is read in pieces until it is full. It ends early
+// once it is heavy ([pageBytes]) or enough rows were scanned ([mostLooked]): it may be short, even empty, and have a next one. A cursor is
+// good for the filters of the page it came with.
 type List struct {
 	Status        string            // of runs: one of [RunStatuses]; empty for all
 	Agent         string            // empty for all
@@ -141,7 +141,7 @@ func listRefused(err error) error {
 }
 
 func badListCursor() *Error {
-	return refuse(CodeBadCursor, "the cursor is not one of this list, or was given out with other filters; begin again without a cursor")
+	return refuse(CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
 // Thread reads a conversation's newest state.

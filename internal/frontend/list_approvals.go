@@ -61,10 +61,19 @@ func (f *Frontend) waitingIn(ctx context.Context, c Caller, thread, cursor strin
 	return found, err
 }
 
+// fits says whether the run of a head may have entries that fit the filter. It asks the head alone, so that the journals of others are not
+// read. A run that cannot be read may be of any kind.
+func (w approvalFilter) fits(h core.Head) bool {
+	if w.Agent != "" && h.Agent != w.Agent {
+		return false
+	}
+	return w.Kind == "" || len(h.Calls) == 0 || openByKind(h)[w.Kind] > 0
+}
+
 func (f *Frontend) approvalsOf(ctx context.Context, w approvalFilter, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
 	var e entries
 	for _, h := range heads {
-		if w.Agent != "" && h.Agent != w.Agent {
+		if !w.fits(h) {
 			continue
 		}
 		shown, err := f.view(ctx, place{head: h, record: h.Record(), current: true})

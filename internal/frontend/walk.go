@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// walk goes through the store's list of runs, newest first, and picks those that fit a filter by their records alone. It reads larger and
-// larger pieces as long as it finds too few, so that looking at [mostLooked] runs takes a handful of reads.
+// walk reads the store's list of runs, newest first, and picks those whose records fit a filter. Its pieces grow as long as it finds too few:
+// scanning [mostLooked] runs takes a handful of reads.
 type walk struct {
 	f              *Frontend
 	tenant, thread string
@@ -27,8 +27,8 @@ func (w *walk) start(cursor string) string {
 	return cursor
 }
 
-// read reads one piece of at most room runs, and ends within it once n of them fit. Runs older than the filter allows end the list:
-// what is behind them is older still.
+// read reads one piece of at most room runs, and ends within it once n of them fit. A run older than the filter allows ends the list: all
+// that follow are older.
 func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core.Record], error) {
 	size := min(max(n, w.size), room)
 	records, next, err := w.f.store.Runs(ctx, w.tenant, w.thread, cursor, size)
@@ -47,18 +47,16 @@ func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core
 		}
 		if len(found.rows) == n && i < len(records)-1 {
 			found.next = w.f.store.RunsBehind(r.Born, r.Run)
-			w.size = n
-			return found, nil
+			break
 		}
 	}
-	w.size = min(2*size, mostWalked)
-	if len(found.rows) == n {
-		w.size = n
+	if w.size = n; len(found.rows) < n {
+		w.size = min(2*size, mostWalked)
 	}
 	return found, nil
 }
 
-// shown reads the runs of records. The list is a hint, the head is the truth: a run that has moved on and fits the filter no longer is left out.
+// shown reads the runs of records. The list may be stale, so the head decides: a run that no longer fits the filter is left out.
 func (f *Frontend) shown(ctx context.Context, c Caller, w filter, records []core.Record) ([]wire.Run, error) {
 	var runs []wire.Run
 	var e entries

@@ -84,6 +84,25 @@ func TestWhatAListReads(t *testing.T) {
 	}
 }
 
+func TestAFilteredInboxReadsNoJournalOfOthers(t *testing.T) {
+	x, s := counted(t)
+	for range 5 {
+		x.waiting(core.KindApproval)
+	}
+	client, _ := x.waiting(core.KindClient)
+	for _, q := range []frontend.List{{Kind: "client"}, {Kind: "client", Agent: "desk"}, {Kind: "input"}, {Agent: "another"}} {
+		*s = reads{Store: s.Store}
+		page, err := x.Approvals(t.Context(), anna, q)
+		want := 0
+		if q.Kind == "client" {
+			want = 1
+		}
+		if err != nil || len(page.Items) != want || s.segments != want || want > 0 && page.Items[0].RunID != client.ID {
+			t.Errorf("%+v: %d approvals from %d journals, %v", q, len(page.Items), s.segments, err)
+		}
+	}
+}
+
 func TestAListInWhichNothingFitsIsReadInBoundedPages(t *testing.T) {
 	x, s := counted(t)
 	const runs = 1201

@@ -1,12 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -17,9 +16,17 @@ import (
 )
 
 // feedTypes are the types of the events of a tenant's feed.
-var feedTypes = slices.Sorted(maps.Keys(frontend.FeedKinds))
+var feedTypes = feedTypeNames()
 
-// tenantEvents is a page of what begins to wait, is decided and ends in all runs of a tenant, or a stream of it.
+func feedTypeNames() (names []string) {
+	for t := range core.FeedTypes {
+		names = append(names, string(t))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// tenantEvents is a page of the feed of a tenant, or a stream of it.
 func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
 	q, err := feedQuery(r.URL.Query())
@@ -29,7 +36,7 @@ func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 	if wantsJSON(r) {
 		return a.feedPage(w, r, q)
 	}
-	f, err := a.newFeed(w, r, "")
+	f, err := a.newStream(w, r, "")
 	switch {
 	case err != nil:
 		return err
@@ -44,11 +51,11 @@ func feedQuery(values url.Values) (q frontend.FeedQuery, err error) {
 	q.Agent = values.Get("agent")
 	if types := values.Get("types"); types != "" {
 		for name := range strings.SplitSeq(types, ",") {
-			kind, known := frontend.FeedKinds[name]
+			mark, known := core.FeedTypes[core.EventType(name)]
 			if !known {
-				return q, &frontend.Error{Code: frontend.CodeInvalid, Detail: "types are one or more of " + strings.Join(feedTypes, ", ") + ", with commas between them"}
+				return q, &frontend.Error{Code: frontend.CodeInvalid, Detail: "types must be a comma-separated list of " + strings.Join(feedTypes, ", ")}
 			}
-			q.Marks = append(q.Marks, kind)
+			q.Marks += mark
 		}
 	}
 	return q, nil
@@ -85,8 +92,8 @@ func (a *api) readFeed(r *http.Request, q frontend.FeedQuery) (wire.FeedPage, er
 	return page, err
 }
 
-// toDecider is an event for one who may answer and not read. A decision is shown as a link shows it, without the arguments and the result that it
-// gave. Of a call, what it takes to find it in the inbox: that one waited once is no reason to see its arguments.
+// toDecider redacts an event for a token without read: a decision loses its arguments and its result, and a suspension keeps what finds the
+// call in the inbox, where its arguments are shown only while it waits.
 func toDecider(e wire.Event) wire.Event {
 	switch e.Type {
 	case string(core.EventDecisionRecorded):
@@ -95,18 +102,22 @@ func toDecider(e wire.Event) wire.Event {
 			e.Data = nil
 			return e
 		}
-		d.Result, d.Arguments = nil, nil
+		withoutAnswer(&d)
 		e.Data = core.Encode(d)
 	case string(core.EventCallSuspended):
 		var p wire.Pending
 		_ = json.Unmarshal(e.Data, &p) // what is not there is left out
 		e.Data = core.Encode(wire.Pending{CallID: p.CallID, ToolName: p.ToolName, Tool: p.Tool, Kind: p.Kind, ResumeMode: p.ResumeMode, Since: p.Since, Deadline: p.Deadline,
 			Suspension: wire.Suspension{ID: p.Suspension.ID, Action: p.Suspension.Action}, NotBy: p.NotBy, Approvers: p.Approvers})
+	case string(core.EventRunStatus): // says only that the run is done, and why
+	default:
+		e.Data = nil
 	}
 	return e
 }
 
-// feedRoles are the roles of which the holder of an open stream of a feed must keep one: a reader stays one, so that what is shown fits.
+// feedRoles are the roles of which the reader of an open stream must keep one. A reader whose token has read must keep read, since the stream
+// shows what only that role may see.
 func feedRoles(p access.Principal) []access.Role {
 	if p.May(access.Read) {
 		return reading
@@ -114,21 +125,21 @@ func feedRoles(p access.Principal) []access.Role {
 	return seeing
 }
 
-// feedStream sends what is there and then what comes. It has no end of its own. Behind the first page, and where they change, it says how many
-// calls wait:
+// feedStream sends the events there are and then new ones; it ends only with its time. After the first page, and whenever the numbers change,
+// it sends how many calls wait:
 //
 //	id: CURSOR
 //	event: counts
 //	data: {"waiting":3,"kinds":{"approval":2,"client":1},"at_least":false}
 //
-// A reader that loses the stream goes on from the last id.
-func (a *api) feedStream(r *http.Request, f *feed, q frontend.FeedQuery) error {
+// A reader that loses the stream resumes from the last id.
+func (a *api) feedStream(r *http.Request, f *openStream, q frontend.FeedQuery) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s := feedStream{feed: f, r: r, q: q}
+	s := feedStream{openStream: f, r: r, q: q}
 	s.q.After, s.q.Tail, s.q.Limit, s.q.Bytes = f.after, f.tail, streamPage, streamBytes
 	page, err := a.readFeed(r, s.q)
 	if err != nil {
@@ -141,10 +152,10 @@ func (a *api) feedStream(r *http.Request, f *feed, q frontend.FeedQuery) error {
 
 // feedStream is an open stream of a feed.
 type feedStream struct {
-	*feed
+	*openStream
 	r       *http.Request
 	q       frontend.FeedQuery
-	counted *wire.Counts // what was said last
+	counted []byte // the counts that were sent last
 }
 
 func (s *feedStream) run(page wire.FeedPage) {
@@ -168,10 +179,13 @@ func (s *feedStream) run(page wire.FeedPage) {
 	}
 }
 
-// sendCounts counts anew where the page does not say, and sends what has changed.
+// sendCounts sends the counts of a page if they changed. The first page has some in any case.
 func (s *feedStream) sendCounts(page wire.FeedPage) bool {
 	counts := page.Counts
-	if counts == nil {
+	switch {
+	case counts == nil && s.counted != nil:
+		return true
+	case counts == nil:
 		found, err := s.api.front.Counts(s.r.Context(), caller(s.r), s.q.Agent)
 		if err != nil {
 			s.broken(s.r, err)
@@ -179,23 +193,21 @@ func (s *feedStream) sendCounts(page wire.FeedPage) bool {
 		}
 		counts = &found
 	}
-	if s.counted != nil && reflect.DeepEqual(counts, s.counted) {
+	text := core.Encode(counts)
+	if bytes.Equal(text, s.counted) {
 		return true
 	}
-	s.counted = counts
-	return s.send(fmt.Appendf(nil, "id: %s\nevent: counts\ndata: %s\n\n", page.Next, core.Encode(counts)))
+	s.counted = text
+	return s.send(fmt.Appendf(nil, "id: %s\nevent: counts\ndata: %s\n\n", page.Next, text))
 }
 
-// sendToFeed answers with where the stream is, as [api.sendToStream] does.
-func (a *api) sendToFeed(r *http.Request, f *feed, q frontend.FeedQuery) error {
+// sendToFeed answers with the address of the stream, as [api.sendToStream] does.
+func (a *api) sendToFeed(r *http.Request, f *openStream, q frontend.FeedQuery) error {
 	p := principal(r)
-	q.After, q.Tail, q.Limit = f.after, f.tail, 1
-	page, err := a.readFeed(r, q)
-	if err != nil {
+	q.After, q.Tail = f.after, f.tail
+	var err error
+	if f.after, err = a.front.FeedStart(r.Context(), caller(r), q); err != nil {
 		return err
-	}
-	if f.tail && f.after == "" {
-		f.after = page.Next
 	}
 	var roles []access.Role
 	for _, role := range feedRoles(p) {
@@ -210,29 +222,4 @@ func (a *api) sendToFeed(r *http.Request, f *feed, q frontend.FeedQuery) error {
 		}
 	}
 	return a.redirect(r, f, roles, query)
-}
-
-func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	q := frontend.DecisionQuery{By: values.Get("by"), Via: values.Get("via"), Agent: values.Get("agent"), Action: values.Get("action"), Cursor: values.Get("cursor")}
-	var err error
-	if q.Limit, err = number(values, "limit"); err != nil {
-		return err
-	}
-	if q.CreatedAfter, err = instant(values, "created_after"); err != nil {
-		return err
-	}
-	if q.CreatedBefore, err = instant(values, "created_before"); err != nil {
-		return err
-	}
-	page, err := a.front.Decisions(r.Context(), caller(r), q)
-	if err != nil {
-		return err
-	}
-	if !principal(r).May(access.Read) {
-		for i := range page.Items {
-			page.Items[i].Result, page.Items[i].Arguments = nil, nil
-		}
-	}
-	return a.writeJSON(w, r, http.StatusOK, page)
 }

@@ -2,14 +2,17 @@ package httpapi_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/wire"
@@ -231,6 +234,42 @@ func TestAStreamOfATenantIsServedElsewhere(t *testing.T) {
 	}
 	if got := s.send("GET", "/v1/events?after=x", "", bearer("secret")); got.problem(t).Code != "bad_cursor" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+// inboxes counts how often the inbox is read.
+type inboxes struct {
+	frontend.Store
+	read atomic.Int32
+}
+
+func (s *inboxes) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
+	s.read.Add(1)
+	return s.Store.Approvals(ctx, tenant, cursor, limit)
+}
+
+func TestAnIdleStreamOfATenantCountsNothing(t *testing.T) {
+	counted := &inboxes{}
+	s := newServer(t, settings{token: "secret", clock: realClock{}, options: func(o *httpapi.Options) { o.Limits.KeepAlive = 20 * time.Millisecond },
+		wrap: func(store frontend.Store) frontend.Store { counted.Store = store; return counted }})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	idle := 0
+	for lines := bufio.NewScanner(resp.Body); idle < 5 && lines.Scan(); {
+		if lines.Text() == ": nothing yet" {
+			idle++
+		}
+	}
+	if n := counted.read.Load(); idle != 5 || n != 1 {
+		t.Errorf("the inbox was read %d times in %d looks at a feed without news", n, idle)
 	}
 }
 

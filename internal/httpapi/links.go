@@ -79,9 +79,9 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	return err
 }
 
-// stillMay says whether p's token is unchanged and has the role. A gate accepts nothing that was signed without a token, by a server
+// stillMay says whether p's token is unchanged and has one of the roles. A gate accepts nothing that was signed without a token, by a server
 // that needs none.
-func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (bool, error) {
+func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role) (bool, error) {
 	if a.gate != nil {
 		return p.Fingerprint != "", nil
 	}
@@ -92,7 +92,7 @@ func (a *api) stillMay(r *http.Request, p access.Principal, role access.Role) (b
 	if err != nil {
 		return false, cannotTell(err)
 	}
-	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(role), nil
+	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(roles...), nil
 }
 
 // approval is the entry of the inbox that the link answers. Its call waits.

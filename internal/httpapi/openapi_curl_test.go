@@ -165,7 +165,7 @@ func (c *curls) oneRun() {
 	c.call("listCalls", "", "'"+path+"/calls?limit=1'")
 	c.call("readCall", "", path+"/calls/call_1")
 	c.call("listDecisions", "", "'URL/v1/decisions?agent=desk&limit=1'")
-	c.call("readTenantEvents", "A page", "'URL/v1/events?types=decision.recorded&limit=1' -H 'Accept: application/json'")
+	c.call("readTenantEvents", "A page", "'URL/v1/events?types=decision.recorded' -H 'Accept: application/json'")
 	c.call("readEvents", "A page", "'"+path+"/events?limit=2' -H 'Accept: application/json'")
 	c.call("readEvents", "A stream", "-N "+path+"/events", "Content-Type")
 	page, err := c.client.Events(c.t.Context(), run.ID, "", 0, 100)

@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// readQuery demands that only these parameters are in the query, each once. A known name that ends in [anyKey] stands for all names that
-// begin as it does.
+// readQuery demands that only these parameters are in the query, each once. A known name that ends in [anyKey] matches all names with the same
+// beginning.
 func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -79,8 +79,8 @@ func instant(values url.Values, name string) (time.Time, error) {
 		return at, &frontend.Error{Code: frontend.CodeInvalid,
 			Detail: name + " is a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, the + of an offset is written %2B"}
 	}
-	if epoch := time.Unix(0, 0); at.Before(epoch) { // the zero time among them, which would be none
-		at = epoch
+	if at.IsZero() {
+		at = time.Unix(0, 0) // the zero time would be none
 	}
 	return at, nil
 }
@@ -106,11 +106,17 @@ func runList(r *http.Request) (q frontend.List, err error) {
 			q.Metadata[key] = values.Get(name)
 		}
 	}
-	if q.CreatedAfter, err = instant(values, "created_after"); err != nil {
-		return q, err
-	}
-	q.CreatedBefore, err = instant(values, "created_before")
+	q.CreatedAfter, q.CreatedBefore, err = period(values)
 	return q, err
+}
+
+// period reads the times that a list is limited to; zero times do not limit it.
+func period(values url.Values) (after, before time.Time, err error) {
+	if after, err = instant(values, "created_after"); err != nil {
+		return after, before, err
+	}
+	before, err = instant(values, "created_before")
+	return after, before, err
 }
 
 // preferredWait reads "Prefer: wait=N". A preference that is not understood is none.

@@ -48,7 +48,7 @@ func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 	if wantsJSON(r) {
 		return a.eventPage(w, r)
 	}
-	f, err := a.newFeed(w, r, r.PathValue("id"))
+	f, err := a.newStream(w, r, r.PathValue("id"))
 	switch {
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func wantsJSON(r *http.Request) bool {
 //	reopened at the end     204
 //
 // Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the reader goes on.
-func (a *api) eventStream(r *http.Request, f *feed) error {
+func (a *api) eventStream(r *http.Request, f *openStream) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {
 		return err
@@ -105,10 +105,10 @@ func (a *api) eventStream(r *http.Request, f *feed) error {
 	return nil
 }
 
-// feed is one open stream.
-type feed struct {
+// openStream is one open stream of events.
+type openStream struct {
 	api    *api
-	id     string // of the run, or of the thread; empty for the feed of the tenant
+	id     string // of the run, or of the thread; empty for the feed of a tenant
 	w      http.ResponseWriter
 	out    *http.ResponseController
 	after  string // the cursor of what was sent last
@@ -121,7 +121,7 @@ type feed struct {
 // bufferedLife is that of a stream whose reader sees nothing of it before its end.
 const bufferedLife = 20 * time.Second
 
-func (a *api) newFeed(w http.ResponseWriter, r *http.Request, id string) (*feed, error) {
+func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*openStream, error) {
 	values := r.URL.Query()
 	for _, name := range []string{"wait", "limit"} {
 		if values.Has(name) {
@@ -132,7 +132,7 @@ func (a *api) newFeed(w http.ResponseWriter, r *http.Request, id string) (*feed,
 	if a.buffered {
 		life = min(life, bufferedLife)
 	}
-	f := &feed{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
+	f := &openStream{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		f.after = last
 	}
@@ -151,12 +151,12 @@ func (a *api) newFeed(w http.ResponseWriter, r *http.Request, id string) (*feed,
 }
 
 // read says that the reader has seen all that there will be.
-func (f *feed) read(page wire.EventPage) bool {
+func (f *openStream) read(page wire.EventPage) bool {
 	return page.Done && len(page.Items) == 0 && f.after != ""
 }
 
 // begin sends the header, and how soon a reader that lost the stream opens it again.
-func (f *feed) begin() {
+func (f *openStream) begin() {
 	h := f.w.Header()
 	h.Set("Content-Type", mediaStream)
 	h.Set("X-Accel-Buffering", "no") // of proxies that would hold it back
@@ -165,7 +165,7 @@ func (f *feed) begin() {
 }
 
 // run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
-func (f *feed) run(r *http.Request, page wire.EventPage) {
+func (f *openStream) run(r *http.Request, page wire.EventPage) {
 	for {
 		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {
 			return
@@ -182,7 +182,7 @@ func (f *feed) run(r *http.Request, page wire.EventPage) {
 }
 
 // broken logs why a stream ended, where that is a fault of the server.
-func (f *feed) broken(r *http.Request, err error) {
+func (f *openStream) broken(r *http.Request, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
 		f.api.logFault(r, err)
 	}
@@ -192,7 +192,7 @@ func (f *feed) broken(r *http.Request, err error) {
 var errLocked = errors.New("httpapi: the token was taken away")
 
 // next waits for what comes. What came after the token was taken away is not sent.
-func (f *feed) next(r *http.Request) (wire.EventPage, error) {
+func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
 	page, err := f.api.readEvents(r, f.id,
 		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
 			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
@@ -206,14 +206,14 @@ func (f *feed) next(r *http.Request) (wire.EventPage, error) {
 }
 
 // over says whether what was sent is an end that a reader can take for one.
-func (f *feed) over(page wire.EventPage) bool {
+func (f *openStream) over(page wire.EventPage) bool {
 	if page.Done || f.api.buffered && f.sent {
 		return true
 	}
 	return page.Waiting && f.sent && !f.follow
 }
 
-func (f *feed) stopped(r *http.Request) bool {
+func (f *openStream) stopped(r *http.Request) bool {
 	select {
 	case <-f.api.stopping:
 		return true
@@ -224,7 +224,7 @@ func (f *feed) stopped(r *http.Request) bool {
 	}
 }
 
-func (f *feed) sendPage(r *http.Request, page wire.EventPage) bool {
+func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 	var buf bytes.Buffer
 	for i, e := range page.Items {
 		data, err := core.EncodeAny(e)
@@ -243,7 +243,7 @@ func (f *feed) sendPage(r *http.Request, page wire.EventPage) bool {
 }
 
 // sendEvents fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
-func (f *feed) sendEvents(r *http.Request, events *bytes.Buffer) bool {
+func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
 	taken, ok := f.api.outgoing.take(principal(r).Tenant, events.Len())
 	if !ok {
 		return false
@@ -254,7 +254,7 @@ func (f *feed) sendEvents(r *http.Request, events *bytes.Buffer) bool {
 }
 
 // send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.
-func (f *feed) send(text []byte) (ok bool) {
+func (f *openStream) send(text []byte) (ok bool) {
 	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime)) // where there is a connection to set it on
 	if _, err := f.w.Write(text); err != nil {
 		return false

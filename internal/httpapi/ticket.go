@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (a *api) sendStreamsTo(address string) error {
 //	reader   GET /v1/streams/TICKET       the stream's address: the ticket says so, for one minute
 //	         events ... the stream ends
 //	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
-func (a *api) sendToStream(r *http.Request, f *feed) error {
+func (a *api) sendToStream(r *http.Request, f *openStream) error {
 	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (a *api) sendToStream(r *http.Request, f *feed) error {
 }
 
 // redirect sends the reader to the stream with a ticket that has these roles.
-func (a *api) redirect(r *http.Request, f *feed, roles []access.Role, query url.Values) error {
+func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, query url.Values) error {
 	p := principal(r)
 	keys, err := a.links(r.Context(), keysAge)
 	if err != nil {
@@ -95,7 +94,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	r = as(r, ticket.Principal())
 	r = r.WithContext(context.WithValue(r.Context(), ticketKey{}, true))
-	f, err := a.newFeed(w, r, ticket.Run)
+	f, err := a.newStream(w, r, ticket.Run)
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readFeedStream is the stream of a feed that a ticket opens.
-func (a *api) readFeedStream(r *http.Request, f *feed) error {
+func (a *api) readFeedStream(r *http.Request, f *openStream) error {
 	if err := authorize(principal(r), seeing); err != nil {
 		return err
 	}
@@ -126,10 +125,8 @@ type ticketKey struct{}
 // stillReads says whether whoever opened the stream still has one of these roles.
 func (a *api) stillReads(r *http.Request, roles []access.Role) bool {
 	if r.Context().Value(ticketKey{}) != nil {
-		return slices.ContainsFunc(roles, func(role access.Role) bool {
-			may, err := a.stillMay(r, principal(r), role)
-			return may && err == nil
-		})
+		may, err := a.stillMay(r, principal(r), roles...)
+		return may && err == nil
 	}
 	p, err := a.who(r)
 	return err == nil && p.Tenant == principal(r).Tenant && authorize(p, roles) == nil

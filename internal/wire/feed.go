@@ -1,23 +1,23 @@
 package wire
 
-// FeedPage is a page of the events of a tenant, and where to go on. Counts is there on a page from the beginning or the tail, and on every
-// page with events.
+// FeedPage is a page of the events of a tenant, and the cursor of the next one. Counts is set on a page that reaches the end of the feed, if
+// anything was committed since the cursor it was read from.
 type FeedPage struct {
 	Items  []Event `json:"items"`
 	Next   string  `json:"next"`
 	Counts *Counts `json:"counts,omitempty"`
 }
 
-// Counts says how many calls of a tenant wait for an answer, in all and by kind. AtLeast says that there may be more: counting ended early,
-// or a run could not be read.
+// Counts says how many calls of a tenant wait for an answer, in all and by kind. AtLeast says that the real numbers may be higher: counting
+// stopped early, or a run could not be read.
 type Counts struct {
 	Waiting int            `json:"waiting"`
 	Kinds   map[string]int `json:"kinds"`
 	AtLeast bool           `json:"at_least"`
 }
 
-// DecisionPage is a page of the history of a tenant's decisions. Next is empty on the last one. Unreadable is how many commits of the page were
-// passed over because their run cannot be read; their decisions are missing.
+// DecisionPage is a page of the history of a tenant's decisions. Next is empty on the last one. Unreadable is how many decisions, or commits with
+// decisions, are missing because their run cannot be read.
 type DecisionPage struct {
 	Items      []RecordedDecision `json:"items"`
 	Next       string             `json:"next,omitempty"`
