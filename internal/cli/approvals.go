@@ -83,7 +83,8 @@ func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) er
 			return err
 		}
 	}
-	return a.printMore("approvals", list, page.Next)
+	flags := []flagValue{{"agent", list.Agent}, {"kind", list.Kind}, {"thread", list.Thread}}
+	return a.printMore("approvals", flags, list.Limit, page.Next)
 }
 
 // answer is one thing a person can say to a waiting call.

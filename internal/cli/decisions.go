@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,17 +71,12 @@ func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) e
 	for _, d := range page.Items {
 		rows = append(rows, []string{clock(d.At), d.RunID, oneLine(cmp.Or(d.Tool, d.Kind, "-")), decisionText(d), oneLine(cmp.Or(d.By, d.Via, "-")), oneLine(cmp.Or(d.Reason, d.DecisionRecordedData.Error, "-"))})
 	}
-	if err := a.list(rows, 2, 5); err != nil || page.Next == "" {
+	if err := a.list(rows, 2, 5); err != nil {
 		return err
 	}
-	words := []string{"decisions"}
-	for _, flag := range []struct{ name, value string }{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action},
-		{"created-after", timeText(list.CreatedAfter)}, {"created-before", timeText(list.CreatedBefore)}} {
-		if flag.value != "" {
-			words = append(words, "--"+flag.name, flag.value)
-		}
-	}
-	return a.printf("more: %s --limit %d --cursor %s\n", a.command(strings.Join(words, " ")), list.Limit, page.Next)
+	flags := []flagValue{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action},
+		{"created-after", timeText(list.CreatedAfter)}, {"created-before", timeText(list.CreatedBefore)}}
+	return a.printMore("decisions", flags, list.Limit, page.Next)
 }
 
 // decisionText is what a decision said, and what became of it.

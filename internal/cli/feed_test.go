@@ -62,6 +62,7 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	out.wantExit(t, cli.ExitOK)
 	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (late, not used)", "resume (by the deadline)", "interrupt", "link", "unreadable",
 		"decisions --agent desk --action resume --limit 20 --cursor more")
+	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "more: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
 	if strings.Contains(out.stdout, "fine\n") {
 		t.Errorf("a reason breaks its line: %s", out.stdout)
 	}

@@ -89,7 +89,7 @@ func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
 	if err := a.listed(page.Items); err != nil {
 		return err
 	}
-	return a.printMore("runs", list, page.Next)
+	return a.printMore("runs", runFlags(list), list.Limit, page.Next)
 }
 
 // listed prints runs as a table: on a terminal one that fits into 80 columns, where what a run is about stands on a line of its own below
@@ -141,28 +141,29 @@ func starterOf(run wire.Run) string {
 	return oneLine(spelled(run.StartedBy.By) + after(" via ", spelled(run.StartedBy.Via)))
 }
 
-// printMore says how to see the rest of a list: the same command, with the cursor.
-func (a *app) printMore(verb string, list client.List, next string) error {
+// runFlags are the flags that ask for the same runs again.
+func runFlags(list client.List) []flagValue {
+	flags := []flagValue{{"status", list.Status}, {"agent", list.Agent}, {"reason", list.Reason}, {"response-state", list.ResponseState}}
+	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
+		flags = append(flags, flagValue{"metadata", key + "=" + list.Metadata[key]})
+	}
+	return append(flags, flagValue{"created-after", timeText(list.CreatedAfter)}, flagValue{"created-before", timeText(list.CreatedBefore)})
+}
+
+// flagValue is a flag of a command, as it was given; without a value it was not.
+type flagValue struct{ name, value string }
+
+// printMore prints the command for the next page of a list: the same command, with the cursor. Without a next page it prints nothing.
+func (a *app) printMore(verb string, flags []flagValue, limit int, next string) error {
 	if next == "" {
 		return nil
 	}
-	add := func(flag, value string) {
-		if value != "" {
-			verb += " --" + flag + " " + scaffold.ShellWord(value)
+	for _, flag := range flags {
+		if flag.value != "" {
+			verb += " --" + flag.name + " " + scaffold.ShellWord(flag.value)
 		}
 	}
-	add("status", list.Status)
-	add("agent", list.Agent)
-	add("reason", list.Reason)
-	add("response-state", list.ResponseState)
-	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
-		add("metadata", key+"="+list.Metadata[key])
-	}
-	add("created-after", timeText(list.CreatedAfter))
-	add("created-before", timeText(list.CreatedBefore))
-	add("kind", list.Kind)
-	add("thread", list.Thread)
-	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), list.Limit, next)
+	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), limit, next)
 }
 
 // timeText is a time as a flag takes it; empty for none.
