@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -26,51 +25,18 @@ type Feed struct {
 // It goes on until ctx ends, an error of one of the functions, a refusal that is not [Error.Temporary], or a server that does not answer: at
 // the first try, or again and again. An event may come twice: its thread and number are its id.
 func (c *Client) FollowFeed(ctx context.Context, feed Feed) error {
-	for failed := 0; ; {
-		before := feed.After
-		err := c.feedStream(ctx, &feed)
-		var wait time.Duration
-		final, isFinal := errors.AsType[finalError](err)
-		if refused, ok := errors.AsType[*Error](err); ok {
-			wait, isFinal = refused.RetryAfter, !refused.Temporary()
-			final = finalError{err}
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case isFinal:
-			return final.error
-		case err == nil || feed.After != before:
-			failed = 0
-		case failed == 0 && before == "", failed == reopenTries:
-			return err
-		default:
-			failed++
-		}
-		if err := pause(ctx, max(reopenFirst, min(reopenFirst<<failed, reopenLast), wait)); err != nil {
-			return err
-		}
-	}
+	return reopen(ctx, &feed.After, func(ctx context.Context) error { return c.feedStream(ctx, &feed) })
 }
 
 // feedStream reads one stream to its end, and notes how far.
 func (c *Client) feedStream(ctx context.Context, feed *Feed) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	q := url.Values{}
 	add(q, "agent", feed.Agent)
 	add(q, "after", feed.After)
 	if feed.Tail && feed.After == "" {
 		q.Set("from", "tail")
 	}
-	resp, err := c.openStream(ctx, "/v1/events", q)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	quiet := time.AfterFunc(silence, cancel)
-	defer quiet.Stop()
-	return readStream(resp.Body, func() { quiet.Reset(silence) }, func(m message) error {
+	return c.messages(ctx, "/v1/events", q, func(m message) error {
 		if err := feed.take(m); err != nil {
 			return finalError{err}
 		}
