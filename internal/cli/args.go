@@ -20,6 +20,7 @@ func atLeastOne(flag string, n int) error {
 const (
 	mostRuns      = 100
 	mostApprovals = 200
+	mostDecisions = 200
 )
 
 // pageLimit refuses a number of items that the server would silently make smaller.

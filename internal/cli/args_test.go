@@ -24,7 +24,7 @@ func TestLimitsOfPagesAreThoseOfTheServer(t *testing.T) {
 	if err := json.Unmarshal(raw, &document); err != nil {
 		t.Fatal(err)
 	}
-	for path, most := range map[string]int{"/v1/runs": mostRuns, "/v1/approvals": mostApprovals} {
+	for path, most := range map[string]int{"/v1/runs": mostRuns, "/v1/approvals": mostApprovals, "/v1/decisions": mostDecisions} {
 		found := false
 		for _, p := range document.Paths[path].Get.Parameters {
 			found = found || p.Name == "limit" && strings.HasSuffix(p.Description, fmt.Sprintf("More than %[1]d is taken for %[1]d.", most))

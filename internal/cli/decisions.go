@@ -22,7 +22,7 @@ func (a *app) decisionsCommand() *cobra.Command {
   dormouse decisions --agent refund-desk --json`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := pageLimit(list.Limit, mostApprovals); err != nil {
+			if err := pageLimit(list.Limit, mostDecisions); err != nil {
 				return err
 			}
 			var err error
@@ -50,7 +50,7 @@ func (a *app) decisionsCommand() *cobra.Command {
 	flags.StringVar(&list.Action, "action", "", "only decisions that say resume, or cancel")
 	flags.StringVar(&after, "created-after", "", "only decisions recorded at this time or later, in RFC 3339")
 	flags.StringVar(&before, "created-before", "", "only decisions recorded before this time, in RFC 3339")
-	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostDecisions))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	return cmd
 }
