@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
@@ -51,7 +52,7 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags := cmd.Flags()
 	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: approval, client, input, unknown_outcome or interrupt")
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(frontend.CallKinds, ", "))
 	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -24,10 +25,10 @@ type runFilters struct {
 }
 
 func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
-	flags.StringVar(&list.Status, "status", "", "only runs that are created, running, waiting or done")
+	flags.StringVar(&list.Status, "status", "", "only runs with this status: "+strings.Join(frontend.RunStatuses, ", "))
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: natural_end, behavior_requested, stopped, cancelled, blocked or error")
-	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: done, no_op or awaiting_input")
+	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(frontend.RunReasons, ", "))
+	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(frontend.ResponseStates, ", "))
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this in their metadata, as KEY=VALUE; may be given more than once")
 	flags.StringVar(&f.after, "created-after", "", "only runs created at this time or later, in RFC 3339")
 	flags.StringVar(&f.before, "created-before", "", "only runs created before this time, in RFC 3339")
