@@ -25,6 +25,7 @@ and asks for a reason, e opens the arguments in $VISUAL or $EDITOR and shows wha
 what the run did, q leaves. Whatever is approved is shown whole and asked about once more, by the id of what waits. The list refreshes by itself.`,
 		Example: `  dormouse approvals
   dormouse approvals -i
+  dormouse approvals -i --kind approval
   dormouse approvals --agent refund-desk --json
   dormouse approvals link run_3k7q2_0 --for anna@example.com`,
 		Args: takes(0, 0),
@@ -32,15 +33,12 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 			if err := pageLimit(list.Limit, mostApprovals); err != nil {
 				return err
 			}
-			if walk && list.Kind+list.Thread != "" {
-				return usagef("the inbox of -i is filtered by --agent alone; leave out --kind and --thread")
-			}
 			c, err := a.connect()
 			if err != nil {
 				return err
 			}
 			if walk {
-				return a.walkInbox(cmd.Context(), c, list.Agent)
+				return a.walkInbox(cmd.Context(), c, list)
 			}
 			page, err := c.Approvals(cmd.Context(), list)
 			if err != nil {

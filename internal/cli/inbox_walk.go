@@ -31,8 +31,8 @@ const (
 	leaveScreen = "\x1b[?2004l\x1b[?25h\x1b[?1049l"
 )
 
-// walkInbox lets a person walk through what waits. However it ends, the terminal is as it was before.
-func (a *app) walkInbox(ctx context.Context, c *client.Client, agent string) error {
+// walkInbox lets a person walk through the calls that wait and match the filters of list. However it ends, the terminal is as it was before.
+func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.List) error {
 	in, isFile := a.stdin.(*os.File)
 	s := screenOf(a.stdout, a.opts.Getenv)
 	switch {
@@ -43,7 +43,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, agent string) err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM)
 	defer stop()
-	w := &walker{c: c, agent: agent, out: a.stdout, colour: s.colour, now: a.opts.Now, read: in.Read, editor: a.editor(in)}
+	w := &walker{c: c, list: list, out: a.stdout, colour: s.colour, now: a.opts.Now, read: in.Read, editor: a.editor(in)}
 	w.size = func() (int, int) {
 		now := screenOf(a.stdout, a.opts.Getenv)
 		return now.width, now.height
@@ -72,7 +72,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, agent string) err
 // walker runs an inbox: it reads keys, sends what the inbox wants to be sent, and draws it.
 type walker struct {
 	c       *client.Client
-	agent   string
+	list    client.List // its filters say which calls are shown
 	out     io.Writer
 	colour  bool
 	now     func() time.Time
@@ -200,7 +200,8 @@ func (w *walker) ask(ctx context.Context, request func(context.Context) func(*in
 func (w *walker) reload(ctx context.Context) {
 	w.ask(ctx, func(ctx context.Context) func(*inbox) {
 		var items []wire.Approval
-		list := client.List{Agent: w.agent, Limit: 100}
+		list := w.list
+		list.Limit, list.Cursor = 100, ""
 		for range inboxPages {
 			page, err := w.c.Approvals(ctx, list)
 			if err != nil {

@@ -34,9 +34,6 @@ func TestApprovalsAsksForWhatItsFlagsSay(t *testing.T) {
 	if want := "kind=client&limit=20&thread_id=thr_x7"; s.seen[0].query != want {
 		t.Errorf("asked for %s, want %s", s.seen[0].query, want)
 	}
-	out = dormouse(t, s, "approvals", "-i", "--kind", "client")
-	out.wantExit(t, cli.ExitUsage)
-	contains(t, out.stderr, "leave out --kind and --thread")
 }
 
 func TestFlagsOfRunsThatCannotBeRead(t *testing.T) {

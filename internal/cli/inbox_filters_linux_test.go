@@ -1,0 +1,38 @@
+package cli_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/wire"
+)
+
+func TestInboxShowsTheCallsOfItsFilters(t *testing.T) {
+	waits := func(kind, tool string) wire.Approval {
+		return wire.Approval{RunID: runID, Agent: "desk", Pending: wire.Pending{Kind: kind, Tool: tool, Suspension: wire.Suspension{ID: "sus_" + tool}}}
+	}
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": func(w http.ResponseWriter, r *http.Request) {
+		page := wire.Page[wire.Approval]{Items: []wire.Approval{}}
+		for _, item := range []wire.Approval{waits("approval", "pay"), waits("client", "locate")} {
+			if kind := r.URL.Query().Get("kind"); kind == "" || kind == item.Kind {
+				page.Items = append(page.Items, item)
+			}
+		}
+		answer(200, page)(w, r)
+	}})
+	p := openTerminal(t, 90, 30)
+	exit := p.start(t.Context(), s, nil, "approvals", "-i", "--agent", "desk", "--kind", "client", "--thread", "thr_x7", "--limit", "7", "--cursor", "c2")
+	p.sees("locate")
+	p.types("q")
+	if got := <-exit; got != cli.ExitOK {
+		t.Errorf("exit code %d", got)
+	}
+	if strings.Contains(p.everything(), "pay") {
+		t.Errorf("it shows a call of another kind: %q", p.everything())
+	}
+	if got, want := s.last("GET").query, "agent=desk&kind=client&limit=100&thread_id=thr_x7"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+}
