@@ -12,7 +12,7 @@ import (
 
 func (a *app) decisionsCommand() *cobra.Command {
 	var list client.DecisionList
-	var after, before string
+	var recorded period
 	cmd := &cobra.Command{
 		Use:   "decisions",
 		Short: "List the decisions of all runs, newest first",
@@ -26,10 +26,7 @@ func (a *app) decisionsCommand() *cobra.Command {
 				return err
 			}
 			var err error
-			if list.CreatedAfter, err = readTime("--created-after", after); err != nil {
-				return err
-			}
-			if list.CreatedBefore, err = readTime("--created-before", before); err != nil {
+			if list.Period, err = recorded.read(); err != nil {
 				return err
 			}
 			c, err := a.connect()
@@ -48,8 +45,7 @@ func (a *app) decisionsCommand() *cobra.Command {
 	flags.StringVar(&list.Via, "via", "", "only decisions that came in this way, such as api or link")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.StringVar(&list.Action, "action", "", "only decisions that say resume, or cancel")
-	flags.StringVar(&after, "created-after", "", "only decisions recorded at this time or later, in RFC 3339")
-	flags.StringVar(&before, "created-before", "", "only decisions recorded before this time, in RFC 3339")
+	recorded.add(flags, "decisions recorded")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostDecisions))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 	return cmd
@@ -74,9 +70,8 @@ func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) e
 	if err := a.list(rows, 2, 5); err != nil {
 		return err
 	}
-	flags := []flagValue{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action},
-		{"created-after", timeText(list.CreatedAfter)}, {"created-before", timeText(list.CreatedBefore)}}
-	return a.printMore("decisions", flags, list.Limit, page.Next)
+	flags := []flagValue{{"by", list.By}, {"via", list.Via}, {"agent", list.Agent}, {"action", list.Action}}
+	return a.printMore("decisions", append(flags, periodFlags(list.Period)...), list.Limit, page.Next)
 }
 
 // decisionText is what a decision said, and what became of it.

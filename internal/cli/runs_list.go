@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,8 +19,8 @@ import (
 
 // runFilters are the flags that say which runs are listed, as they were given.
 type runFilters struct {
-	metadata      []string
-	after, before string
+	metadata []string
+	created  period
 }
 
 func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
@@ -30,8 +29,7 @@ func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
 	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(frontend.RunReasons, ", "))
 	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(frontend.ResponseStates, ", "))
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this in their metadata, as KEY=VALUE; may be given more than once")
-	flags.StringVar(&f.after, "created-after", "", "only runs created at this time or later, in RFC 3339")
-	flags.StringVar(&f.before, "created-before", "", "only runs created before this time, in RFC 3339")
+	f.created.add(flags, "runs created")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
 	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
 }
@@ -54,22 +52,8 @@ func (f *runFilters) read(list *client.List) (err error) {
 		}
 		list.Metadata[key] = value
 	}
-	if list.CreatedAfter, err = readTime("--created-after", f.after); err != nil {
-		return err
-	}
-	list.CreatedBefore, err = readTime("--created-before", f.before)
+	list.Period, err = f.created.read()
 	return err
-}
-
-func readTime(flag, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	if err != nil {
-		return at, usagef("%s takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not %q", flag, text)
-	}
-	return at, nil
 }
 
 func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
@@ -148,7 +132,7 @@ func runFlags(list client.List) []flagValue {
 	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
 		flags = append(flags, flagValue{"metadata", key + "=" + list.Metadata[key]})
 	}
-	return append(flags, flagValue{"created-after", timeText(list.CreatedAfter)}, flagValue{"created-before", timeText(list.CreatedBefore)})
+	return append(flags, periodFlags(list.Period)...)
 }
 
 // flagValue is a flag of a command, as it was given; without a value it was not.
@@ -165,12 +149,4 @@ func (a *app) printMore(verb string, flags []flagValue, limit int, next string) 
 		}
 	}
 	return a.printf("more: %s --limit %d --cursor %s\n", a.command(verb), limit, next)
-}
-
-// timeText is a time as a flag takes it; empty for none.
-func timeText(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.Format(time.RFC3339Nano)
 }

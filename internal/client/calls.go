@@ -17,13 +17,20 @@ type List struct {
 	Reason        string            // of runs only
 	ResponseState string            // of runs only
 	Metadata      map[string]string // of runs only
-	CreatedAfter  time.Time         // of runs only
-	CreatedBefore time.Time         // of runs only
+	Period                          // of runs only
 	Kind          string            // of approvals only
 	Thread        string            // of approvals only
 	Limit         int
 	Cursor        string
 	Data          bool // of messages: with the bytes of images and documents
+}
+
+// Period limits a list to what was created at or after one time and before another. A zero time sets no limit.
+type Period struct{ CreatedAfter, CreatedBefore time.Time }
+
+func (p Period) add(q url.Values) {
+	addTime(q, "created_after", p.CreatedAfter)
+	addTime(q, "created_before", p.CreatedBefore)
 }
 
 func (l List) query() url.Values {
@@ -35,8 +42,7 @@ func (l List) query() url.Values {
 	for key, value := range l.Metadata {
 		q.Set("metadata."+key, value)
 	}
-	addTime(q, "created_after", l.CreatedAfter)
-	addTime(q, "created_before", l.CreatedBefore)
+	l.Period.add(q)
 	add(q, "kind", l.Kind)
 	add(q, "thread_id", l.Thread)
 	add(q, "cursor", l.Cursor)

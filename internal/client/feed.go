@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
@@ -67,10 +66,10 @@ func (f *Feed) take(m message) error {
 
 // DecisionList says which decisions are wanted; an empty member wants all.
 type DecisionList struct {
-	By, Via, Agent, Action      string
-	CreatedAfter, CreatedBefore time.Time
-	Limit                       int
-	Cursor                      string
+	By, Via, Agent, Action string
+	Period
+	Limit  int
+	Cursor string
 }
 
 // Decisions lists the decisions that were recorded in all runs, newest first.
@@ -79,8 +78,7 @@ func (c *Client) Decisions(ctx context.Context, l DecisionList) (wire.DecisionPa
 	for name, value := range map[string]string{"by": l.By, "via": l.Via, "agent": l.Agent, "action": l.Action, "cursor": l.Cursor} {
 		add(q, name, value)
 	}
-	addTime(q, "created_after", l.CreatedAfter)
-	addTime(q, "created_before", l.CreatedBefore)
+	l.Period.add(q)
 	addNumber(q, "limit", l.Limit)
 	var page wire.DecisionPage
 	err := c.do(ctx, request{method: http.MethodGet, path: "/v1/decisions", query: q}, &page)
