@@ -52,8 +52,8 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(frontend.CallKinds, ", "))
 	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
-	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostApprovals))
-	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", mostApprovals))
+	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
 	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
 	return cmd
 }

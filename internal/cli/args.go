@@ -26,7 +26,7 @@ const (
 // pageLimit refuses a number of items that the server would silently make smaller.
 func pageLimit(n, most int) error {
 	if n > most {
-		return usagef("--limit is at most %d, not %d; below a page that is not the last one stands the command for the next", most, n)
+		return usagef("--limit is at most %d, not %d; use the printed --cursor to fetch the next page", most, n)
 	}
 	return atLeastOne("--limit", n)
 }

@@ -42,12 +42,12 @@ func (a *app) decisionsCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&list.By, "by", "", "only decisions of this principal, such as token:anna")
-	flags.StringVar(&list.Via, "via", "", "only decisions that came in this way, such as api or link")
+	flags.StringVar(&list.Via, "via", "", "only decisions made through this entry point, such as api or link")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Action, "action", "", "only decisions that say resume, or cancel")
+	flags.StringVar(&list.Action, "action", "", "only decisions with this action: resume or cancel")
 	recorded.add(flags, "decisions recorded")
-	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostDecisions))
-	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", mostDecisions))
+	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
 	return cmd
 }
 
@@ -74,7 +74,7 @@ func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) e
 	return a.printMore("decisions", append(flags, periodFlags(list.Period)...), list.Limit, page.Next)
 }
 
-// decisionText is what a decision said, and what became of it.
+// decisionText is the action of a decision, and whether it took effect.
 func decisionText(d wire.RecordedDecision) string {
 	switch {
 	case d.Unreadable != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// watchAll shows what begins to wait, is decided and ends in all runs, and how many calls wait, until it is interrupted.
+// watchAll shows suspensions, decisions and run ends of all runs, and how many calls wait, until it is interrupted.
 func (a *app) watchAll(ctx context.Context, c *client.Client, agent string, all bool) error {
 	return c.FollowFeed(ctx, client.Feed{Agent: agent, Tail: !all, Each: a.showOfFeed, Counts: a.showCounts})
 }
@@ -32,7 +32,7 @@ func (a *app) showCounts(c wire.Counts) error {
 	return a.printf("%s\n", countsText(c))
 }
 
-// countsText is how many calls wait, such as "3 waiting: 2 approval, 1 client".
+// countsText says how many calls wait, such as "3 waiting: 2 approval, 1 client".
 func countsText(c wire.Counts) string {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(c.Kinds)) {

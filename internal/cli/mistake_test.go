@@ -73,7 +73,7 @@ func TestCompletion(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"verbs":           {[]string{"wat"}, []string{"watch\tFollow what a run does, or what waits, is decided and ends in all runs"}},
+		"verbs":           {[]string{"wat"}, []string{"watch\tFollow what a run does, or suspensions, decisions and run ends of all runs"}},
 		"agents":          {[]string{"run", ""}, []string{"desk", "shop"}},
 		"the input":       {[]string{"run", "desk", ""}, nil},
 		"runs":            {[]string{"watch", ""}, []string{runID + "\trefund-desk done (natural_end)", `run_b_0` + "\t" + `desk\x1b[2J x waiting`}},

@@ -17,7 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// runFilters are the flags that say which runs are listed, as they were given.
+// runFilters are the flags that filter runs, as they were given.
 type runFilters struct {
 	metadata []string
 	created  period
@@ -28,13 +28,13 @@ func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
 	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(frontend.RunReasons, ", "))
 	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(frontend.ResponseStates, ", "))
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this in their metadata, as KEY=VALUE; may be given more than once")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this metadata, as KEY=VALUE; may be given more than once")
 	f.created.add(flags, "runs created")
-	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("at most so many; %d is the most", mostRuns))
-	flags.StringVar(&list.Cursor, "cursor", "", "go on where an earlier page ended")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", mostRuns))
+	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
 }
 
-// read completes a list by the flags that need reading.
+// read checks the flags and parses those that list does not hold as they are.
 func (f *runFilters) read(list *client.List) (err error) {
 	if err := pageLimit(list.Limit, mostRuns); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (f *runFilters) read(list *client.List) (err error) {
 			return usagef("--metadata takes KEY=VALUE, not %q", pair)
 		}
 		if _, twice := list.Metadata[key]; twice {
-			return usagef("--metadata has the key %q twice; a run has one value of it", key)
+			return usagef("--metadata has the key %q twice; give each key once", key)
 		}
 		if list.Metadata == nil {
 			list.Metadata = map[string]string{}
@@ -77,8 +77,8 @@ func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
 	return a.printMore("runs", runFlags(list), list.Limit, page.Next)
 }
 
-// listed prints runs as a table: on a terminal one that fits into 80 columns, where what a run is about stands on a line of its own below
-// it, elsewhere with two more columns.
+// listed prints runs as a table: on a terminal one that fits into 80 columns, with the run's first line below each row, elsewhere one with two
+// more columns.
 func (a *app) listed(runs []wire.Run) error {
 	s := screenOf(a.stdout, a.opts.Getenv)
 	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED", "STARTED BY", "FIRST LINE"}}
@@ -100,7 +100,7 @@ func (a *app) listed(runs []wire.Run) error {
 	return a.print(drawRuns(runs, rows, s))
 }
 
-// drawRuns is the table with a line below each run that says who started it and with what.
+// drawRuns is the table with a line below each row: who started the run, and its first line.
 func drawRuns(runs []wire.Run, rows [][]string, s screen) string {
 	lines := strings.Split(strings.TrimSuffix(drawTable(rows, s, []int{1, 2}), "\n"), "\n")
 	var b strings.Builder
@@ -118,7 +118,7 @@ func drawRuns(runs []wire.Run, rows [][]string, s screen) string {
 	return b.String()
 }
 
-// starterOf is who started a run, in words; empty if that is not known.
+// starterOf is who started a run, in words; empty if that is unknown.
 func starterOf(run wire.Run) string {
 	if run.StartedBy == nil {
 		return ""

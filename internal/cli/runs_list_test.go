@@ -40,7 +40,7 @@ func TestFlagsOfRunsThatCannotBeRead(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--metadata takes KEY=VALUE, not "order"`:                                                   {"--metadata", "order"},
 		`--metadata takes KEY=VALUE, not "=A-17"`:                                                   {"--metadata", "=A-17"},
-		`--metadata has the key "k" twice; a run has one value of it`:                               {"--metadata", "k=1", "--metadata", "k=2"},
+		`--metadata has the key "k" twice; give each key once`:                                      {"--metadata", "k=1", "--metadata", "k=2"},
 		`--created-after takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not "yesterday"`:   {"--created-after", "yesterday"},
 		`--created-before takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not "2026-03-01"`: {"--created-before", "2026-03-01"},
 		"--limit is a number from 1, not 0":                                                         {"--limit", "0"},

@@ -22,13 +22,12 @@ func (a *app) watchCommand() *cobra.Command {
 	var agent string
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
-		Short: "Follow what a run does, or what waits, is decided and ends in all runs",
-		Long: `Without a run: show what begins to wait, what is decided and which runs end from now on, in all runs, and how many calls wait. It
-goes on until it is interrupted.
+		Short: "Follow what a run does, or suspensions, decisions and run ends of all runs",
+		Long: `Without a run: show new suspensions, decisions and run ends of all runs, and how many calls wait, until interrupted (Ctrl-C).
 
-With a run: show what a run does, from its beginning until it waits for an answer or is done. On a terminal it is told in words; elsewhere each
-event is a line of its own, and with --json one JSON value. What a model is saying is shown while it says so on a terminal, and with --json
-as events; elsewhere once it is committed. Text of models and tools is shown with whatever would not show written as an
+With a run: show what the run does, from its beginning until it waits for an answer or is done. On a terminal events are described in words;
+elsewhere each event is a line of its own, and with --json one JSON value. What a model is saying is shown while it says so on a terminal, and
+with --json as events; elsewhere once it is committed. Text of models and tools is shown with whatever would not show written as an
 escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 		Example: `  dormouse watch
   dormouse watch --agent refund-desk --json
@@ -38,9 +37,9 @@ escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && follow:
-				return usagef("--follow is for one run; without a run, watch goes on anyway")
+				return usagef("--follow needs a run; without one, watch continues until it is interrupted")
 			case len(args) == 1 && (agent != "" || all):
-				return usagef("--agent and --all are for all runs; leave out the run, or the flag")
+				return usagef("--agent and --all apply to all runs; remove the run or the flag")
 			}
 			c, err := a.connect()
 			if err != nil {
@@ -62,7 +61,7 @@ escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&follow, "follow", false, "go on while the run waits, until it is done")
 	flags.StringVar(&agent, "agent", "", "without a run: only runs of this agent")
-	flags.BoolVar(&all, "all", false, "without a run: from the beginning, not from now on")
+	flags.BoolVar(&all, "all", false, "without a run: start with the oldest event instead of new ones")
 	return cmd
 }
 

@@ -10,24 +10,24 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
-// Feed says which events of a tenant are wanted, and who takes them. Each gets the events; Counts, if it is set, how many calls wait, at first and
-// when that changes.
+// Feed selects events of a tenant and names the functions that take them. Each gets every event. Counts, if it is set, gets how many calls
+// wait, at the start and whenever that changes.
 type Feed struct {
 	Agent  string // empty for all
-	After  string // a cursor; empty from the first
-	Tail   bool   // without a cursor, only what is committed from now on
+	After  string // a cursor; empty to start with the oldest event
+	Tail   bool   // without a cursor, only new events
 	Each   func(wire.Event) error
 	Counts func(wire.Counts) error
 }
 
-// FollowFeed reads what begins to wait, what is decided and what ends in all runs of a tenant over a stream, which it opens again when it ends.
-// It goes on until ctx ends, an error of one of the functions, a refusal that is not [Error.Temporary], or a server that does not answer: at
-// the first try, or again and again. An event may come twice: its thread and number are its id.
+// FollowFeed reads suspensions, decisions and run ends of all runs of a tenant over a stream, and opens the stream again when it ends. It
+// returns when ctx ends, a function of feed fails, the server refuses with an error that is not [Error.Temporary], or the server does not
+// answer, at the first try or several times in a row. An event may come twice: its thread and number are its id.
 func (c *Client) FollowFeed(ctx context.Context, feed Feed) error {
 	return reopen(ctx, &feed.After, func(ctx context.Context) error { return c.feedStream(ctx, &feed) })
 }
 
-// feedStream reads one stream to its end, and notes how far.
+// feedStream reads one stream to its end, and notes in feed.After how far it came.
 func (c *Client) feedStream(ctx context.Context, feed *Feed) error {
 	q := url.Values{}
 	add(q, "agent", feed.Agent)
@@ -50,7 +50,7 @@ func (f *Feed) take(m message) error {
 	if m.event == "counts" {
 		var counts wire.Counts
 		if err := json.Unmarshal(m.data, &counts); err != nil {
-			return fmt.Errorf("client: what is counted: %w", err)
+			return fmt.Errorf("client: decoding the counts: %w", err)
 		}
 		if f.Counts == nil {
 			return nil
@@ -59,12 +59,12 @@ func (f *Feed) take(m message) error {
 	}
 	var e wire.Event
 	if err := json.Unmarshal(m.data, &e); err != nil {
-		return fmt.Errorf("client: an event: %w", err)
+		return fmt.Errorf("client: decoding an event: %w", err)
 	}
 	return f.Each(e)
 }
 
-// DecisionList says which decisions are wanted; an empty member wants all.
+// DecisionList filters decisions; an empty member sets no filter.
 type DecisionList struct {
 	By, Via, Agent, Action string
 	Period

@@ -13,7 +13,7 @@ import (
 // Follow reads the run's events behind the cursor after ("" is from the first) over a stream, which it opens again when it ends, and
 // gives every event to each, in order and none twice. It returns once the run is done or, unless on is set, waits, and everything up
 // to there was given; with the cursor to go on from. An error of each ends it and is returned as it is. A server that does not answer is
-// an error only at the first try and after patience for silence runs out; a refusal that is not [Error.Temporary] always is.
+// an error at the first try or several times in a row; a refusal that is not [Error.Temporary] always is.
 func (c *Client) Follow(ctx context.Context, run, after string, on bool, each func(e wire.Event) error) (cursor string, err error) {
 	f := &follower{client: c, run: run, after: after, on: on, each: each}
 	err = f.follow(ctx)
@@ -28,7 +28,7 @@ type follower struct {
 	each   func(wire.Event) error
 }
 
-// errOver ends the rounds of a follower: there is nothing more to follow.
+// errOver ends the rounds of a follower: the run is done or waits, and every event was given.
 var errOver = errors.New("client: the run is done or waits")
 
 func (f *follower) follow(ctx context.Context) error {

@@ -19,7 +19,7 @@ const (
 	reopenLast  = 5 * time.Second
 )
 
-// silence is how long nothing may come. The server says something every 15 seconds.
+// silence is how long a stream may send nothing. The server sends a comment at least every 15 seconds.
 const silence = 45 * time.Second
 
 // finalError is an error that another try would not change, such as one of the function that takes the events.
@@ -117,13 +117,13 @@ func withoutTicket(err error, first *http.Request) error {
 	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
 }
 
-// message is one event of a stream, as it is sent.
+// message is one server-sent event of a stream.
 type message struct {
 	id, event string
 	data      []byte
 }
 
-// readStream gives each whole message with data to each; what is cut off in the middle is left out. It calls alive at each line.
+// readStream gives each complete message with data to each, and drops one that is cut off. It calls alive at each line.
 func readStream(body io.Reader, alive func(), each func(message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m message
