@@ -17,9 +17,9 @@ const eventsIntro = `<!-- Made by: go test ./internal/httpapi -run OpenAPI -upda
 
 A run's journal is a list of events: everything that happened, in order. Chats, consoles, audits, bots and other protocols are built on it. Read it with
 [` + "`GET /v1/runs/{id}/events`" + `](api.md#read-or-follow-a-runs-events), page by page or as a stream. Stored events never change.
-What begins to wait, is decided and ends in all runs of a tenant is read with [` + "`GET /v1/events`" + `](api.md#read-or-follow-what-waits-is-decided-and-ends-over-all-runs).
-
-Its stream also sends ` + "`counts`" + `, which is no event of a journal: how many calls wait, by kind.
+Read the suspensions, decisions and run ends of all runs of a tenant with
+[` + "`GET /v1/events`" + `](api.md#read-or-follow-suspensions-decisions-and-run-ends-of-all-runs). Its stream also sends ` + "`counts`" + ` messages with the number of waiting
+calls by kind. They are not stored in a journal.
 
 This page has every type of event with its members. The examples are of real runs, with other ids and times.
 
@@ -50,7 +50,7 @@ var meanings = map[string]string{
 	"cause input":     "the input that the run was started with",
 	"cause retry":     "the run retries an earlier one, without new input",
 	"cause message":   "a user message",
-	"cause decision":  "a decision on something the run waited for, or an answer to it that was refused and is journaled",
+	"cause decision":  "a decision on something the run waited for, or a refused answer that was recorded in the journal",
 	"cause deadline":  "a deadline passed without an answer",
 	"cause interrupt": "a caller asked the run to pause",
 	"cause cancel":    "a caller cancelled the run while it waited",

@@ -48,12 +48,12 @@ only if the server was started with their origin (` + "`--cors-origin`" + `).
 
 **Keys.** Calls that start something take an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. The same key with the same body has the effect of one
 request: the first is answered with 202, each repeat with 200 and the same run. With another body it is refused with
-` + "`idempotency_mismatch`" + `. A key counts for one sort of request of a tenant: new conversations, starts in a conversation, messages, retries. Those of a
-conversation are kept for 30 days. Without a key, a request that got no answer may have been stored.
+` + "`idempotency_mismatch`" + `. A key belongs to one kind of request of a tenant: starting a conversation, starting a run in a conversation, sending a message, or
+retrying. The keys of a conversation are kept for 30 days. Without a key, a request that got no answer may have been stored.
 
 **Pages.** Lists answer ` + "`items`" + ` and, if there is more, ` + "`next`" + `, which is the ` + "`cursor`" + ` of the next page. A page may be short, even empty, while
-` + "`next`" + ` says that there is more. A ` + "`limit`" + ` that is larger than allowed is taken for the largest, 0 for the usual one. Cursors are opaque, and good for
-the list that gave them out.
+` + "`next`" + ` says that there is more. A ` + "`limit`" + ` that is larger than allowed is taken for the largest, 0 for the usual one. Cursors are opaque. Send one to
+the list that returned it, with the same filters.
 
 **Waiting for something.** Three ways: ` + "`Prefer: wait=N`" + ` on a run holds the answer until the run waits for somebody or is done; ` + "`wait=N`" + ` on pages of
 events holds it until there is an event; a stream sends events as they come. N is at most 20 seconds; the answer may come
@@ -64,7 +64,8 @@ and ` + "`next_attempt_at`" + `; each failed attempt is an event ` + "`step.rese
 ` + "`model_unavailable`" + ` once the outage has lasted as long as the agent allows (` + "`model.outage`" + `, 24 hours by default).
 
 **Streams.** Events are sent as server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep a silent stream open.
-Whoever comes back with the cursor of the last event that was seen, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice. A stream may
+A reader that comes back with the cursor of the last event it got, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice; only the stream of
+` + "`GET /v1/events`" + ` may repeat an event. A stream may
 end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `. A stream may be served at another
 address: then it is answered with 307 and a ticket, good for one minute, and clients that follow redirects notice nothing. A lost stream is asked for at the first address again.
 

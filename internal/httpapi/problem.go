@@ -48,7 +48,7 @@ var problems = []problem{
 	{codeMalformed, 400, "Malformed body", "The body is not one JSON object in UTF-8, repeats a member, or a member has the wrong type."},
 	{codeUnknownField, 400, "Unknown field", "The body has a member, or the query a parameter, that this call does not take. The detail names it."},
 	{frontend.CodeInvalid, 400, "Invalid request", "A member is missing or has a value that is not allowed."},
-	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor was not given out by this list, or with other filters."},
+	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor belongs to another list, or to the same list with other filters."},
 	{frontend.CodeBadAction, 400, "Bad action", "The action of a decision is `resume` or `cancel`, or left out."},
 	{frontend.CodeBadGrant, 400, "Bad grant", "The grant of a decision is `run`, or left out; some calls can only be approved one by one. Nothing was stored."},
 	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision is neither a yes, nor a no, nor a result. Nothing was stored."},
@@ -87,7 +87,7 @@ var problems = []problem{
 	{codeTooLarge, 413, "Too large", "The body is larger than 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "The body must be sent as `application/json`."},
 	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before, with another body. Nothing was stored."},
-	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. No answer was stored; of a call that a client runs, the journal keeps that one was refused."},
+	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result does not fit the response schema of the suspension. No answer was stored. For a call that the client runs, the journal records the refusal."},
 	{frontend.CodeResultRequired, 422, "Result required", "The call does not run after this approval: the decision's result becomes the call's result, so a yes needs one. Nothing was stored."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments are no object, or do not fit the tool; the detail says where. Nothing was stored."},
 	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end; `Retry-After` says when to try again. Nothing was stored."},
@@ -193,7 +193,7 @@ func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {
 		answer := wire.DecisionAnswer{Status: problemOf[frontend.CodeBatchRefused].status, Code: string(frontend.CodeBatchRefused),
-			Detail: "it was not stored, because another decision of the batch could not be, or was stored before; send those that are left as a batch of their own"}
+			Detail: "it was not stored, because another decision of the batch could not be stored, or was stored earlier; send the remaining decisions as a new batch"}
 		switch {
 		case m.Err != nil:
 			doc := document(m.Err)

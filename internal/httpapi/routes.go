@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -100,13 +101,25 @@ var (
 
 // aboutRuns is how a list of runs is filtered and paged.
 const aboutRuns = "Lists the runs that fit all filters. One request looks at 500 runs at most, so a page may be short, or empty, with more runs behind it: " +
-	"while `next` is set, go on with it. Use a cursor with the filters it was given out with."
+	"while `next` is set, go on with it. Send a cursor with the same filters as the request that returned it."
 
 var (
-	typesParam = inQuery("types", "Of the events of a tenant: only these types, with commas between them.")
+	typesParam = inQuery("types", "Comma-separated event types to include: `"+strings.Join(feedTypes, "`, `")+"`.")
 	byParam    = inQuery("by", "Only decisions of this principal, such as `token:anna`.")
-	viaParam   = inQuery("via", "Only decisions that came in this way, such as `api` or `link`.")
+	viaParam   = inQuery("via", "Only decisions that arrived through this entry point, such as `api` or `link`.")
 )
+
+// forRuns is a parameter of the ticket route that only the stream of a run or a thread takes.
+func forRuns(p param) param {
+	p.about += " Only for the streams of `readEvents` and `readThreadEvents`."
+	return p
+}
+
+// forTenant is a parameter of the ticket route that only the stream of a tenant's feed takes.
+func forTenant(p param) param {
+	p.about += " Only for the stream of `readTenantEvents`."
+	return p
+}
 
 func limitParam(usual string, most int) param {
 	return param{in: "query", name: "limit", number: true, most: most, about: "At most so many entries; " + usual + " if it is not said."}
@@ -187,7 +200,7 @@ func (a *api) runRoutes() []route {
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
 				answers(204, nil, "Of a stream: the run is done, and all of it was read."),
-				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
+				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List the tool calls of a run", roles: reading,
 			about:  "In the order the model asked for them, with the run's own waits among them.",
@@ -196,12 +209,12 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: reading,
 			answers: []answered{answers(200, wire.Call{}, "The call as it is now.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.readCall},
-		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow a run's events by a ticket", stream: true,
-			about: "Where `readEvents` sends who asks it for a stream, where streams are served at an address of their own. The ticket in it is the right to open this one stream, for " +
-				"one minute; a reader that loses the stream asks for the events again, and is given another. It is the same stream.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), followParam, lastParam, agentParam, typesParam},
+		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow events by a ticket", stream: true,
+			about: "Where `readEvents`, `readThreadEvents` and `readTenantEvents` redirect a stream that is served at another address. The ticket is the right to open this one stream, for " +
+				"one minute. A reader that loses the stream asks for the events again at the first address, and gets another ticket.",
+			params: []param{inQuery("after", "A cursor: only events behind it."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
-				answers(204, nil, "The run is done, and all of it was read.")},
+				answers(204, nil, "Of a run's stream: the run is done, and all of it was read.")},
 			codes: []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
 	}
 }
@@ -268,7 +281,7 @@ func (a *api) threadRoutes() []route {
 				limitParam("100", 1000), waitSoLong, followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` says that the newest run waits or is done; `done` is false."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
-				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
+				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
 			about:  aboutRuns,
@@ -315,24 +328,25 @@ func (a *api) linkRoutes() []route {
 func (a *api) otherRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List what waits for an answer, over all runs", roles: seeing,
-			about: "The inbox of people and bots, longest waiting first. A page may be short, or empty, with more behind it: while `next` is set, go on with it. Use a cursor with the filters it was given out with.",
+			about: "The inbox of people and bots, longest waiting first. A page may be short, or empty, with more behind it: while `next` is set, go on with it. Send a cursor with the same filters as the request that returned it.",
 			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: frontend.CallKinds},
 				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
-		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow what waits, is decided and ends, over all runs", roles: seeing,
-			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, about in the order of time; as pages (`Accept: application/json`) or as a stream. " +
-				"For inboxes, bots and consoles. A stream goes on until its reader leaves or the server ends it. Behind the first page, and when they change, it sends an event `counts`, " +
-				"which says how many calls wait, by kind. Opened again with `Last-Event-ID` it goes on from there. No event is missed as long as the clocks of the workers and the index of the store " +
-				"are within 10 seconds. An event may come twice: `thread_id` and `seq` together are its id. A token that may only decide is shown decisions without the arguments and the result they gave, " +
-				"and calls without their arguments and questions: the inbox has them, as long as they wait.",
+		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow suspensions, decisions and run ends of all runs", roles: seeing,
+			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
+				"For inboxes, bots and consoles. A stream continues until its reader leaves or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
+				"with the number of waiting calls by kind. Opened again with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
+				"of the store's index together stay below 10 seconds. A commit that is still undecided then is checked again for up to 15 minutes, and at most 8 such commits at a time. An event may be sent " +
+				"twice: use `thread_id` and `seq` to recognise it. A token without `read` gets decisions without their arguments and result, " +
+				"and calls without their arguments and questions: read those from the inbox while the call waits.",
 			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
-			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so that it may hold more than `limit`."),
+			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so a page may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
-				{status: 307, headers: []string{"Location"}, about: "Of a stream that is served elsewhere, as on AWS: where. A browser follows by itself."}},
+				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List the decisions that were recorded, over all runs, newest first", roles: seeing,
-			about: "Who decided what, when, and whether it was applied. A token that may only decide is shown them without the arguments and the result they gave.",
-			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions that say this.", one: []string{"resume", "cancel"}},
+			about: "Who decided what, when, and whether it was applied. A token without `read` gets decisions without their arguments and result.",
+			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions with this action.", one: []string{"resume", "cancel"}},
 				{in: "query", name: "created_after", moment: true, about: "Only decisions that were recorded at this time or later, in RFC 3339."},
 				{in: "query", name: "created_before", moment: true, about: "Only decisions that were recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},

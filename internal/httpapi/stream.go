@@ -181,7 +181,7 @@ func (f *openStream) run(r *http.Request, page wire.EventPage) {
 	}
 }
 
-// broken logs why a stream ended, where that is a fault of the server.
+// broken logs why a stream ended, if the server is at fault.
 func (f *openStream) broken(r *http.Request, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
 		f.api.logFault(r, err)

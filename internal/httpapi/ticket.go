@@ -86,7 +86,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; ask for the run's events again"}
+		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; ask for the events again at the first address"}
 	case errors.Is(err, access.ErrBadLink):
 		return &frontend.Error{Code: codeNotFound, Detail: "this is no ticket of ours"}
 	case err != nil:
@@ -122,7 +122,7 @@ func (a *api) readFeedStream(r *http.Request, f *openStream) error {
 // ticketKey marks a request that a ticket has opened.
 type ticketKey struct{}
 
-// stillReads says whether whoever opened the stream still has one of these roles.
+// stillReads says whether the stream's reader still has one of these roles.
 func (a *api) stillReads(r *http.Request, roles []access.Role) bool {
 	if r.Context().Value(ticketKey{}) != nil {
 		may, err := a.stillMay(r, principal(r), roles...)
