@@ -22,7 +22,7 @@ type draft struct {
 	took    map[int]bool      // answers of hooks that are folded in
 	faults  map[string]string // what is wrong with the arguments of the turn's calls, by call
 	spans   map[string]span   // when the bodies ran whose outcomes are folded in, by call
-	begun   map[string]bool   // bodies before which all is folded in
+	begun   map[string]bool   // calls whose hooks before the body are folded in
 	stopped map[string]bool   // calls whose bodies were stopped because the run ends
 	closing bool              // the end of the run closes what is open
 	over    *Reason           // why the run ends as soon as what is at hand is folded in

@@ -25,6 +25,6 @@ func TestFeedMarks(t *testing.T) {
 		}
 	}
 	if core.FeedMarks("sd").Any("") || core.FeedMarks("sd").Any(core.FeedEnds) || !core.FeedMarks("sd").Any(core.FeedDecisions+core.FeedEnds) {
-		t.Error("a mark is found that is not there, or is not found")
+		t.Error("Any finds a missing mark, or misses one")
 	}
 }

@@ -7,7 +7,7 @@ import "slices"
 //	A runs ─────────────────────────────────────── ends
 //	       decision on B ── {decision, intent of B, outcomes that came} ── B runs
 //
-// The view lists the bodies in flight. Whatever settles calls skips theirs, and the claim is kept as long as one runs.
+// The view lists the bodies in flight. Code that settles calls skips the calls of these bodies, and the owner keeps its claim as long as one runs.
 
 // flying says whether any body is in flight.
 func (d *draft) flying() bool { return len(d.v.InFlight) > 0 }

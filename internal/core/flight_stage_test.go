@@ -14,7 +14,7 @@ type flightStage struct {
 	ended int
 }
 
-// begin notes bodies in flight. One owner begins none twice, and only on a decision that is committed.
+// begin notes bodies in flight. An owner begins each body once, and only after the decision is committed.
 func (s *stage) begin(v *core.View, runs []core.BodyRun) {
 	for _, run := range runs {
 		call := s.head.Calls[run.Call.ID]
@@ -33,7 +33,7 @@ func (s *stage) begin(v *core.View, runs []core.BodyRun) {
 	}
 }
 
-// land lets all bodies in flight end; or, side by side, some of them, and a decision come.
+// land ends all bodies in flight; or, in a parallel turn, a decision arrives and some of them end.
 func (s *stage) land(v *core.View) {
 	all := !s.rules.Terms().Parallel || s.choose(2) == 0 || len(s.head.Inbox) > 0
 	if !all {

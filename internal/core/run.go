@@ -88,7 +88,7 @@ func (d *draft) again(err error) (Plan, error) {
 	return d.goOn()
 }
 
-// intended are those of the batch whose intent this owner has committed, and whose body it has not begun.
+// intended are the calls of the batch whose intent this owner has committed and whose body it has not begun.
 func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	for _, call := range batch {
 		if d.h.Calls[call.ID].Intent == d.h.Epoch && !d.inFlight(call) {

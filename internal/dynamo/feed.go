@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,15 +20,15 @@ func (s *Store) FeedLag() time.Duration { return feedLag }
 
 func feedPartition(tenant string) string { return prefixFeed + escape(tenant) }
 
-// feedPosition is where a segment is in the feed of its tenant: by the time, then by its key, and its marks behind that.
+// feedPosition is where a segment is in the feed of its tenant: by the time, then by its key, followed by its marks.
 //
 //	000001700000000000#thr_a#000000000005#0000000000300001#sd
 func feedPosition(at int64, thread string, seq int64, w core.Stamp, marks core.FeedMarks) string {
 	return fmt.Sprintf("%015d#%s#%012d#%016x#%s", at, escape(thread), seq, int64(w), marks)
 }
 
-// putInFeed lists a marked segment in the index with the item that holds it. It may be listed before a head names it, or without one that
-// ever does: see [engine.FeedEntry].
+// putInFeed lists a marked segment in the index with the item that holds it. It may be listed before a head names it, or no
+// head may ever name it: see [engine.FeedEntry].
 func (s *Store) putInFeed(it item, tenant, thread string, seg core.Segment) {
 	if marks := seg.FeedMarks(); marks != "" {
 		it[attrListPK] = text(feedPartition(tenant))
@@ -68,7 +69,7 @@ func feedEntry(hit item) (engine.FeedEntry, error) {
 	ms, err1 := strconv.ParseInt(moment, 10, 64)
 	parts := strings.Split(tie, "#")
 	if err != nil || err1 != nil || !found || len(parts) != 4 {
-		return engine.FeedEntry{}, unreadable("place "+position+" of a feed", fmt.Errorf("it is no segment's"))
+		return engine.FeedEntry{}, unreadable("place "+position+" of a feed", errors.New("not the place of a segment"))
 	}
 	w, err := strconv.ParseInt(parts[2], 16, 64)
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 	return page, next, nil
 }
 
-// RunsBehind implements frontend.Store. Without a run it is the place before the first of that time: a key sorts before those it begins.
+// RunsBehind implements frontend.Store. Without a run it is the place before the first run of that time: a key sorts before the keys that it is a prefix of.
 func (s *Store) RunsBehind(born int64, run string) string {
 	return cursor{listRuns, runPosition(born, run)}.text()
 }

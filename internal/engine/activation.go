@@ -25,9 +25,9 @@ type activation struct {
 
 	previewing time.Duration // that the previews in the view took
 
-	bodies *bodyWatch // of the bodies that ran since the last commit; nil: there is none, or no reader looks on
+	bodies *bodyWatch // of the bodies that ran since the last commit; nil if there are none, or no reader follows
 
-	speaker *speaker // of the model call whose fate is not committed yet; nil: there is none, or no reader looks on
+	speaker *speaker // of the model call whose fate is not committed yet; nil if there is none, or no reader follows
 }
 
 func newActivation(e *Engine, head core.Head) *activation {

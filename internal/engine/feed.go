@@ -19,7 +19,7 @@ func (p FeedPlace) Compare(q FeedPlace) int {
 }
 
 // FeedEntry names a segment that [core.Segment.FeedMarks] marks, in the feed of its tenant. Its At is when it was stored, by the clock of its
-// store. A store whose commits are two writes may list a segment that no head names, yet or ever: only the journal says what is committed.
+// store. A store whose commits are two writes may list a segment before, or without, its head naming it: only the journal says what is committed.
 type FeedEntry struct {
 	FeedPlace
 	Thread string

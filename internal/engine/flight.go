@@ -22,12 +22,12 @@ type flight struct {
 	a        *activation
 	ctx      context.Context
 	watch    *watch
-	parallel bool // a decision is applied beside the bodies, and not behind them
+	parallel bool // a decision is applied beside the bodies, not after them
 
 	mu      sync.Mutex
 	bodies  []*bodyInFlight // in the order they began
 	running int             // how many of them have not ended
-	news    bool            // there is something to commit while others run: a decision, or what an at-most-once body came to
+	news    bool            // there is something to commit while others run: a decision, or the outcome of an at-most-once body
 	early   bool            // news wakes the activation
 	wake    chan struct{}
 }
@@ -190,7 +190,7 @@ func (f *flight) unsaid(h core.Head) (starts []Note) {
 	return starts
 }
 
-// abandon stops bodies that are still in flight when the activation is given up, and leaves behind those that don't stop.
+// abandon stops bodies that are still in flight when the activation is given up. It does not wait for those that don't stop.
 func (a *activation) abandon(err error) {
 	if f := a.flight; f != nil {
 		f.watch.cancel(err)

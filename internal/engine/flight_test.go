@@ -34,7 +34,7 @@ func newLongRound(t *testing.T, parallel bool, turn core.Turn) *longRound {
 	return l
 }
 
-// whileSlow does a step, calls f while the slow body runs, and lets the watch look at the head once. Then the clock stands still.
+// whileSlow does a step, calls f while the slow body runs, and lets the watch look at the head once. The clock does not move after that.
 func (l *longRound) whileSlow(f func()) {
 	l.whileRunningUntil(l.started, func() { f(); l.seen() }, func() bool { return true })
 }
@@ -63,7 +63,7 @@ func (l *longRound) writer() {
 	l.tools["one"] = one
 }
 
-// written waits until a commit contains what the call o of that tool came to.
+// written waits until a commit contains the outcome of the call o of that tool.
 func (l *longRound) written() {
 	for l.head().Calls["o"].Status != core.CallSucceeded {
 		runtime.Gosched()
@@ -116,7 +116,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 		l.work()
 		l.wantRan("slow{}", "pay{}", "echo{}")
 	})
-	t.Run("RD-4 a pause lets the bodies end that run, and begins none", func(t *testing.T) {
+	t.Run("RD-4 after a pause the running bodies end, and no other begins", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`)))
 		l.start("hi")
 		l.whileSlow(func() {
@@ -154,7 +154,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 		l.wantConversation("user: hi", "assistant[p][s][o]", "tool(p): Blocked: not after one",
 			"tool(s): Cancelled: the run ended (blocked) while this call was running; it may or may not have taken effect.", "tool(o): saw one")
 	})
-	t.Run("H57 two that overlapped must not write one key, even if a commit contains what one came to", func(t *testing.T) {
+	t.Run("H57 two bodies that overlap must not write one key, even if the outcome of one is committed", func(t *testing.T) {
 		l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
 		l.writer()
 		slow := l.tools["slow"].body

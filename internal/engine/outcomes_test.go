@@ -235,7 +235,7 @@ func (r *rig) wantOutcome(s situation) {
 		r.t.Errorf("the event says %s of %s, and the message %s of %s; want %s", end.Outcome, end.MessageID, m.Outcome, m.ID, s.outcome)
 	}
 	if end.Result == nil {
-		r.t.Fatalf("a call that came to something has no result: %s", core.Encode(end))
+		r.t.Fatalf("a call that has ended has no result: %s", core.Encode(end))
 	}
 	result := *end.Result
 	if !strings.HasPrefix(result, s.says) || m.Text != result || r.resultOf("c1") != result || m.Error != (s.event != core.EventCallSucceeded) {

@@ -27,7 +27,7 @@ type Note struct {
 // mostProgressText bounds what a tool says of its progress.
 const mostProgressText = 500
 
-// bodyWatch tells those who look on what bodies do. Safe for concurrent use. The nil bodyWatch does nothing.
+// bodyWatch sends readers live events of what bodies do. Safe for concurrent use. The nil bodyWatch does nothing.
 type bodyWatch struct {
 	live  Live
 	clock Clock

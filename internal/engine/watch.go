@@ -23,8 +23,8 @@ func (a *activation) timeLeft() time.Duration {
 	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Skew - a.e.o.Margin).Sub(a.e.o.Clock.Now())
 }
 
-// timeUp says whether what comes next is better begun in an activation of its own: none of the time is left, or this one has done
-// its share and less than a quarter is. One that has done nothing yet would only find itself again.
+// timeUp says whether a new activation should begin the next piece of work: no time is left, or this one has worked and less than a
+// quarter of its time is left. One that has done no work yet continues, since a new one would have no more time.
 func (a *activation) timeUp() bool {
 	left := a.timeLeft()
 	worked := a.report.Asked || a.report.Bodies > 0
@@ -58,7 +58,7 @@ func (a *activation) grace(done <-chan struct{}) {
 	a.e.o.Scheduler.Await(done, left)
 }
 
-// answer is what something that ran in a goroutine of its own came to.
+// answer is the result of a function that ran in its own goroutine.
 type answer[T any] struct {
 	v     T
 	err   error
@@ -113,7 +113,7 @@ func (w *watch) tick() {
 		return
 	}
 	switch {
-	case err != nil: // look again; the commit will tell
+	case err != nil: // look again; the commit decides
 	case now.Epoch != w.head.Epoch:
 		w.cancel(ErrFenced)
 		return

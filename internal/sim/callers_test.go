@@ -350,10 +350,10 @@ func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wi
 	}
 }
 
-// refusedResult begins the ids of decisions whose results fit no schema.
+// refusedResult is the prefix of the ids of decisions whose results fit no schema.
 const refusedResult = "misfit "
 
-// misfit sends a result that the schema of the call refuses. The call waits on, and the journal says what was refused.
+// misfit sends a result that the schema of the call refuses. The call keeps waiting, and the journal records the refusal.
 func (t *thread) misfit(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
 	if p.Kind != core.KindClient.String() || roles[p.Tool].spec.Result == nil {
 		return

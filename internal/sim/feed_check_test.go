@@ -11,17 +11,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// feedFollower reads the feed of a tenant all the while, as a program does that is told of what waits. It looks after each write, also between the
-// two of a commit.
+// feedFollower follows the feed of a tenant, like a program that watches for calls that wait. It reads after each write, also between the two
+// writes of a commit.
 type feedFollower struct {
 	*stage
 	front *frontend.Frontend
 	after string
-	told  map[string]string // by thread and number: the type of the event
+	got   map[string]string // by thread and number: the type of the event
 }
 
 func (s *stage) follow() *feedFollower {
-	return &feedFollower{stage: s, told: map[string]string{}}
+	return &feedFollower{stage: s, got: map[string]string{}}
 }
 
 // reader is a frontend with no faults before its store.
@@ -32,7 +32,7 @@ func (f *feedFollower) reader() *frontend.Frontend {
 	return f.front
 }
 
-// poll reads what is new. What it is told is committed, and it is told once.
+// poll reads new events. Each must be committed, and must come once.
 func (f *feedFollower) poll(ctx context.Context) {
 	if !f.followed() {
 		return
@@ -46,12 +46,12 @@ func (f *feedFollower) poll(ctx context.Context) {
 		}
 		for _, e := range page.Items {
 			key := feedKey(e.ThreadID, e.Seq)
-			if was, told := f.told[key]; told {
-				f.wrong("feed: %s of %s is told again, as %s", was, key, e.Type)
+			if was, repeated := f.got[key]; repeated {
+				f.wrong("feed: %s of %s is sent again, as %s", was, key, e.Type)
 			}
-			f.told[key] = e.Type
+			f.got[key] = e.Type
 			if h, err := f.db.Load(ctx, f.tenant, e.ThreadID); err != nil || h.Ev < e.Seq {
-				f.wrong("feed: %s of %s is told, and %d events are committed (%v)", e.Type, key, h.Ev, err)
+				f.wrong("feed: %s of %s is sent, and %d events are committed (%v)", e.Type, key, h.Ev, err)
 			}
 		}
 		if f.after = page.Next; len(page.Items) == 0 {
@@ -65,15 +65,15 @@ func (s *stage) followed() bool { return s.first.seed%readEvents == 0 }
 
 func feedKey(thread string, seq int64) string { return fmt.Sprint(thread, " ", seq) }
 
-// checkFeed: whoever followed the feed was told of every suspension, decision and end in the journals, and of nothing else; and the history has
-// every decision once.
+// checkFeed: the follower received every suspension, decision and run end in the journals exactly once and nothing else, and the decision list
+// has each decision once.
 func (s *stage) checkFeed(ctx context.Context) {
 	if !s.followed() {
 		return
 	}
 	s.follower.poll(ctx)
 	want, decisions := map[string]string{}, map[string]string{}
-	for _, thread := range slices.Sorted(maps.Keys(s.watched.last)) { // also those whose caller was lost before it knew their id
+	for _, thread := range slices.Sorted(maps.Keys(s.watched.last)) { // also threads whose caller crashed before it got their id
 		if s.watched.last[thread].Tenant != s.tenant {
 			continue
 		}
@@ -89,7 +89,7 @@ func (s *stage) checkFeed(ctx context.Context) {
 			}
 		}
 	}
-	s.sameFeed("a follower was told", s.follower.told, want)
+	s.sameFeed("a follower received", s.follower.got, want)
 	listed := map[string]string{}
 	for cursor := ""; ; {
 		page, err := s.follower.reader().Decisions(ctx, frontend.Caller{Tenant: s.tenant}, frontend.DecisionQuery{Cursor: cursor, Limit: 3})

@@ -8,7 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// flights are the bodies of each owner, as they begin and end. What they check are the rules of decisions that come while bodies run.
+// flights are the bodies of each owner as they begin and end. They check the rules for decisions that arrive while bodies run.
 type flights struct {
 	s     *stage
 	begun map[string]bool              // by idempotency key and owner
@@ -61,9 +61,9 @@ func (f *flights) begin(ctx context.Context, req engine.ToolRequest) (end func()
 	}
 }
 
-// released: an owner has given its claim up. No body of it may run that was not asked to stop (RD-4), and what those came to that returned
-// to it is committed (RD-3). A run that ends closes its calls whatever they came to. Of two that overlapped and wrote what only one may
-// write, one counts.
+// released checks an owner that has given its claim up. It has asked every body that still runs to stop (RD-4), and has committed the
+// outcomes of the bodies that returned to it (RD-3); a run that ends closes its calls whatever their outcomes. If two bodies overlapped and wrote a key
+// that only one may write, one of the writes counts.
 func (f *flights) released(h core.Head) {
 	owner := ownerOf(h.Thread, h.Epoch)
 	for call, body := range f.up[owner] {

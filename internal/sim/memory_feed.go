@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// putInFeed lists a segment that is put: before a head names it, and for good.
+// putInFeed lists a segment when it is stored, before a head names it, and keeps it listed.
 func (m *Memory) putInFeed(tenant, thread string, s core.Segment) {
 	if marks := s.FeedMarks(); marks != "" {
 		tie := fmt.Sprintf("%09d", m.fed)

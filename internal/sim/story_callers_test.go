@@ -192,7 +192,7 @@ func (p *performance) decision(tool string, d wire.Decision) sending {
 	}
 }
 
-// approveTogether approves what its sender has last seen to wait for the tools, all or none.
+// approveTogether approves the calls of the tools that its sender last saw waiting, all or none.
 func (p *performance) approveTogether(tools []string) sending {
 	run := p.run()
 	var batch []wire.Decision

@@ -17,10 +17,10 @@ ALTER TABLE segments ADD COLUMN marks TEXT;
 CREATE UNIQUE INDEX segments_feed ON segments (tenant, feed) WHERE feed IS NOT NULL;
 `
 
-// perMilli is how many places of a feed a millisecond has. A feed that is full there goes on in the next one.
+// perMilli is how many places of a feed a millisecond has. A feed that uses them all continues in the next millisecond.
 const perMilli = 1000
 
-// marksOf are a segment's; none of nil.
+// marksOf are the marks of a segment; empty for nil.
 func marksOf(s *core.Segment) core.FeedMarks {
 	if s == nil {
 		return ""
@@ -28,8 +28,8 @@ func marksOf(s *core.Segment) core.FeedMarks {
 	return s.FeedMarks()
 }
 
-// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, where a clock went back, one behind the last. The writer is one, so
-// that places are in the order of commits, also where several processes have the file.
+// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, after a clock went back, one after the last. There is one
+// writer, so places follow commit order, also across processes.
 const feedNext = "max(?8, coalesce((SELECT max(feed) FROM segments WHERE tenant = ?1 AND feed IS NOT NULL), 0) + 1)"
 
 // The two directions of a feed.
@@ -70,7 +70,7 @@ func feedPlace(n int64) engine.FeedPlace {
 	return engine.FeedPlace{At: n / perMilli, Tie: fmt.Sprintf("%03d", n%perMilli)}
 }
 
-// feedNumber is the bound of a query.
+// feedNumber is the number that a query starts from.
 func feedNumber(q engine.FeedQuery) (int64, error) {
 	p := q.From
 	if err := p.Check(); err != nil {
@@ -81,7 +81,7 @@ func feedNumber(q engine.FeedQuery) (int64, error) {
 	case p.Tie != "":
 		tie, err := strconv.ParseUint(p.Tie, 10, 16)
 		if err != nil || tie >= perMilli {
-			return 0, fmt.Errorf("%w: %q is no place in a feed", engine.ErrRefused, p.Tie)
+			return 0, fmt.Errorf("%w: %q is not a valid feed position", engine.ErrRefused, p.Tie)
 		}
 		return n + int64(tie), nil
 	case !q.Newest:

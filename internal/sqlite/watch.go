@@ -22,8 +22,8 @@ type watchers struct {
 }
 
 // Watch returns a channel that holds a signal once this process has changed the thread's head since the last receive: what was
-// committed can be read then. With an empty thread it is the feed of the tenant that was added to. Other processes are not heard here. Call
-// stop when done.
+// committed can be read then. With an empty thread the channel signals new entries in the tenant's feed. Changes by other processes are not signalled.
+// Call stop when done.
 func (db *DB) Watch(tenant, thread string) (changed <-chan struct{}, stop func()) {
 	p, signal := place{tenant, thread}, make(chan struct{}, 1)
 	w := &db.watchers

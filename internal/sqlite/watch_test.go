@@ -73,22 +73,22 @@ func TestWatchersOfATenantAreToldOfItsFeed(t *testing.T) {
 		select {
 		case <-feed:
 			if n == 0 {
-				t.Error("told of a commit that is not in the feed")
+				t.Error("a commit that is not in the feed was signalled")
 			}
 		default:
 			if n == 1 {
-				t.Error("not told of a suspension")
+				t.Error("a suspension was not signalled")
 			}
 		}
 	}
 	select {
 	case <-other:
-		t.Error("another tenant was told")
+		t.Error("another tenant got a signal")
 	default:
 	}
 }
 
-// Where the clock goes back, places still follow one another.
+// Places follow commit order even if the clock goes back.
 func TestTheFeedIsInTheOrderOfCommits(t *testing.T) {
 	clock := enginetest.AtMilli(5000)
 	path := newFile(t)

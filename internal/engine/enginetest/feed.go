@@ -14,8 +14,8 @@ var feedCases = []storeCase{
 	{"a feed is read in pages, both ways", testFeedPages},
 	{"a feed is of one tenant", testFeedOfTenant},
 	{"a commit that is sent again is in the feed once", testFeedRepeated},
-	{"a refused commit is not what the journal holds", testFeedRefused},
-	{"a place that is none is refused", testFeedBadPlace},
+	{"a refused commit is not in the journal", testFeedRefused},
+	{"an invalid place is refused", testFeedBadPlace},
 }
 
 // telling is the n-th commit of the activation that owns h, with one event of each type; "done" stands for the end of the run.
@@ -31,7 +31,7 @@ func telling(h core.Head, n int, types ...core.EventType) engine.CommitRequest {
 	return req
 }
 
-// feed reads all of a tenant's feed in pages and returns what the journals hold of it, as thread, number and marks.
+// feed reads all of a tenant's feed in pages and returns the entries that are in the journals, as thread, number and marks.
 func (t *storeTest) feed(tenant string, newest bool, limit int) (shown []string) {
 	t.Helper()
 	q := engine.FeedQuery{Newest: newest, Limit: limit}
@@ -40,7 +40,7 @@ func (t *storeTest) feed(tenant string, newest bool, limit int) (shown []string)
 		t.must(err)
 		for _, e := range page {
 			if q.From != (engine.FeedPlace{}) && (e.Compare(q.From) > 0) == newest {
-				t.Fatalf("%+v comes behind %+v", e.FeedPlace, q.From)
+				t.Fatalf("%+v follows %+v", e.FeedPlace, q.From)
 			}
 			q.From = e.FeedPlace
 			if t.journaled(tenant, e) {
@@ -104,7 +104,7 @@ func testFeedOfTenant(t *storeTest) {
 	t.commit(telling(t.claim(t.startHead(other), "w", 1000), 1, core.EventCallSuspended))
 	t.equal("feed", t.feed(tenant, false, 10), []string{thread + " 1 e"})
 	t.equal("another's feed", t.feed(other.Tenant, true, 10), []string{thread + " 1 s"})
-	t.equal("feed of none", t.feed("acm", false, 10), []string(nil))
+	t.equal("feed of a tenant without runs", t.feed("acm", false, 10), []string(nil))
 }
 
 func testFeedRepeated(t *storeTest) {

@@ -130,7 +130,7 @@ func testOverdueRace(t *storeTest) {
 
 var listCases = []storeCase{
 	{"runs come newest first, page by page, each once", testRunsPages},
-	{"a list of runs begins behind any run, and behind any time", testRunsBehind},
+	{"a list of runs can begin after any run and at any time", testRunsBehind},
 	{"runs of a thread are its own, archived ones too", testRunsOfThread},
 	{"a waiting run with a signal is listed as running", testRunsVisible},
 	{"approvals come oldest first, page by page, and leave when answered", testApprovals},
