@@ -2,7 +2,7 @@ package access
 
 import "time"
 
-// Ticket lets whoever has it read the events of one run, or of the feed of a tenant, as a stream, at another address than that which gave it out, until it expires.
+// Ticket lets its holder read the events of one run, or of the feed of a tenant, as a stream at another address, until it expires.
 // What it carries was found out about its holder when it was given.
 type Ticket struct {
 	Tenant      string

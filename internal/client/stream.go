@@ -104,7 +104,7 @@ func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*ht
 	return resp, nil
 }
 
-// withoutTicket leaves out where the request was sent on to: whoever has that address may read the stream.
+// withoutTicket hides the address that the request was redirected to: anyone who has it may read the stream.
 func withoutTicket(err error, first *http.Request) error {
 	failed, ok := errors.AsType[*url.Error](err)
 	if !ok || failed.URL == first.URL.String() {

@@ -480,7 +480,7 @@ var members = map[string]member{
 
 	"FeedPage.items":  {"The events, roughly in time order.", nil},
 	"FeedPage.next":   {"The cursor for the next request; always set.", nil},
-	"FeedPage.counts": {"How many calls wait. Set on a page from the beginning or the tail, and on each page with events.", nil},
+	"FeedPage.counts": {"How many calls wait. Set on the page that reaches the end of the feed, if anything was committed since `after`.", nil},
 
 	"Counts.waiting":  {"How many calls wait for an answer.", nil},
 	"Counts.kinds":    {"How many of each kind, such as `approval` or `client`.", nil},
@@ -488,7 +488,7 @@ var members = map[string]member{
 
 	"DecisionPage.items":      {"The decisions, newest first.", nil},
 	"DecisionPage.next":       {"The cursor of the next page; left out on the last one.", nil},
-	"DecisionPage.unreadable": {"How many commits were skipped because their run cannot be read; their decisions are missing.", nil},
+	"DecisionPage.unreadable": {"How many decisions, or commits with decisions, are missing because their run cannot be read.", nil},
 
 	"RecordedDecision.at":          {"When it was recorded.", nil},
 	"RecordedDecision.run_id":      {"Its run.", runID},
