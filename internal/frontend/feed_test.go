@@ -144,6 +144,19 @@ func TestTheFeedTellsWhatWaitsIsDecidedAndEnds(t *testing.T) {
 	}
 }
 
+// A run that cannot be read counts as one call, and the numbers say that they may be higher.
+func TestCountsOfARunThatCannotBeRead(t *testing.T) {
+	p := &poisoned{bare: true}
+	x := newFixture(t, func(s frontend.Store) frontend.Store { p.Store = s; return p })
+	x.waiting(core.KindApproval)
+	run, _ := x.waiting(core.KindClient)
+	p.thread = run.ThreadID
+	counts, err := x.Counts(t.Context(), anna, "")
+	if err != nil || !counts.AtLeast || counts.Waiting != 2 || len(counts.Kinds) != 1 || counts.Kinds["approval"] != 1 {
+		t.Errorf("%+v, %v", counts, err)
+	}
+}
+
 func TestAFeedIsOfItsTenant(t *testing.T) {
 	x := newFixture(t, nil)
 	x.waiting(core.KindApproval)
