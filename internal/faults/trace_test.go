@@ -17,12 +17,13 @@ const recorded = "pwrite64,write,fsync,fdatasync,ftruncate"
 
 // event is a call on one of the store's files, or an acknowledgement.
 type event struct {
-	kind  kind
-	file  string // its base name
-	at    int64  // offset, or the new length
-	data  []byte
-	flush int // of flushed and flushFailed: the event with which the flush began
-	ack   string
+	kind   kind
+	file   string // its base name
+	at     int64  // offset, or the new length
+	data   []byte
+	flush  int  // of flushed and flushFailed: the event with which the flush began
+	unsure bool // of a write: the process was killed meanwhile
+	ack    string
 }
 
 type kind int
@@ -85,6 +86,9 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 		u := r.began[thread]
 		delete(r.began, thread)
 		if strings.HasSuffix(rest, " = ?") { // the process was killed: a write may have been done, a flush has not ended
+			if u.index < len(events) {
+				events[u.index].unsure = true
+			}
 			return events, nil
 		}
 		return ended(events, u, strings.Contains(rest, ") = -1"), rest)
@@ -100,6 +104,9 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 		return events, nil
 	}
 	if strings.HasSuffix(rest, " = ?") {
+		if before < len(events) {
+			events[before].unsure = true
+		}
 		return events, nil
 	}
 	return ended(events, u, strings.Contains(rest[strings.LastIndexByte(rest, ')'):], "= -1") || failed(rest), rest)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -153,48 +152,4 @@ func (w *writer) longest(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%w: the write-ahead log has grown to %d MB, since something reads it all the time", engine.ErrUnavailable, w.log.bytes()>>20)
-}
-
-// adopt copies what a process that was killed left in its log, before anything is added to it:
-//
-//	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
-//	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
-//
-// Once copied, with a flush of the main file, nothing depends on those pages. Other processes are waited for a little, since they may be
-// starting as well; where they are at work the log is theirs, and nothing was recovered.
-//
-// whole says that all of it was copied.
-func adopt(ctx context.Context, conn *sql.Conn) (whole bool, err error) {
-	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err != nil {
-		return false, err
-	}
-	whole, err = truncateLog(ctx, conn)
-	if _, restore := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds())); err == nil {
-		err = restore
-	}
-	return whole, err
-}
-
-// adoptTime is how long other processes are waited for.
-const adoptTime = time.Second
-
-func truncateLog(ctx context.Context, conn *sql.Conn) (whole bool, err error) {
-	for end := time.Now().Add(adoptTime); ; {
-		var blocked, inLog, copied int64
-		err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &inLog, &copied)
-		if err == nil && blocked == 0 {
-			return true, nil
-		}
-		if err != nil && !busy(err) {
-			return false, fmt.Errorf("copying the write-ahead log that was left behind: %w", err)
-		}
-		if time.Now().After(end) {
-			return false, nil
-		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
 }

@@ -247,7 +247,7 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := adopt(ctx, conn)
+	whole, err := adopt(ctx, conn, db.path, db.sync)
 	if whole {
 		db.marks.torn = false
 	}
