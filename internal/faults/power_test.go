@@ -26,6 +26,9 @@ var (
 // copied to the database.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
 	const failing = "fsync,fdatasync:error=EIO:when="
 	for name, lives := range map[string][][]string{
 		"of a disk that works":                      {nil, nil},
@@ -49,15 +52,33 @@ func TestPowerCuts(t *testing.T) {
 			if err != nil || len(lost) > 0 {
 				t.Fatalf("without a loss of power: %d are lost, as %v; %v", len(lost), lost[:min(2, len(lost))], err)
 			}
+			checkTakeOver(t, events, starts)
 			cutPower(t, events, starts)
 		})
 	}
 }
 
-func cutPower(t *testing.T, events []event, starts []int) {
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
+// checkTakeOver holds the log on the disk against what the system says is in it, whenever a server that has just started copies some of it.
+func checkTakeOver(t *testing.T, events []event, starts []int) {
+	random := rand.New(rand.NewPCG(*seed, 2))
+	const database, log = "dormouse.db", "dormouse.db-wal"
+	d := newDisk()
+	takesOver := false
+	for i, e := range events {
+		d.take(i, e, random)
+		_, started := slices.BinarySearch(starts, i)
+		takesOver = takesOver || started
+		switch {
+		case e.file == log && (e.kind == cut || e.unsure): // it is done; or what the system has is not known
+			takesOver = false
+		case takesOver && e.file == database && e.kind == written && !bytes.Equal(d.safe[log], d.seen[log]):
+			t.Errorf("-seed %d, call %d of %d: the log that was left behind is copied, and not all of it is on the disk", *seed, i, len(events))
+			takesOver = false
+		}
 	}
+}
+
+func cutPower(t *testing.T, events []event, starts []int) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 	var acks []int
 	failures, ofDatabase := 0, 0
@@ -85,21 +106,10 @@ func cutPower(t *testing.T, events []event, starts []int) {
 	}
 	slices.Sort(at)
 	d := newDisk()
-	images, done, next := 0, 0, 0
-	takesOver := false // a server copies what the one before it left
+	images, done := 0, 0
 	for _, i := range at {
 		for ; done <= i; done++ {
 			d.take(done, events[done], random)
-			if next < len(starts) && done == starts[next] {
-				takesOver, next = true, next+1
-			}
-			switch e := events[done]; {
-			case e.file == "dormouse.db-wal" && (e.unsure || e.kind == cut):
-				takesOver = false
-			case e.file == "dormouse.db" && e.kind == written && takesOver && !bytes.Equal(d.safe["dormouse.db-wal"], d.seen["dormouse.db-wal"]):
-				t.Errorf("-seed %d, call %d of %d: the log that was left behind is copied, and not all of it is on the disk", *seed, done, len(events))
-				takesOver = false
-			}
 		}
 		path := filepath.Join(t.TempDir(), "dormouse.db")
 		for name, text := range d.image(random) {

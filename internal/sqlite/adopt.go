@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 )
@@ -16,12 +17,12 @@ import (
 //	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
 //	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
 //
-// Once copied, with a flush of the main file, nothing depends on those pages. While they are copied, much does:
+// Once copied, with a flush of the main file, nothing depends on those pages. Until then everything does:
 //
-//	the next process copies part of that commit to the main file ── loss of power: the log breaks off before it
-//	── the file is a mixture of two states, and malformed
+//	the next process copies part of that commit to the main file ── loss of power: the log breaks off before it,
+//	and the main file has part of it: it is malformed
 //
-// So the log is written again first, over itself, and flushed. Other processes are waited for a little, since they may be starting as well;
+// So the log is flushed first, see [renewLog]. Other processes are waited for a little, since they may be starting as well;
 // where they are at work the log is theirs, and nothing was recovered.
 //
 // whole says that all of it was copied.
@@ -51,7 +52,7 @@ const adoptTime = time.Second
 // errBlocked says that other processes are at work on the log.
 var errBlocked = errors.New("other processes use the write-ahead log")
 
-// waitOthers does what other processes can keep from being done, and says whether it was done in time.
+// waitOthers tries again for as long as do finds other processes at work, up to [adoptTime]. done says that do succeeded.
 func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	for end := time.Now().Add(adoptTime); ; {
 		err := do()
@@ -72,9 +73,9 @@ func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	}
 }
 
-// renewLog writes over the log what is in it, so that its flush covers every page, also those that an earlier flush has lost. A loss of power
-// meanwhile changes nothing: each byte is replaced by itself. The lock keeps other processes from adding to the log, and the log is not one
-// of the files on which SQLite's own locks are, which closing it here would release.
+// renewLog writes the log over itself and flushes it. A flush alone would not do: it skips the pages that an earlier one failed to write. A loss
+// of power meanwhile changes nothing, since each byte is replaced by itself. The transaction keeps other processes from adding to the log.
+// SQLite has its locks on the other two files: closing this one releases none.
 func renewLog(ctx context.Context, conn *sql.Conn, path string) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -91,26 +92,11 @@ func renewLog(ctx context.Context, conn *sql.Conn, path string) (err error) {
 		return err
 	}
 	defer f.Close()
-	piece := make([]byte, 64<<10)
-	for at := int64(0); ; {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		n, err := f.ReadAt(piece, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if n == 0 && at == 0 {
-			return nil
-		}
-		if n == 0 {
-			return f.Sync()
-		}
-		if _, err := f.WriteAt(piece[:n], at); err != nil {
-			return err
-		}
-		at += int64(n)
+	n, err := io.Copy(io.NewOffsetWriter(f, 0), io.NewSectionReader(f, 0, math.MaxInt64))
+	if err != nil || n == 0 {
+		return err
 	}
+	return f.Sync()
 }
 
 func truncateLog(ctx context.Context, conn *sql.Conn) error {
