@@ -27,12 +27,12 @@ torture: build ## kill a server KILLS times under load, and look for everything 
 	bin/dormouse torture --kills $(or $(KILLS),50)
 
 sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everything at once, under every fault
-	@go test -c -o bin/sim.test ./internal/sim
-	@cd internal/sim && GOGC=400 ../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
+	@go test -c -o bin/sim.test ./internal/proof/sim
+	@cd internal/proof/sim && GOGC=400 ../../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
 		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0) $(FLAGS)
 
 bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/benchmarks.md)
-	go test ./internal/hostile -run '^$$' -bench .
+	go test ./internal/proof/hostile -run '^$$' -bench .
 
 lint: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }
@@ -46,10 +46,10 @@ sam: ## sam validate, cfn-lint and sam build, for arm64 (needs Python; the tools
 	.ci/sam
 
 e2e: ## the deployed shape on this machine: real template, built functions, servers that others wrote (needs Python, Java, Maven, Rust)
-	go run ./internal/e2e $(FLAGS)
+	go run ./internal/proof/e2e $(FLAGS)
 
 planted: ## puts deliberate faults into the code; the simulator must find each one
-	go run ./internal/sim/planted $(FLAGS)
+	go run ./internal/proof/sim/planted $(FLAGS)
 
 ci: ## what the runner does: lint, test, sim, planted faults, fuzz, schemathesis, demo, recordings with faults
 	.ci/run

@@ -10,19 +10,19 @@ import (
 // escapes are the files that may write JSON by json.Marshal, which turns &, < and > into escapes, and why no person and no model
 // reads what they write. Everything else uses core.Encode or core.EncodeAny, or an encoder that does not escape.
 var escapes = map[string]string{
-	"internal/sqsqueue/wakeup.go":                "a wake-up is for the step function",
-	"internal/emf/emf.go":                        "metrics are for CloudWatch",
-	"internal/xray/xray.go":                      "traces are for X-Ray",
-	"internal/lambdahttp/buffered.go":            "the frame of an answer is for API Gateway, and problems hold fixed sentences",
-	"internal/mcptool/call.go":                   "it is read again at once",
+	"internal/queue/sqsqueue/wakeup.go":          "a wake-up is for the step function",
+	"internal/aws/emf/emf.go":                    "metrics are for CloudWatch",
+	"internal/aws/xray/xray.go":                  "traces are for X-Ray",
+	"internal/api/lambdahttp/buffered.go":        "the frame of an answer is for API Gateway, and problems hold fixed sentences",
+	"internal/tool/mcptool/call.go":              "it is read again at once",
 	"examples/refund-desk/ledger.go":             "a file that the example reads again",
 	"examples/refund-desk/demo/story.go":         "the text of a request",
 	"examples/custom-binary/partsdesk/orders.go": "a file that the example reads again",
 }
 
 // proof are folders that only tests and their tools use.
-var proof = []string{"internal/awsdouble", "internal/engine/enginetest", "internal/torture", "internal/sim", "internal/e2e", "internal/httpapi/httpapitest",
-	"internal/awsapi/awsapitest", "internal/frontend/frontendtest", "internal/modeltest", "internal/modeldouble"}
+var proof = []string{"internal/proof/awsdouble", "internal/engine/enginetest", "internal/proof/torture", "internal/proof/sim", "internal/proof/e2e", "internal/api/httpapi/httpapitest",
+	"internal/proof/awsapitest", "internal/frontend/frontendtest", "internal/proof/modeltest", "internal/proof/modeldouble"}
 
 func TestJSONIsNotEscapedForHTML(t *testing.T) {
 	found := map[string]bool{}

@@ -1,77 +1,137 @@
 package dormouse_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// floors says where each package lives. A package imports lower floors only; the rooms of one floor do not know one another,
-// but for the doors in sideways.
-var floors = map[string]int{
-	"internal/core": 1, "internal/wire": 1, "internal/client": 1, "internal/machine": 1, "internal/access": 1, "internal/visible": 1, "internal/strictyaml": 1, "internal/netguard": 1,
-	"internal/engine": 2, "internal/frontend": 2, "internal/agent": 2,
-	"internal/sqlite": 3, "internal/scripted": 3, "internal/recording": 3, "internal/tool": 3, "internal/hook": 3, "internal/httpapi": 3, "internal/httptool": 3, "internal/sim": 3,
-	"internal/local": 4, "internal/program": 4, "internal/replay": 4, "internal/torture": 4,
-	"internal/scaffold": 1, "internal/rehearsal": 4, "internal/awscli": 4,
-	"internal/cli": 5, "cmd/dormouse": 6, "examples/refund-desk": 4, "examples/refund-desk/demo": 6, "examples/night-shift": 4, "internal/sim/planted": 6,
-	"internal/strictjson": 1, "internal/intake": 2,
-	"internal/e2e/servers": 3, "internal/e2e/stack": 3, "internal/e2e/lambda": 3, "internal/e2e/gateway": 3, "internal/e2e/platform": 4, "internal/e2e/suites": 5, "internal/e2e": 6, // the proof
-	"internal/e2e/lambda/testdata/echo": 6,
-	"internal/dynamo":                   3, "internal/sqsqueue": 3, "internal/emf": 3, "internal/xray": 3, "internal/awsenv/stack": 4, "internal/lambdahttp": 3, "internal/awsapi": 4, "internal/awsapi/awsapitest": 5, "functions/api": 5, "functions/decision": 5, "internal/awsenv": 4, "internal/awsstep": 4, "internal/awsexamples": 4, "functions/step": 5, "functions/sweep": 5,
-	"internal/bedrock": 3, "internal/openai": 3, "internal/live": 3, "internal/lambdatool": 3, "internal/mcptool": 3, "internal/toolimport": 3, "internal/ssmsecret": 3, "internal/secret": 1, "internal/modeldouble": 3, "internal/modeltest": 4,
-	".": 4, "internal/binding": 4, "lambdastep": 5, "lambdaapi": 5, "command": 6, // what other programs import, and what puts it into the registries
-	"examples/custom-binary/partsdesk": 5, "examples/custom-binary": 7, "examples/custom-binary/lambda/step": 6, "examples/custom-binary/lambda/api": 6, "examples/custom-binary/lambda/decision": 6,
-	"internal/engine/enginetest": 3, "internal/frontend/frontendtest": 3, "internal/httpapi/httpapitest": 3, "internal/awsdouble": 3, // for tests
+// layers are the packages from the bottom up, by the beginning of their paths; the longest beginning that fits counts. A package
+// imports packages of lower layers. Within its own layer it imports only those that the same beginning covers; a beginning that
+// ends with a slash covers each folder in it on its own, so that one adapter never imports another.
+var layers = []struct {
+	what     string
+	packages []string
+}{
+	{"what a run is, and what happens next", []string{"internal/core"}},
+	{"words that all sides share", []string{"internal/text", "internal/machine", "internal/secret", "internal/api/wire", "internal/api/access"}},
+	{"commits a plan, then carries it out", []string{"internal/engine"}},
+	{"the callers' side, and definitions", []string{"internal/frontend", "internal/agent"}},
+	{"how a line of the intake queue becomes a run", []string{"internal/queue/intake"}},
+	{"adapters: none knows another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
+		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
+	{"what other programs import, and the registry", []string{".", "internal/program", "examples/refund-desk", "examples/night-shift"}},
+	{"wiring: which adapters stand behind the ports", []string{"internal/aws", "internal/local", "internal/binding"}},
+	{"proof", []string{"internal/proof"}},
+	{"verbs, and functions with a program's own code", []string{"internal/cli", "lambdastep", "lambdaapi"}},
+	{"the command with a program's own code", []string{"command"}},
+	{"mains", []string{"cmd/", "functions/", "examples/", "examples/refund-desk/demo"}},
 }
 
-var sideways = map[string][]string{
-	"internal/client":      {"internal/wire"},
-	"internal/binding":     {"."},
-	"internal/local":       {"internal/program"},
-	"internal/awsapi":      {"internal/awsenv/stack"},
-	"internal/awsenv":      {"internal/awsenv/stack", "internal/program"},
-	"internal/awsexamples": {"examples/refund-desk", "examples/night-shift"}, // as cmd/dormouse has them
-	"internal/awsstep":     {"internal/awsenv", "internal/awsenv/stack", "internal/program"},
-	"internal/frontend":    {"internal/engine"}, // the words of the ports
-	"internal/intake":      {"internal/engine", "internal/frontend"},
-	"internal/strictjson":  {"internal/core"}, // the bound on nesting
+const module = "github.com/dormouse-dev/dormouse"
 
-	"internal/e2e/gateway": {"internal/e2e/stack"},
+// layerOf is the layer of a package, and what of it counts as one with the package; -1 if there is none.
+func layerOf(pkg string) (layer int, unit string) {
+	layer, longest := -1, 0
+	for i, l := range layers {
+		for _, prefix := range l.packages {
+			u := strings.TrimSuffix(prefix, "/")
+			if u != prefix && strings.HasPrefix(pkg, prefix) {
+				first, _, _ := strings.Cut(pkg[len(prefix):], "/")
+				u = prefix + first
+			}
+			if within(pkg, u) && len(prefix) > longest {
+				layer, longest, unit = i, len(prefix), u
+			}
+		}
+	}
+	return layer, unit
 }
 
-const module = "github.com/dormouse-dev/dormouse/"
+// within says whether a package is a folder or in it.
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-func TestPackagesImportLowerFloorsOnly(t *testing.T) {
-	seen := map[string]bool{}
+// ours is the path in the module of what is imported.
+func ours(imported string) (string, bool) {
+	if imported == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, module+"/")
+}
+
+func TestPackagesImportLowerLayersOnly(t *testing.T) {
+	used := map[string]bool{}
 	eachFile(t, parser.ImportsOnly, func(path string, f *ast.File) {
 		pkg := filepath.ToSlash(filepath.Dir(path))
-		floor, ok := floors[pkg]
-		if !ok {
-			t.Errorf("%s has no floor; give it one here and in docs/architecture.md", pkg)
+		from, unit := layerOf(pkg)
+		if from < 0 {
+			t.Errorf("%s is in no layer; give its folder one here", pkg)
 			return
 		}
-		seen[pkg] = true
+		used[unit] = true
 		for _, imp := range f.Imports {
-			to, ours := strings.CutPrefix(strings.Trim(imp.Path.Value, `"`), module)
-			if to+"/" == module {
-				to, ours = ".", true
+			to, is := ours(strings.Trim(imp.Path.Value, `"`))
+			if !is {
+				continue
 			}
-			if ours && floors[to] >= floor && !slices.Contains(sideways[pkg], to) {
-				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, to, floors[to])
+			if layer, other := layerOf(to); layer > from || layer == from && other != unit {
+				t.Errorf("%s imports %s:\n%s is for %q,\n%s is for %q", path, to, unit, layers[from].what, other, layers[layer].what)
 			}
 		}
 	})
-	for pkg := range floors {
-		if !seen[pkg] {
-			t.Errorf("%s has a floor and no code", pkg)
+	for _, l := range layers {
+		for _, prefix := range l.packages {
+			if !anyWithin(used, strings.TrimSuffix(prefix, "/")) {
+				t.Errorf("%s is in a layer and has no code", prefix)
+			}
 		}
 	}
+}
+
+func anyWithin(units map[string]bool, folder string) bool {
+	for unit := range units {
+		if within(unit, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTheArchitectureDrawsTheLayers holds the drawing in the documentation to the layers.
+func TestTheArchitectureDrawsTheLayers(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := drawing(); !strings.Contains(string(page), want) {
+		t.Errorf("docs/architecture.md does not draw the layers; it should say\n%s", want)
+	}
+}
+
+// drawing is the layers as text, the top one first.
+func drawing() string {
+	var b strings.Builder
+	b.WriteString("```text\n")
+	for i, l := range slices.Backward(layers) {
+		fmt.Fprintf(&b, "%2d  %s\n", i+1, l.what)
+		line := "     "
+		for _, p := range l.packages {
+			if len(line)+1+len(p) > 100 {
+				b.WriteString(line + "\n")
+				line = "     "
+			}
+			line += " " + p
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String() + "```\n"
 }
 
 // eachFile parses the Go files of the project, but for tests.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 )
 
 var alarmChecks = []check{

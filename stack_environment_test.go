@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 )
 
 var environmentChecks = []check{
@@ -85,7 +85,7 @@ var variableName = regexp.MustCompile(`"(DORMOUSE_[A-Z_]+[A-Z])"`)
 
 // readByFunctions are the variables that the functions' own code names.
 func readByFunctions() (names []string, err error) {
-	for _, dir := range []string{"internal/awsenv", "internal/awsstep", "internal/awsapi", "internal/lambdahttp", "functions"} {
+	for _, dir := range []string{"internal/aws/awsenv", "internal/aws/awsstep", "internal/aws/awsapi", "internal/api/lambdahttp", "functions"} {
 		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

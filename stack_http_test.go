@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 )
 
 var httpChecks = []check{

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
 var rightsChecks = []check{

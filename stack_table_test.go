@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
 var tableChecks = []check{

@@ -75,7 +75,7 @@ def prepare(document, runs, cursors, links, records, secure):
     ids = [r["id"] for r in runs]
     threads = [r["thread_id"] for r in runs]
     targets = [p["suspension"]["id"] for r in runs for p in r["pending"]]
-    # The stream of a tenant has no end, and the fuzzer would wait for it; tests of internal/httpapi read it.
+    # The stream of a tenant has no end, and the fuzzer would wait for it; tests of internal/api/httpapi read it.
     del document["paths"]["/v1/events"]
     for path, methods in document["paths"].items():
         for call in methods.values():

@@ -13,8 +13,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/command"
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 func TestTheControlOfTheProgramReachesTheServer(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/awsapi"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 

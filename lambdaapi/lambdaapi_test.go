@@ -12,10 +12,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/awsapi"
-	"github.com/dormouse-dev/dormouse/internal/awsapi/awsapitest"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/binding"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsapitest"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -87,8 +87,8 @@ func TestNoFunctionLinksWhatALaptopNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, not := range []string{"internal/sqlite", "internal/cli", "internal/local", "internal/bedrock",
-		"internal/openai", "internal/mcptool", "spf13/cobra", "modernc.org/sqlite"} {
+	for _, not := range []string{"internal/store/sqlite", "internal/cli", "internal/local", "internal/model/bedrock",
+		"internal/model/openai", "internal/tool/mcptool", "spf13/cobra", "modernc.org/sqlite"} {
 		if strings.Contains(string(out), not+"\n") {
 			t.Errorf("%s is linked", not)
 		}

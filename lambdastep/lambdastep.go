@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 

@@ -14,17 +14,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/awsdouble"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
 	"github.com/dormouse-dev/dormouse/internal/binding"
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/tool"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 type night struct {
@@ -173,7 +173,7 @@ func TestTheFunctionLinksNeitherALaptopNorTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, not := range []string{"internal/sqlite", "internal/cli", "internal/local", "internal/httpapi", "internal/awsapi",
+	for _, not := range []string{"internal/store/sqlite", "internal/cli", "internal/local", "internal/api/httpapi", "internal/aws/awsapi",
 		"spf13/cobra", "modernc.org/sqlite"} {
 		if strings.Contains(string(out), not+"\n") {
 			t.Errorf("%s is linked", not)

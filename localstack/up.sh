@@ -46,6 +46,6 @@ aws cloudformation deploy --template-file "$work/packaged.yaml" --s3-bucket "$bu
 output() {
   aws cloudformation describe-stacks --stack-name "$stack" --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue" --output text
 }
-go run ./internal/e2e --dynamodb "$endpoint" --sqs "$endpoint" \
+go run ./internal/proof/e2e --dynamodb "$endpoint" --sqs "$endpoint" \
   --api "$(output ApiUrl)" --table "$(output TableName)" \
   --intake "$(output IntakeQueueUrl)" --intake-dead "$(output IntakeDeadQueueUrl)"

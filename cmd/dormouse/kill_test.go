@@ -19,8 +19,8 @@ import (
 	"time"
 
 	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // Agents that run by themselves, that ask a person and that ask their caller. Each pays from the ledger that a refund cannot be

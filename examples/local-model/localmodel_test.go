@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/netguard"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 	"github.com/dormouse-dev/dormouse/internal/tool"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // ferry answers as a model would that does what it is told, and keeps what it was asked.

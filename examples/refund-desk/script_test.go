@@ -6,7 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/scripted"
+	"github.com/dormouse-dev/dormouse/internal/model/scripted"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 

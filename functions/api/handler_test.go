@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
-	"github.com/dormouse-dev/dormouse/internal/awsapi"
-	"github.com/dormouse-dev/dormouse/internal/awsapi/awsapitest"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsapitest"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 

@@ -3,9 +3,9 @@ package main
 import (
 	"io"
 
-	"github.com/dormouse-dev/dormouse/internal/awsapi"
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/awsexamples"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
 )
 
 // newHandler asks no server anything.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/dormouse-dev/dormouse/internal/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/awsexamples"
-	"github.com/dormouse-dev/dormouse/internal/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
-	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 

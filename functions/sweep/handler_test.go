@@ -12,8 +12,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
-	"github.com/dormouse-dev/dormouse/internal/emf"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 )
 
 func main() {

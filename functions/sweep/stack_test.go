@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/dormouse-dev/dormouse/internal/awsdouble"
-	"github.com/dormouse-dev/dormouse/internal/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
 // opened is what the function works with, on a double of the services.

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/strictyaml"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
 // Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and returns them by name. Scripts

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // AllTenants in [Definition.Tenants] makes an agent one that every tenant may use.

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/dormouse-dev/dormouse/internal/strictyaml"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
 // extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must have been read.

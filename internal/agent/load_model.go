@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/strictyaml"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
 func (s *source) model(agent *object, read func(string) ([]byte, error)) Model {

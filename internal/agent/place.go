@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/netguard"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
 // subject is what rules are asked about: a tool, and where its calls go.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dormouse-dev/dormouse/internal/strictyaml"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
 // problem is one thing that is wrong with a file, and what to do about it.

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/strictyaml"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
 // value reads n as a JSON value; numbers that JSON can write keep every digit. What has no JSON form is reported, and stands as

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/rehearsal"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/cli/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 )
 
 func (a *app) agentsCheckCommand() *cobra.Command {

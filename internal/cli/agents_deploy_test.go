@@ -14,11 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/dormouse-dev/dormouse/internal/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
 // onAWS is an environment with credentials for a double of AWS that has the table "stack", and a store on that.

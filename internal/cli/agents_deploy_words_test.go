@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/dormouse-dev/dormouse/internal/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
 // another creates a table that is not a stack's: it has the keys, and none of the indexes.

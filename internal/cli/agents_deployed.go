@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/awscli"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )

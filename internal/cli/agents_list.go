@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/awscli"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 )
 
 func (a *app) agentsListCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/modeldouble"
+	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
 // connected are two agents with models and tools that are elsewhere.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/netguard"
-	"github.com/dormouse-dev/dormouse/internal/rehearsal"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
 // testsDir is where the tests of agents are, below the directory of the agents.

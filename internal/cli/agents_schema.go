@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/cli/rehearsal"
 )
 
 // schemaTest is the kind of the files that agents test plays, beside those of package agent.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 )
 
 // atLeastOne refuses a number that a server or a pool would silently read as its own default.

@@ -10,7 +10,7 @@ import (
 
 // The server cuts what is above its limits without a word, so that the verbs must know them.
 func TestLimitsOfPagesAreThoseOfTheServer(t *testing.T) {
-	raw, err := os.ReadFile("../httpapi/openapi.json")
+	raw, err := os.ReadFile("../api/httpapi/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/visible"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// clean is [visible.Text], the only way of text that somebody else wrote to a terminal.
-func clean(text string) string { return visible.Text(text) }
+// clean is [printable.Text], the only way of text that somebody else wrote to a terminal.
+func clean(text string) string { return printable.Text(text) }
 
 // cleanLines is clean for text of several lines, which stay lines.
 func cleanLines(text string) string {
@@ -39,7 +39,7 @@ func cleanJSON(raw json.RawMessage) string {
 	if json.Compact(&b, raw) != nil {
 		return clean(string(raw))
 	}
-	return visible.JSON(b.String())
+	return printable.JSON(b.String())
 }
 
 // cleanJSONLines is cleanJSON with a line for each member.
@@ -50,23 +50,23 @@ func cleanJSONLines(raw json.RawMessage) []string {
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i := range lines {
-		lines[i] = visible.JSON(lines[i])
+		lines[i] = printable.JSON(lines[i])
 	}
 	return lines
 }
 
 // spelled is text that a person decides by, on one line: what [clean] leaves to the terminal, it marks, so that letters from right to left reorder
 // nothing and no letter passes for another.
-func spelled(text string) string { return visible.Terminal(visible.Spell(text)) }
+func spelled(text string) string { return printable.Terminal(printable.Spell(text)) }
 
 // spelledLines is spelled for text of several lines, which stay lines.
 func spelledLines(text string) []string {
-	return visible.TerminalLines(visible.Spell(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")))
+	return printable.TerminalLines(printable.Spell(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")))
 }
 
 // argumentLines are arguments by value: a line each, with further lines of a text below it, and what a reader may miss.
 func argumentLines(raw json.RawMessage) (lines []line) {
-	for _, r := range visible.TerminalRows(raw) {
+	for _, r := range printable.TerminalRows(raw) {
 		lines = append(lines, text("  "+r.First))
 		for _, l := range r.Further {
 			lines = append(lines, text("    "+l))

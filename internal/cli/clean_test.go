@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/visible"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // hostile is text that would do something to a terminal, or to the eye.
@@ -79,7 +79,7 @@ func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
 func holdsNothingHidden(t *testing.T, shown string) {
 	t.Helper()
 	for _, r := range shown {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || visible.Text(string(r)) != string(r) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || printable.Text(string(r)) != string(r) {
 			t.Errorf("%q reaches the terminal in %q", r, shown)
 		}
 	}

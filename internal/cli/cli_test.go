@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // server answers requests from a table and keeps what it was sent.

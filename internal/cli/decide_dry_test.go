@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/program"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // couldNotServe says of what keeps a server from starting which flag it is about. What it does not know stays as it is.

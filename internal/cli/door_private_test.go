@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram: the functions behind it may refuse with the same codes as a server of one's own.

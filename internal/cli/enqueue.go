@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
 )
 
 // intakeFlags are what the command was given.

@@ -11,11 +11,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/intake"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
 // Lines are stored so many, or so many bytes, at once: a server on the same data waits for each lot.

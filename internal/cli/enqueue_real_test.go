@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/client"
 )
 
 // soon waits until something holds that other processes bring about. It says what for: if it never does, the test hangs here.

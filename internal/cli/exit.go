@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/awscli"
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/visible"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // The exit codes, a contract with scripts.
@@ -125,5 +125,5 @@ func printReason(w io.Writer, sort, code, detail string) {
 	if err != nil {
 		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
 	}
-	fmt.Fprintln(w, visible.JSON(string(body)))
+	fmt.Fprintln(w, printable.JSON(string(body)))
 }

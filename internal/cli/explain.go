@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
 )
 
 // explainAll lets every verb below tell what a server refuses in the words of who typed it: with the id that was named and the verb's flags.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // feedOnce is a stream of a feed with one event, which is not served again.

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // TestNothingATerminalCouldReorderReachesIt asks about every value of the corpus, as a value, a
 // name and a reason, and reads all that a terminal is sent for it: the list, the inbox, the events,
 // the differences of edited arguments and JSON.
 func TestNothingATerminalCouldReorderReachesIt(t *testing.T) {
-	file, err := os.ReadFile("../visible/testdata/hostile.jsonl")
+	file, err := os.ReadFile("../text/printable/testdata/hostile.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

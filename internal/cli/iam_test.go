@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // jwt has the form of a token that an issuer makes; nobody reads it here.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // calm is how long no key must have been pressed before the one that confirms: a key that is held down, or typed ahead of what

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // answer begins an answer to the call that is shown. What can be answered follows from its kind.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // insists does whatever may lead to an approval, and returns everything that was drawn meanwhile.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/visible"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // member is one name of a JSON object and its value, as it was sent.
@@ -59,7 +59,7 @@ func inWord(name string) string {
 	if obvious.MatchString(name) {
 		return name
 	}
-	return visible.JSON(quoted(name))
+	return printable.JSON(quoted(name))
 }
 
 func valueInWord(raw json.RawMessage) string {

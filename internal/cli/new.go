@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 )
 
 func (a *app) newCommand() *cobra.Command {

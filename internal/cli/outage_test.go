@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func TestRunsSayThatTheModelDoesNotAnswer(t *testing.T) {

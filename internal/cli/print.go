@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
-	"github.com/dormouse-dev/dormouse/internal/visible"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // timeFormat is how plain output shows a time: to the second, in UTC.
@@ -46,7 +46,7 @@ func (a *app) printJSON(v any) error {
 	}
 	words := b.String()
 	if screenOf(a.stdout, a.opts.Getenv).terminal {
-		words = visible.JSON(strings.TrimSuffix(words, "\n")) + "\n"
+		words = printable.JSON(strings.TrimSuffix(words, "\n")) + "\n"
 	}
 	return a.print(words)
 }
@@ -171,7 +171,7 @@ func awaited(p wire.Pending) string {
 
 // plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about them, and no letter takes an escape.
 func plainly(arguments json.RawMessage) bool {
-	return len(arguments) == 0 || visible.Harmless(arguments) && !strings.Contains(cleanJSON(arguments), `\u`)
+	return len(arguments) == 0 || printable.Harmless(arguments) && !strings.Contains(cleanJSON(arguments), `\u`)
 }
 
 // labelled are rows with a label before the first.

@@ -19,9 +19,9 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // terminal is a real one: the program has one end, the test the other.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/recording"
-	"github.com/dormouse-dev/dormouse/internal/replay"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/proof/replay"
 )
 
 // replayArgs are what the flags of replay say beside what is replayed and how rough.

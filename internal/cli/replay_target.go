@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/replay"
+	"github.com/dormouse-dev/dormouse/internal/proof/replay"
 )
 
 // writeReplayAgents writes the agents that a replay against a server needs.

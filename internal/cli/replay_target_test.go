@@ -10,7 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/replay"
+	"github.com/dormouse-dev/dormouse/internal/proof/replay"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 

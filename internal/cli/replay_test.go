@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/recording"
-	"github.com/dormouse-dev/dormouse/internal/replay"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/proof/replay"
 )
 
 // recorded writes text as a file of conversations and returns its name.

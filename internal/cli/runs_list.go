@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // runFilters are the flags that filter runs, as they were given.

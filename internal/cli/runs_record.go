@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/recording"
-	"github.com/dormouse-dev/dormouse/internal/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
 func (a *app) recordCommand() *cobra.Command {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/client"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // life is a server that a person started, line by line.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // tale tells what a run does in the words of people. It is shown the run's events in order and remembers the calls, so that what happens to

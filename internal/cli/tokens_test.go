@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // tokensCLI runs `dormouse tokens` on a file of its own.

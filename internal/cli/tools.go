@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/toolimport"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
 func (a *app) toolsCommand() *cobra.Command {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/mcptool"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/toolimport"
+	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
 // mcpFlags say which server, and what of it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/toolimport"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
 // longestDocument bounds what is read of an OpenAPI document.

@@ -158,7 +158,7 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 }
 
 func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
-	const document = "../toolimport/testdata/orders.yaml"
+	const document = "../tool/toolimport/testdata/orders.yaml"
 	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
 	out.wantExit(t, cli.ExitOK)
 	contains(t, out.stderr, "left out: bulk (POST /bulk): its body is not an object", "6 tool(s) written, 5 left out")

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dormouse-dev/dormouse/internal/torture"
+	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
 func (a *app) tortureCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/torture"
+	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
 // said runs a command without a terminal and returns its exit code and what it said.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // A model that fills its line with blanks, up to the end of the screen or over two pieces, does not get to the left edge, where our own lines begin.

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // three is a run with three calls that wait for approval.

@@ -3,8 +3,8 @@ package frontend
 import (
 	"context"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // mostCounted is how many runs are counted at most.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // DecisionQuery says which decisions of a tenant are wanted. An empty member wants all.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func named(name string, roles ...access.Role) frontend.Caller {

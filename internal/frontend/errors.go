@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Code says what is wrong, for programs. Codes are a contract: none is renamed.

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // EventsOf are the events of a segment as callers see them, but for what other segments hold of the end of a turn.

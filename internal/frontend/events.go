@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // EventQuery says which events of a run are wanted.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 const (

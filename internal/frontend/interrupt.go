@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets a message. Asking again with the same

@@ -4,9 +4,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 func (x *fixture) interrupted() wire.Run {

@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/visible"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 const (
@@ -77,7 +77,7 @@ func checkRecipient(name string) error {
 		return refuse(CodeInvalid, "for is missing; name the person or address that the link is sent to")
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > mostRecipient:
 		return refuse(CodeInvalid, "for is a name or an address of at most %d characters", mostRecipient)
-	case name != strings.TrimSpace(name) || visible.Text(name) != name:
+	case name != strings.TrimSpace(name) || printable.Text(name) != name:
 		return refuse(CodeInvalid, "for has characters that do not show; write a plain name or address")
 	}
 	return nil

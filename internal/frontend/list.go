@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // List says which part of a list is wanted: the rows that fit all of its filters. A page is read in pieces until it is full. It ends early

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // approvalFilter is what the entries of the inbox have in common.

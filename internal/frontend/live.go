@@ -5,9 +5,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // spoken is what is being said in the thread, if the reader wants to know.

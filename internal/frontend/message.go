@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Message gives a thread a new turn: its open run gets the message, and if there is none, the next run starts with it. A run

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // weighMessage is about how many bytes the message has in a page.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // confirms is a run whose client tool declares {approved: boolean}.

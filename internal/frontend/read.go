@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/visible"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // Run reads a run, consistently.
@@ -253,7 +253,7 @@ const mostWarnings = 20
 
 // warningsOf are what a reader of arguments may miss.
 func warningsOf(arguments []byte) (warnings []wire.Warning) {
-	for _, f := range visible.Warnings(arguments, mostWarnings) {
+	for _, f := range printable.Warnings(arguments, mostWarnings) {
 		warnings = append(warnings, wire.Warning{Path: f.Path, Code: f.Code, Text: f.Text})
 	}
 	return warnings

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
-	"github.com/dormouse-dev/dormouse/internal/live"
+	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // chatter is a model that says a letter more each time a reader has looked.

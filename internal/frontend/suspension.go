@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // Suspension finds what waits, or waited, under the id of a suspension alone. One of the two is set: the call while it waits, or what

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // keyedThread is the id of the conversation that a caller calls key. It follows from tenant and key, so there is no record of the
@@ -97,7 +97,7 @@ func (b beginning) named(thread, id string) (beginning, error) {
 		return b, nil
 	case len(id) > maxMessageID:
 		return b, refuse(CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
-	case !printable(id):
+	case !withoutControls(id):
 		return b, refuse(CodeInvalid, "message_id must be printable text")
 	case thread != "" && strings.HasPrefix(id, "msg_"+strings.TrimPrefix(thread, "thr_")+"_"):
 		return b, refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
@@ -128,6 +128,6 @@ func (f *Frontend) messageRecord(c Caller, head core.Head, b beginning) *engine.
 	return f.key(c, key, key, head.Run, b.digest)
 }
 
-func printable(text string) bool {
+func withoutControls(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

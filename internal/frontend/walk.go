@@ -3,8 +3,8 @@ package frontend
 import (
 	"context"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // walk reads the store's list of runs, newest first, and picks those whose records fit a filter. Its pieces grow as long as it finds too few:

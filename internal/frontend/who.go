@@ -3,8 +3,8 @@ package frontend
 import (
 	"encoding/json"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // startedBy is who started the run: what the first segment of its journal says, or the inbox while

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // settable is the machine's clock, as it may be set. Timers go on as they do on a real machine.

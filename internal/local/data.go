@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // data is an open data directory and this process's share of it.

@@ -15,9 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/netguard"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // crashed copies the data of a server that lives, as a kill would leave it, and ends the server.

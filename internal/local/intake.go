@@ -14,9 +14,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/intake"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // How the server takes from the intake queue. Other processes put messages in, and are not heard; so the queue is looked at.

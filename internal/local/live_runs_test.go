@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // What the next run of a thread says is for the readers of that run: who comes back behind the end of the one before is told that it is over.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/program"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 const speaking = `

@@ -19,11 +19,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/netguard"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // planted are the secrets of the test, by the names that the agent calls them.

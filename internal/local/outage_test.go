@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
 // fickle is an endpoint that breaks every connection while it is down. Its model pays once, and says so.

@@ -3,7 +3,7 @@ package local
 import (
 	"sync"
 
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 var _ sqlite.Places = (*places)(nil)

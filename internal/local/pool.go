@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // idle is how long a worker waits before it looks for messages of other processes. Those of this process wake it at once.

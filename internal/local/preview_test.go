@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/netguard"
-	"github.com/dormouse-dev/dormouse/internal/wire"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
 // previewRig is an agent that changes a record of a service once somebody has said so.

@@ -7,16 +7,16 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/mcptool"
-	"github.com/dormouse-dev/dormouse/internal/openai"
+	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
+	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
 
 // Program is what definitions are run with: what the options bring, and what needs nothing but a network, which are endpoints of

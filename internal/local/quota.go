@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // Quota bounds what each tenant may store. Zero is no bound.

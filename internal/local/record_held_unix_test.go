@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/recording"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
 // Another process may hold the file for ever, and a pipe may be full: that keeps no server from its end.

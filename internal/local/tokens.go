@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 

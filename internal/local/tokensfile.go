@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // UpdateTokens replaces a file of tokens by what change makes of it: of its text, and of who is let in by it. Whoever reads the file meanwhile

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // Each of many who add or remove a token at once sees what the one before left.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // secretive is desk with a second tool that needs a secret; it is never called.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // upkeep looks after what the server stands on, every period: the files, their disk, and the clock. What it finds it says for the whole

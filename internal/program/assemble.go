@@ -15,10 +15,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
-	"github.com/dormouse-dev/dormouse/internal/httptool"
-	"github.com/dormouse-dev/dormouse/internal/recording"
-	"github.com/dormouse-dev/dormouse/internal/scripted"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/model/scripted"
 	"github.com/dormouse-dev/dormouse/internal/tool"
+	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
 // build puts everything behind a definition. What it cannot do without and this program does not have is an

@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/access"
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // dirRig is a directory of agents, and a store that they are deployed to.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/wire"
 )
 
 // view is what the API needs of a stored version, without the model and the bodies behind it. Versions

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/client"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
 )
 
 const (

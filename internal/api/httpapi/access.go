@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// loopback demands, where no token does, that the request names a loopback host: a page elsewhere whose name was made to point
+// at this machine sends its own name.
+func (a *api) loopback(next http.Handler) http.Handler {
+	if a.keys != nil || a.gate != nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback(r.Host) {
+			a.answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "without tokens, only loopback host names are served"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+type principalKey struct{}
+
+func principal(r *http.Request) access.Principal {
+	p, _ := r.Context().Value(principalKey{}).(access.Principal)
+	return p
+}
+
+// authenticate returns the request with the principal who sends it.
+func (a *api) authenticate(r *http.Request) (*http.Request, error) {
+	p, err := a.who(r)
+	if err != nil {
+		return r, err
+	}
+	return as(r, p), nil
+}
+
+func as(r *http.Request, p access.Principal) *http.Request {
+	noteOf(r).tenant = p.Tenant
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
+}
+
+func (a *api) who(r *http.Request) (access.Principal, error) {
+	if a.gate != nil {
+		return a.gate.who(r.Context())
+	}
+	if a.keys == nil {
+		return access.Anyone(), nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if len(r.Header.Values("Authorization")) > 1 {
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "there are two Authorization headers; send one"}
+	}
+	if !strings.EqualFold(scheme, "Bearer") {
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "a bearer token is needed"}
+	}
+	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
+	switch {
+	case err != nil:
+		err = cannotTell(err)
+	case !ok:
+		err = &frontend.Error{Code: codeUnauthorized, Detail: "the bearer token is not one of ours"}
+	}
+	return p, err
+}
+
+// cannotTell words that the keys cannot be read. Why is for the operator, in the log.
+func cannotTell(err error) error {
+	if !errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
+		Detail: "who may call cannot be told now, so nobody is let in; the operator finds the reason in the server's log"}
+}
+
+func authorize(p access.Principal, roles []access.Role) error {
+	if p.May(roles...) {
+		return nil
+	}
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return &frontend.Error{Code: codeRoleRequired,
+		Detail: fmt.Sprintf("the token %s may not do this; it needs the role %s or admin", p.Name, strings.Join(names, " or "))}
+}
+
+// shownTo is a run in the answer to one who may do something to it, and perhaps not read it: then without what it says, and without what
+// it waits for, unless it is for the caller to answer.
+func shownTo(p access.Principal, run wire.Run) wire.Run {
+	if p.May(access.Read) {
+		return run
+	}
+	run.Output, run.Detail, run.FirstLine = nil, "", ""
+	if run.Error != nil {
+		run.Error = &wire.RunError{Code: run.Error.Code}
+	}
+	if !p.May(access.Decide) {
+		run.Pending = []wire.Pending{}
+	}
+	return run
+}
+
+func caller(r *http.Request) frontend.Caller {
+	p := principal(r)
+	return frontend.Caller{Tenant: p.Tenant, By: p.By(), Via: "api", Roles: p.Roles}
+}

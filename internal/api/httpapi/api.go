@@ -1,0 +1,244 @@
+// Package httpapi is the HTTP API, version 1: it translates requests to calls of package frontend and answers to JSON. It decides
+// nothing about runs. Every error it answers with is a problem document (RFC 9457) whose code is one of a table; what is
+// not in the table is "internal" and says nothing of the inside.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken away is so at once.
+type Keys interface {
+	// Find says who holds the token; ok is false if nobody does. An error means that it cannot be told now.
+	Find(ctx context.Context, token string) (p access.Principal, ok bool, err error)
+
+	// Named says who holds the token of this name, as Find does for the token.
+	Named(ctx context.Context, name string) (p access.Principal, ok bool, err error)
+}
+
+// Options configure [New]. Frontend and Clock are required.
+type Options struct {
+	Frontend *frontend.Frontend
+	Clock    engine.Clock
+
+	// Keys decides who is let in. Where there is no Gate either, nil lets everybody in as [access.Anyone], so that whoever listens must do so
+	// on a loopback address only; requests must then name one as their host.
+	Keys Keys
+
+	// Gate says who is let in where an authorizer stands in front. It is asked in place of Keys.
+	Gate Gate
+
+	// Part is what of the API is served here; the zero value is all of it.
+	Part Part
+
+	// Links sign the links by which a person answers without a token, and the tickets of streams. None: there are no links.
+	Links access.LinkKeys
+
+	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
+	LinkSource LinkSource
+
+	// Names are shown on the pages of links.
+	Names Names
+
+	// PublicURL is where people reach this server: links and the places of runs begin with it, and
+	// what comes below its path is served, too.
+	PublicURL access.PublicURL
+
+	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.
+	StreamURL string
+
+	// Buffered says that something in front holds every answer until it is complete. A stream then ends as soon as something was sent, or
+	// after a while, and its reader opens it again.
+	Buffered bool
+
+	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]". None: no site may.
+	Origins []string
+
+	Limits Limits
+
+	// Stopping, once closed, ends the open streams. Nil never does.
+	Stopping <-chan struct{}
+
+	// Storage is the state of the store, for /healthz. Nil: nothing is known against it.
+	Storage func() Storage
+
+	Version string       // shown by /healthz
+	Logger  *slog.Logger // of what is answered as internal; nil discards
+
+	// Access gets one line for each request, with the request's context and without anything that is secret or says what a run is about; nil
+	// writes none.
+	Access *slog.Logger
+}
+
+type api struct {
+	front     *frontend.Frontend
+	clock     engine.Clock
+	keys      Keys
+	gate      Gate
+	part      Part
+	links     LinkSource // nil: there are none
+	names     Names
+	public    access.PublicURL
+	tops      map[string]bool // first segments of the API's paths, see [topsOf]
+	document  []byte          // of /openapi.json
+	streamURL string
+	buffered  bool
+	limits    Limits
+	streams   *streams
+	paces     *paces
+	outgoing  *outgoing
+	stopping  <-chan struct{}
+	version   string
+	storage   func() Storage // may be nil
+	unserved  unserved
+	log       *slog.Logger
+	mux       *http.ServeMux
+}
+
+// New returns the API, or the part of it that is served here, as one handler. It fails on an origin or an address that is none.
+func New(opts Options) (http.Handler, error) {
+	limits := opts.Limits.orDefaults()
+	a := &api{front: opts.Frontend, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+		links: opts.linkSource(), names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
+		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if err := a.sendStreamsTo(opts.StreamURL); err != nil {
+		return nil, err
+	}
+	table := a.table()
+	a.tops = topsOf(table)
+	for _, rt := range table {
+		if a.part.serves(rt) {
+			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
+		}
+	}
+	sites, err := newSites(opts.Origins, a.ownOrigin(), a.answer)
+	if err != nil {
+		return nil, err
+	}
+	return a.noted(opts.Access, a.recovered(a.loopback(a.belowPrefix(sites.guard(http.HandlerFunc(a.serve)))))), nil
+}
+
+// handler answers a request, or returns why not before it has written anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// handle lets in who may, holds the query against the table, and then serves.
+func (a *api) handle(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		noteOf(r).route = rt.path
+		r, err := a.enter(r, rt)
+		if err == nil {
+			err = rt.serve(w, r)
+		}
+		if err != nil {
+			a.answer(w, r, err)
+		}
+	}
+}
+
+func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
+	if len(rt.roles) > 0 {
+		known, err := a.authenticate(r)
+		if err != nil {
+			return r, err
+		}
+		r = known
+		if err := authorize(principal(r), rt.roles); err != nil {
+			return r, err
+		}
+	}
+	if err := rt.understands(r); err != nil {
+		return r, err
+	}
+	if rt.paced {
+		return r, a.paces.take(principal(r).Tenant, a.clock.Now())
+	}
+	return r, nil
+}
+
+// understands holds query and headers against the table: a parameter is known, and is there once.
+func (rt route) understands(r *http.Request) error {
+	var names []string
+	for _, p := range rt.params {
+		switch {
+		case p.in == "query":
+			names = append(names, p.name)
+		case !p.several && len(r.Header.Values(p.name)) > 1:
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is there twice"}
+		}
+	}
+	if rt.link {
+		return nil
+	}
+	return readQuery(r, names)
+}
+
+// serve lets the mux find the handler, and words its own refusals as problems. A path with empty or dotted segments, which the
+// mux would redirect, is no path of ours: a redirected POST is one that some callers send again without its body.
+func (a *api) serve(w http.ResponseWriter, r *http.Request) {
+	h, pattern := a.mux.Handler(r)
+	escaped := r.URL.EscapedPath()
+	if pattern != "" && path.Clean(escaped) == escaped {
+		a.mux.ServeHTTP(w, r)
+		return
+	}
+	if err := a.mayKnow(r); err != nil {
+		a.answer(w, r, err)
+		return
+	}
+	refused := refusal{header: http.Header{}}
+	h.ServeHTTP(&refused, r)
+	if refused.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", refused.header.Get("Allow"))
+		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not offered here"})
+		return
+	}
+	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "there is nothing at this path"})
+}
+
+// mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says who calls.
+func (a *api) mayKnow(r *http.Request) error {
+	if a.part == PartStreams {
+		return nil
+	}
+	_, err := a.authenticate(r)
+	return err
+}
+
+// refusal takes the status and the header of an answer, and none of its text.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
+
+// recovered answers a panic as any other fault of ours.
+func (a *api) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				a.answer(w, r, panicked{p})
+			}
+		}()
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
+)
+
+const (
+	maxBody = 1 << 20
+
+	// allBodies bounds the bytes of bodies that are being read and checked at once, of all callers; smallBody is what each may send
+	// regardless.
+	allBodies = 32 << 20
+	smallBody = 16 << 10
+
+	checkWait = time.Second // for a large body to be checked
+)
+
+// inFlight counts the bytes of bodies that are being read and checked. It is one for the process, as its memory is.
+var inFlight atomic.Int64
+
+// checking is held while a large body is checked: a text can be many times its size in memory for that while.
+var checking = make(chan struct{}, 2)
+
+// readBody reads one JSON object into to, strictly: what is ambiguous or not understood is refused, never guessed.
+func readBody(w http.ResponseWriter, r *http.Request, to any) error {
+	raw, err := rawBody(w, r)
+	if err != nil {
+		return err
+	}
+	return decodeStrict(raw, to)
+}
+
+// readOptionalBody is readBody for a request that may come without one.
+func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	return readBody(w, r, to)
+}
+
+func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
+		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}
+	}
+	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.Is(err, errCrowded) {
+		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
+			Detail: "too many large bodies are being sent; nothing was stored, send it again"}
+	}
+	return raw, err
+}
+
+// readAll reads a body and checks it. A large one is refused while too many others are at that: those who send slowly, and many at once,
+// would else decide how much memory is used, and how long others wait.
+func readAll(r io.Reader) (json.RawMessage, error) {
+	counted := &countedReader{r: r}
+	defer func() { inFlight.Add(-int64(counted.n)) }()
+	raw, err := io.ReadAll(counted)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(raw) <= smallBody {
+		return raw, checkJSON(raw)
+	}
+	select {
+	case checking <- struct{}{}:
+		defer func() { <-checking }()
+		return raw, checkJSON(raw)
+	case <-time.After(checkWait):
+		return nil, errCrowded
+	}
+}
+
+// unreadable says why a body could not be read to its end.
+func unreadable(err error) error {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	case errors.Is(err, errCrowded):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return malformed("the body comes too slowly; send all of it at once")
+	}
+	return malformed("the body ends too early")
+}
+
+var errCrowded = errors.New("httpapi: too many bodies are being read")
+
+type countedReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	if inFlight.Add(int64(n)) > allBodies && c.n > smallBody {
+		return n, errCrowded
+	}
+	return n, err
+}
+
+func malformed(format string, args ...any) *frontend.Error {
+	return &frontend.Error{Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
+}
+
+// clipped is a caller's text, short enough to be shown in an answer.
+func clipped(text string) string { return strictjson.Clipped(text) }
+
+// checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object, however deep, has a member twice.
+func checkJSON(raw []byte) error {
+	return unread(strictjson.Check(raw))
+}
+
+// decodeStrict reads an object into the struct behind to. Members are matched exactly, case included.
+func decodeStrict(raw json.RawMessage, to any) error { return unread(strictjson.Decode(raw, to)) }
+
+// unread words what the strict reader refuses for the caller.
+func unread(err error) error {
+	var e *strictjson.Error
+	if errors.As(err, &e) {
+		return &frontend.Error{Code: frontend.Code(e.Code), Detail: e.Detail}
+	}
+	return err
+}

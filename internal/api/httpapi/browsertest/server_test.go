@@ -1,0 +1,176 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+)
+
+// server is the API over a real store, with calls that wait.
+type server struct {
+	t      *testing.T
+	url    string
+	client *client.Client
+	worker frontendtest.Worker
+	clock  *frontendtest.Clock
+	keys   access.LinkKeys
+	posted chan struct{} // one for each form that was answered
+
+	details wire.ToolDetails // of every tool
+}
+
+func serve(t *testing.T) *server {
+	t.Helper()
+	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Sync: sqlite.SyncOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	keys := access.LinkKeys{bytes.Repeat([]byte{7}, 32)}
+	s := &server{t: t, clock: clock, keys: keys}
+	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
+		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
+	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	posted := make(chan struct{}, 100)
+	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(w, r)
+		if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+			posted <- struct{}{}
+		}
+	}))
+	t.Cleanup(listener.Close)
+	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, "", listener.Client())
+	s.worker = frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant, Who: true}
+	return s
+}
+
+// anyAgent has every agent that is asked for: what is named as one is not checked here.
+type anyAgent struct{ frontend.Catalog }
+
+func (anyAgent) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
+	return engine.Definition{Tenant: tenant, Name: name, Digest: "sha256:x"}, nil
+}
+
+// ask lets a run wait for the approval of a call, and returns the address of the page that asks for
+// it. The text stands in every place where the page shows text of others, as far as it fits there.
+func (s *server) ask(tool, text, arguments string) string {
+	s.t.Helper()
+	short := shortened(text)
+	s.details = wire.ToolDetails{Description: short, Kind: "http", Target: short}
+	return s.url + s.link(s.waitsFor(wire.StartRequest{Agent: agentOf(text), Input: core.Encode(requestOf(text)), Metadata: metadataOf(text)},
+		frontendtest.Call{Tool: tool, Message: text, Said: short, Preview: &core.Preview{Text: short, Tool: "get"}, Arguments: json.RawMessage(arguments)}))
+}
+
+// shortened is a text that no place cuts off.
+func shortened(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// requestOf is never blank.
+func requestOf(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "please"
+	}
+	return shortened(text)
+}
+
+func agentOf(text string) string { return requestOf(text) }
+
+func metadataOf(text string) json.RawMessage {
+	return core.Encode(map[string]string{"note": shortened(text)})
+}
+
+// waits is a run with a call that waits for an approval.
+func (s *server) waits(call frontendtest.Call) wire.Run {
+	s.t.Helper()
+	return s.waitsFor(wire.StartRequest{Agent: "desk", Input: json.RawMessage(`"please"`)}, call)
+}
+
+func (s *server) waitsFor(start wire.StartRequest, call frontendtest.Call) wire.Run {
+	s.t.Helper()
+	run, err := s.client.StartRun(s.t.Context(), start, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	call.ID, call.Kind = "c1", core.KindApproval
+	s.worker.Suspend(run.ID, call)
+	if run, err = s.client.Run(s.t.Context(), run.ID, 0); err != nil {
+		s.t.Fatal(err)
+	}
+	return run
+}
+
+// link is the path of the page for the call that a run waits for.
+func (s *server) link(run wire.Run) string {
+	s.t.Helper()
+	made, err := s.client.MakeLink(s.t.Context(), run.ID, wire.LinkRequest{Target: run.Pending[0].Suspension.ID, For: "anna"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.Link
+}
+
+func (s *server) open(ctx context.Context, address string) error {
+	return chromedp.Do(ctx, chromedp.Navigate(address))
+}
+
+// patience bounds a test whose browser does not answer any more.
+const patience = 10 * time.Minute
+
+// browser is a tab of a Chromium of its own. A dialog that a page opens fails the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if os.Getenv("DORMOUSE_BROWSER") == "" {
+		t.Skip("needs Chromium: .ci/browser runs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(os.Getenv("DORMOUSE_BROWSER")), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	ctx, end := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(end)
+	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, leave := chromedp.NewContext(ctx)
+	t.Cleanup(leave)
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)); err != nil {
+		t.Fatal(err)
+	}
+	dialogs := chromedp.Events(ctx, page.JavascriptDialogOpening)
+	go func() {
+		for dialog, err := range dialogs {
+			if err != nil {
+				return
+			}
+			t.Errorf("a dialog was opened: %s", dialog.Message)
+			_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+		}
+	}()
+	return ctx
+}

@@ -1,0 +1,69 @@
+package httpapi_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/httpapitest"
+)
+
+// contract is the OpenAPI document. Whatever a test of this package says to its server, and is told by it, is held against it.
+var contract = func() *httpapitest.Contract {
+	c, err := httpapitest.Read(httpapi.OpenAPI())
+	if err != nil {
+		panic(err)
+	}
+	return c
+}()
+
+// unprovoked are documented answers that no test of this package gets, each with the reason.
+var unprovoked = map[httpapitest.Answer]string{
+	{Call: "health", Status: 500, What: "internal"}:                "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "openapi", Status: 500, What: "internal"}:               "nothing behind it can fail; the document says what any fault would look like",
+	{Call: "resumeRun", Status: 409, What: "not_suspended"}:        "only where the run goes on between the look at it and the write",
+	{Call: "answerLink", Status: 403, What: "not_an_approver"}:     "the approvers of a question never change, and no link is made for a recipient who may only deny",
+	{Call: "answerSuspension", Status: 409, What: "not_suspended"}: "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
+	{Call: "resumeRun", Status: 409, What: "stale_suspension"}:     "only where the run is interrupted anew between the look at it and the write",
+}
+
+// TestMain looks, after all tests of the package have passed, for answers that the document has and no test has seen: each is in
+// unprovoked, or the document promises something that may not be so.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && everything() {
+		code = unseen()
+	}
+	os.Exit(code)
+}
+
+// everything says whether this is a run of all tests.
+func everything() bool {
+	for _, name := range []string{"test.run", "test.fuzz", "test.list", "test.bench"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func unseen() (code int) {
+	seen, excused := 0, 0
+	for _, a := range contract.Answers() {
+		why := unprovoked[a]
+		switch {
+		case contract.Seen(a):
+			seen++
+		case why != "":
+			excused++
+			fmt.Printf("documented, and seen in no test: %s: %s\n", a, why)
+		default:
+			fmt.Printf("documented, and seen in no test: %s\n", a)
+			code = 1
+		}
+	}
+	fmt.Printf("documented answers: %d seen, %d not seen with a reason\n", seen, excused)
+	return code
+}

@@ -1,0 +1,193 @@
+package httpapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// stories meet every type of event that a run can produce. Callers act only when nothing else goes on, so that the events of each story are
+// the same each time. meets is what its events must have, for it to be the story that its name says.
+var stories = []struct {
+	name  string
+	play  func(*story)
+	meets []string
+}{
+	{"edited", (*story).edited, []string{`"edited_arguments_digest"`, `"ran_with"`}},
+	{"refused", (*story).refused, []string{`"outcome":"invalid_arguments"`, `"outcome":"denied_by_rule"`, `"outcome":"unknown_tool"`, `"outcome":"tool_error"`}},
+	{"denied", (*story).denied, []string{`"outcome":"denied_by_person"`}},
+	{"blocked", (*story).blocked, []string{`"outcome":"blocked"`, `"done_reason":"blocked"`}},
+	{"client", (*story).answeredByClient, []string{`"kind":"client"`, `"cause":"decision"`}},
+	{"question", (*story).answeredByCustomer, []string{`"kind":"input"`, `"cause":"message"`}},
+	{"unknown outcome", (*story).answeredByWitness, []string{`"kind":"unknown_outcome"`}},
+	{"deadline", (*story).overdue, []string{`"timed_out":true`, `"outcome":"timed_out"`, `"cause":"deadline"`}},
+	{"paused", (*story).pausedAndQueued, []string{`"kind":"interrupt"`, `"cause":"interrupt"`, `"message.queued"`}},
+	{"cancelled", (*story).cancelled, []string{`"outcome":"run_cancelled"`, `"cause":"cancel"`}},
+	{"cut", (*story).cutOff, []string{`"text.delta"`, `"cut":true`}},
+	{"forgetful", (*story).forgetful, []string{`"hook.failed"`, `"memory.failed"`}},
+	{"outage", (*story).outage, []string{`"reason":"model_unavailable"`}},
+	{"failed", (*story).failedAndRetried, []string{`"code":"model_error"`}},
+}
+
+// playStories returns what the readers of each story were told.
+func playStories(t *testing.T) map[string][]wire.Event {
+	t.Helper()
+	c := newCounter(t)
+	t.Run("stories", func(t *testing.T) {
+		for _, one := range stories {
+			t.Run(one.name, func(t *testing.T) {
+				t.Parallel()
+				ctx, stop := context.WithCancel(t.Context())
+				s := &story{counter: c, t: t, ctx: ctx, name: one.name}
+				defer func() {
+					if t.Failed() {
+						stop() // the readers of a run that does not end
+					}
+					s.readers.Wait()
+					stop()
+				}()
+				one.play(s)
+			})
+		}
+	})
+	for _, one := range stories {
+		events := string(core.Encode(c.told[one.name]))
+		for _, word := range one.meets {
+			if !strings.Contains(events, word) {
+				t.Errorf("the events of the story %q have no %s", one.name, word)
+			}
+		}
+	}
+	return c.told
+}
+
+// edited is a refund whose amount anna corrects.
+func (s *story) edited() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Please refund order A-2. The teapot arrived broken."))
+	s.decide(run, wire.Decision{DecisionID: "anna-1", Action: "resume", Arguments: core.Encode(map[string]any{"order": "A-2", "amount": 120}), Reason: "the lid is fine",
+		Shown: run.Pending[0].Fingerprint, ShownBy: "console/2"})
+	s.done(run)
+}
+
+// refused are calls that don't run: one has other arguments than its tool, a rule denies one, and of one there is no tool.
+func (s *story) refused() {
+	s.t.Helper()
+	s.done(s.start("refunds", "Please refund order A-3, the shipping and the flowers."))
+}
+
+// denied is a refund that anna denies.
+func (s *story) denied() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Refund me, again."))
+	s.decide(run, wire.Decision{DecisionID: "anna-2", Action: "cancel", Reason: "duplicate order"})
+	s.done(run)
+}
+
+// blocked is a call that a rule ends the run for.
+func (s *story) blocked() {
+	s.t.Helper()
+	s.done(s.start("refunds", "Refund a million."))
+}
+
+// answeredByClient is a call that runs where the customer is.
+func (s *story) answeredByClient() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Which order is late?"))
+	bad := wire.Decision{DecisionID: "app-0", Target: run.Pending[0].Suspension.ID, Result: core.Encode(map[string]string{"number": "A-2"})}
+	if _, err := s.anna.Decide(s.ctx, run.ID, bad); err == nil {
+		s.t.Fatal("a result that does not fit is taken")
+	}
+	s.hears(run, core.EventActivationEnded, 2)
+	run = s.waits(run)
+	s.decide(run, wire.Decision{DecisionID: "app-1", Result: core.Encode(map[string]string{"order": "A-2"})})
+	s.done(run)
+}
+
+// answeredByCustomer is a question that a message answers.
+func (s *story) answeredByCustomer() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Please change my address."))
+	_, err := s.SendMessage(s.ctx, run.ThreadID, wire.MessageRequest{Input: core.Encode("12 Mill Lane, Oxford")}, "message-1")
+	s.must(err)
+	s.done(run)
+}
+
+// answeredByWitness is a call of which anna finds out what happened.
+func (s *story) answeredByWitness() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Please pick the parcel up."))
+	s.decide(run, wire.Decision{DecisionID: "anna-3", Result: core.Encode("picked up")})
+	s.done(run)
+}
+
+// overdue is a call whose deadline passes.
+func (s *story) overdue() {
+	s.t.Helper()
+	s.done(s.start("refunds", "I sign here."))
+}
+
+// pausedAndQueued is a run that is interrupted while it waits, and behind which a message is queued.
+func (s *story) pausedAndQueued() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Which order is late?"))
+	_, err := s.Interrupt(s.ctx, run.ID, "interrupt-1")
+	s.must(err)
+	s.hears(run, core.EventTurnEnded, 2)
+	_, err = s.anna.Resume(s.ctx, run.ID, wire.ResumeRequest{DecisionID: "anna-4"})
+	s.must(err)
+	s.hears(run, core.EventTurnEnded, 3)
+	_, err = s.SendMessage(s.ctx, run.ThreadID, wire.MessageRequest{Input: core.Encode("When does the refund arrive?"), OnPending: "queue"}, "message-2")
+	s.must(err)
+	s.hears(run, core.EventTurnEnded, 4)
+	s.decide(s.waits(run), wire.Decision{DecisionID: "app-2", Result: core.Encode(map[string]string{"order": "A-2"})})
+	s.done(run)
+}
+
+// cancelled is a run that is cancelled while it waits.
+func (s *story) cancelled() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Refund me, again."))
+	s.must(s.Cancel(s.ctx, run.ID))
+	s.done(run)
+}
+
+// cutOff is a run that is cancelled in the middle of a text.
+func (s *story) cutOff() {
+	s.t.Helper()
+	run := s.start("refunds", "Tell me everything about teapots.")
+	select {
+	case <-s.model.said:
+	case <-s.ctx.Done():
+	}
+	s.must(s.Cancel(s.ctx, run.ID))
+	s.done(run)
+}
+
+// forgetful is a run whose hook and whose memory fail.
+func (s *story) forgetful() {
+	s.t.Helper()
+	s.done(s.start("forgetful", "When does the refund arrive?"))
+}
+
+// outage is a run whose model does not answer for now.
+func (s *story) outage() {
+	s.t.Helper()
+	run := s.start("refunds", "Good morning.")
+	s.hears(run, core.EventStepReset, 1)
+	s.must(s.Cancel(s.ctx, run.ID))
+	s.done(run)
+}
+
+// failedAndRetried is a run whose model refuses, and the one that goes on from there.
+func (s *story) failedAndRetried() {
+	s.t.Helper()
+	run := s.done(s.start("refunds", "Good evening."))
+	again, err := s.Retry(s.ctx, run.ID, "retry-1")
+	s.must(err)
+	s.read("retried", again.ID)
+	s.done(again)
+}

@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Gate says who sends a request, by what an authorizer that stands in front of this server has put into the request's context; the headers are
+// not looked at. ok is false for a request that went past no authorizer: it gets what needs no role. An [access.NotAdmittedError] is somebody
+// who is nobody here.
+type Gate func(ctx context.Context) (p access.Principal, ok bool, err error)
+
+// NobodyEnters is the gate where nothing is served that needs a role.
+func NobodyEnters(context.Context) (access.Principal, bool, error) {
+	return access.Principal{}, false, nil
+}
+
+func (g Gate) who(ctx context.Context) (access.Principal, error) {
+	p, ok, err := g(ctx)
+	refused, nobody := errors.AsType[access.NotAdmittedError](err)
+	switch {
+	case nobody:
+		return access.Principal{}, &frontend.Error{Code: codeNotAdmitted, Detail: refused.Why}
+	case err == nil && !ok:
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized,
+			Detail: "the request came past no authorizer; send the token, or the signature, that the gateway asks for"}
+	}
+	return p, err
+}

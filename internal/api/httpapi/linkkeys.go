@@ -1,0 +1,49 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+)
+
+// LinkSource gives the keys that sign links and tickets, as they were at most so long ago. There is one key at least.
+type LinkSource func(ctx context.Context, age time.Duration) (access.LinkKeys, error)
+
+func (o Options) linkSource() LinkSource {
+	if o.LinkSource != nil || len(o.Links) == 0 {
+		return o.LinkSource
+	}
+	return func(context.Context, time.Duration) (access.LinkKeys, error) { return o.Links, nil }
+}
+
+const (
+	// keysAge is how long a key that was taken away may still be good.
+	keysAge = time.Minute
+
+	// newKeysAge is how soon a key is known that another server signs with already. Links that are none have the keys read no more often.
+	newKeysAge = 5 * time.Second
+)
+
+// openSigned opens a link or a ticket:
+//
+//	a key is added      server A reads the keys, signs a link with the new one
+//	                    server B, whose keys are a minute old, is shown the link: no key of its own has signed it
+//	                    B reads the keys again, and opens it
+func openSigned[T any](a *api, r *http.Request, open func(access.LinkKeys) (T, error)) (signed T, err error) {
+	if a.links == nil {
+		return signed, access.ErrBadLink
+	}
+	for _, age := range []time.Duration{keysAge, newKeysAge} {
+		keys, err := a.links(r.Context(), age)
+		if err != nil {
+			return signed, err
+		}
+		if signed, err = open(keys); !errors.Is(err, access.ErrBadLink) {
+			return signed, err
+		}
+	}
+	return signed, access.ErrBadLink
+}

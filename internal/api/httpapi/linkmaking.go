@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+const linksPath = "/v1/approvals/"
+
+// makeLink makes a link for one recipient. It is the only call that hands one out.
+func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
+	var req wire.LinkRequest
+	if err := readBody(w, r, &req); err != nil {
+		return err
+	}
+	life, err := a.linkLife(req.ExpiresIn)
+	if err != nil {
+		return err
+	}
+	if a.links == nil {
+		return &frontend.Error{Code: codeNotFound, Detail: "this server has no key to sign links with"}
+	}
+	keys, err := a.links(r.Context(), keysAge)
+	if err != nil {
+		return err
+	}
+	p := principal(r)
+	l, err := a.front.MakeLink(r.Context(), caller(r), r.PathValue("id"),
+		frontend.LinkOrder{Target: req.Target, For: req.For, Name: p.Name, Fingerprint: p.Fingerprint, Life: life})
+	if err != nil {
+		return err
+	}
+	made := frontend.ShowLink(l)
+	made.Link = a.public.To(linksPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)}))
+	return a.writeJSON(w, r, http.StatusCreated, made)
+}
+
+// linkLife is how long a link is good for: as the caller asks, and never longer than the server's limit.
+func (a *api) linkLife(expiresIn float64) (time.Duration, error) {
+	if expiresIn == 0 {
+		return a.limits.LinkLife, nil
+	}
+	if most := a.limits.LinkLife / time.Second; expiresIn < 1 || expiresIn > float64(most) || expiresIn != math.Trunc(expiresIn) {
+		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("expires_in is a whole number of seconds from 1 to %d", most)}
+	}
+	return time.Duration(expiresIn) * time.Second, nil
+}
+
+func (a *api) listLinks(w http.ResponseWriter, r *http.Request) error {
+	page, err := a.front.Links(r.Context(), caller(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) revokeLink(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.front.RevokeLink(r.Context(), caller(r), r.PathValue("id"), r.PathValue("link"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, l)
+}

@@ -1,0 +1,275 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// question is the call that a link answers. It waits, or did.
+type question struct {
+	link    access.Link
+	record  engine.Link
+	caller  frontend.Caller
+	product string // as the operator names it, see [Names]
+	tenant  string
+	run     wire.Run
+	call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
+}
+
+// openLink reads a link: its signature, its record, the right of who made it, and then what it asks. What it refuses tells nothing of the call.
+func (a *api) openLink(r *http.Request) (l question, err error) {
+	l.product = a.names.product()
+	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
+	if l.link.Tenant != "" {
+		l.tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
+	}
+	switch {
+	case errors.Is(err, access.ErrExpiredLink):
+		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
+	case errors.Is(err, access.ErrBadLink):
+		return l, &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
+	case err != nil:
+		return l, err
+	}
+	if l.record, err = a.front.LinkRecord(r.Context(), l.link.Tenant, l.link.Run, l.link.ID); err != nil {
+		return l, err
+	}
+	if err := a.stillGood(r, l); err != nil {
+		return l, err
+	}
+	l.caller = frontend.LinkCaller(l.record)
+	if l.run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
+		return l, err
+	}
+	for i, p := range l.run.Pending {
+		if p.Suspension.ID == l.link.Suspension && (p.Deadline == nil || a.clock.Now().Before(p.Deadline.Time)) {
+			l.call = &l.run.Pending[i]
+		}
+	}
+	return l, nil
+}
+
+// stillGood demands that the link was not revoked, and that its maker may still make links: it ends with the token it was made with, even if
+// another token gets that one's name. Behind a gate it cannot be known whether a caller is still let in; a link that a known caller made is good
+// there until it expires, is revoked, or its key is taken away.
+func (a *api) stillGood(r *http.Request, l question) error {
+	switch {
+	case l.record.Suspension != l.link.Suspension:
+		return &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
+	case l.record.Revoked > 0:
+		return &frontend.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
+	}
+	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
+	if err == nil && !may {
+		err = &frontend.Error{Code: codeLinkExpired, Detail: "the caller who made this link may not make links any more; ask for a new one"}
+	}
+	return err
+}
+
+// stillMay says whether p's token is unchanged and has one of the roles. A gate accepts nothing that was signed without a token, by a server
+// that needs none.
+func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role) (bool, error) {
+	if a.gate != nil {
+		return p.Fingerprint != "", nil
+	}
+	if a.keys == nil {
+		return true, nil
+	}
+	now, ok, err := a.keys.Named(r.Context(), p.Name)
+	if err != nil {
+		return false, cannotTell(err)
+	}
+	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(roles...), nil
+}
+
+// approval is the entry of the inbox that the link answers. Its call waits.
+func (l question) approval() wire.Approval {
+	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
+		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Pending: *l.call}
+}
+
+// showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail
+// scanners, previews) use GET.
+func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.openLink(r)
+	if err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
+	if l.call == nil {
+		return a.showOutcome(w, r, l, http.StatusOK, "")
+	}
+	if !wantsPage(r) {
+		return a.writeJSON(w, r, http.StatusOK, l.approval())
+	}
+	l.writePage(w, http.StatusOK, questionPage(l, a.clock.Now()))
+	return nil
+}
+
+// showOutcome says what became of the question. above says why an answer that was just sent did not count, if there was one.
+func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, status int, above string) error {
+	o, err := a.front.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
+	if err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
+	if !wantsPage(r) {
+		return a.writeJSON(w, r, status, o)
+	}
+	l.writePage(w, status, outcomePage(o, above))
+	return nil
+}
+
+// answerLink takes the decision. The link says on which call; sent again, by a second click perhaps, it is the same decision.
+func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.openLink(r)
+	if err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
+	d, err := readVerdict(w, r, l.call)
+	if l.call != nil && onlyLooks(r, err) {
+		l.writePage(w, http.StatusBadRequest, questionPage(l, a.clock.Now()))
+		return nil
+	}
+	if err != nil {
+		return a.answerRefused(w, r, l, err)
+	}
+	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
+	if err != nil {
+		return a.answerRefused(w, r, l, err)
+	}
+	answer.Status = decidedStatus(answer)
+	if !wantsPage(r) {
+		return a.writeJSON(w, r, answer.Status, answer)
+	}
+	l.writePage(w, answer.Status, answeredPage(d, answer))
+	return nil
+}
+
+// changedText is what the page says above a question that is not the one its form was drawn for.
+const changedText = "This has changed since you read it. Nothing was stored; please read it again."
+
+// answeredAgain are the refusals after which the recipient of a link can answer otherwise.
+var answeredAgain = []frontend.Code{frontend.CodeResultRequired, frontend.CodeSchemaMismatch, frontend.CodeInvalid, frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
+
+// answerRefused answers a refused decision. A person whose answer came second or too late sees what counts instead; one who can
+// correct the answer, or may only deny, sees the question again. A program gets the problem.
+func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
+	e, known := refused(err)
+	if e.Winner != nil { // a link is for one question, not for what another caller answered
+		e.Winner.Result = nil
+	}
+	p := problemOf[e.Code]
+	switch {
+	case !known || !wantsPage(r):
+	case l.call != nil && e.Code == frontend.CodeChanged:
+		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), changedText))
+		return nil
+	case l.call != nil && slices.Contains(answeredAgain, e.Code):
+		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), "Nothing was stored: "+e.Detail))
+		return nil
+	case p.status == http.StatusConflict:
+		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
+	}
+	return a.linkRefused(w, r, l, err)
+}
+
+// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about, nil if that waits no more.
+func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wire.Decision, error) {
+	var v wire.Verdict
+	var err error
+	var by string
+	var unseen bool
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
+		v, err = readForm(w, r, call)
+		by, unseen = rendererPage, v.Shown == "" // the page never sends a form without the fingerprint
+	} else {
+		err = readBody(w, r, &v)
+	}
+	if err == nil && v.Action != "resume" && v.Action != "cancel" {
+		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action is resume (yes) or cancel (no)"}
+	}
+	if err == nil && unseen {
+		err = &frontend.Error{Code: frontend.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question"}
+	}
+	if core.IsNull(v.Result) {
+		v.Result = nil
+	}
+	if v.Shown == "" {
+		by = ""
+	}
+	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Shown: v.Shown, ShownBy: by}, err
+}
+
+const (
+	mediaForm = "application/x-www-form-urlencoded"
+	maxForm   = 64 << 10
+)
+
+func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wire.Verdict, err error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return v, &frontend.Error{Code: codeTooLarge, Detail: "the answer is too long"}
+	}
+	form, bad := url.ParseQuery(string(text))
+	if err != nil || bad != nil {
+		return v, malformed("the form cannot be read")
+	}
+	for name, values := range form {
+		if !slices.Contains(formFields, name) {
+			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has a field that is not known here; it takes " + strings.Join(formFields, ", ")}
+		}
+		if len(values) > 1 || !utf8.ValidString(values[0]) {
+			return v, malformed("%s is there twice, or is not UTF-8", name)
+		}
+	}
+	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
+	if v.Action == core.ActionResume.String() {
+		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call) // a form's line breaks
+	}
+	return v, nil
+}
+
+var formFields = []string{"action", "reason", "result", "shown"}
+
+// typedResult is the result of a call as a person typed it into the page: text, or JSON where the schema of the result is not that of
+// a text. Text that isn't JSON is kept as text, and the schema refuses it.
+func typedResult(text string, call *wire.Pending) json.RawMessage {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil
+	case call != nil && takesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return core.Encode(text)
+}
+
+// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
+func takesJSON(schema json.RawMessage) bool {
+	var of struct {
+		Type any `json:"type"`
+	}
+	return len(schema) > 0 && json.Unmarshal(schema, &of) == nil && of.Type != "string"
+}
+
+// linkRefused answers a person with a page, and a program with a problem.
+func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
+	if e, ok := refused(err); ok && wantsPage(r) {
+		l.writePage(w, problemOf[e.Code].status, refusedPage(e))
+		return nil
+	}
+	return err
+}
+
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), mediaPage) }

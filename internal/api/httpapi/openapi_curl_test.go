@@ -1,0 +1,212 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+)
+
+// shownURL stands in the page for the address of the server.
+const shownURL = "http://127.0.0.1:8420"
+
+// curls runs curl against a server whose ids and times are the same each time, and keeps what it was told.
+type curls struct {
+	*server
+	told []httpapi.Told
+	last string // answer
+}
+
+// call runs curl with these words. The header named is shown with the answer.
+func (c *curls) call(call, about, words string, shown ...string) {
+	c.t.Helper()
+	command := "curl -sS " + strings.ReplaceAll(words, "URL", shownURL)
+	headers := filepath.Join(c.t.TempDir(), "headers")
+	var out, complaint bytes.Buffer
+	run := exec.CommandContext(c.t.Context(), "sh", "-c", strings.ReplaceAll(command, shownURL, c.url)+" -D "+headers)
+	run.Stdout, run.Stderr = &out, &complaint
+	if err := run.Run(); err != nil {
+		c.t.Fatalf("%s: %v\n%s", command, err, complaint.String())
+	}
+	status, header := readHeaders(c.t, headers)
+	c.last = out.String()
+	told := httpapi.Told{Call: call, About: about, Command: command, Status: status, Answer: indented(c.last)}
+	for _, name := range shown {
+		told.Header = name + ": " + header.Get(name)
+	}
+	c.told = append(c.told, told)
+}
+
+func readHeaders(t *testing.T, file string) (status int, h http.Header) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\r\n")
+	h = http.Header{}
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ": ")
+		h.Add(name, value)
+	}
+	status, err = strconv.Atoi(strings.Fields(lines[0])[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, h
+}
+
+func indented(answer string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(answer), "", "  ") != nil {
+		return answer
+	}
+	return b.String()
+}
+
+var suspensionID = regexp.MustCompile(`"id": ?"(sus_[^"]+)"`)
+
+var linkID = regexp.MustCompile(`lnk_[0-9a-z]+`)
+
+var linkPath = regexp.MustCompile(`/v1/approvals/[^"]+`)
+
+// suspension is the first one in the last answer.
+func (c *curls) suspension() string {
+	c.t.Helper()
+	found := suspensionID.FindStringSubmatch(c.last)
+	if found == nil {
+		c.t.Fatalf("no suspension in %s", c.last)
+	}
+	return found[1]
+}
+
+func (c *curls) run() (run wire.Run) {
+	c.t.Helper()
+	if err := json.Unmarshal([]byte(c.last), &run); err != nil || run.ID == "" {
+		c.t.Fatalf("no run: %s", c.last)
+	}
+	return run
+}
+
+func refundDesk(d engine.Definition) (wire.Agent, error) {
+	return wire.Agent{Name: d.Name, Version: d.Digest, Description: "Looks up an order and pays it back.", Model: "scripted", Tools: []wire.Tool{
+		{Name: "issue_refund", Description: "Pays an order back.", Delivery: "at_most_once", Permission: "conditional",
+			Parameters: json.RawMessage(`{"type":"object","required":["order","amount"],"properties":{"order":{"type":"string"},"amount":{"type":"number"}}}`)},
+		{Name: "locate", Description: "Where the user is.", Client: true, Permission: "allow", Result: json.RawMessage(`{"type":"object"}`)}}}, nil
+}
+
+const asJSON = ` -H 'Content-Type: application/json' -d `
+
+// TestOpenAPIPage makes every call of the API with curl, and holds docs/api.md against what it was told.
+func TestOpenAPIPage(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not on this machine: the examples of docs/api.md are not run, and the page is not checked")
+	}
+	c := &curls{server: newServer(t, settings{options: withLinks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
+	c.oneRun()
+	c.conversation()
+	c.rest()
+	told := map[string]bool{}
+	for _, one := range c.told {
+		told[one.Call] = true
+	}
+	for _, rt := range httpapi.Table() {
+		if !told[rt.Name] {
+			t.Errorf("%s has no example with curl", rt.Name)
+		}
+	}
+	httpapi.CheckPage(t, c.told)
+}
+
+// oneRun is a run from its start to its end.
+func (c *curls) oneRun() {
+	c.call("startRun", "", "URL/v1/runs -H 'Idempotency-Key: order-A-17'"+asJSON+"'"+httpapi.BodyOf("startRun", "text")+"'", "Location")
+	run := c.run()
+	c.worker.Suspend(run.ID, frontendtest.Call{ID: "call_1", Tool: "issue_refund", Kind: core.KindApproval, Arguments: json.RawMessage(`{"order":"A-17","amount":120}`)})
+	path := "URL/v1/runs/" + run.ID
+	c.call("readRun", "", path+" -H 'Prefer: wait=20'", "Preference-Applied")
+	c.call("readRun", "A run that is not there, or not yours", "URL/v1/runs/run_nobody_0", "Content-Type")
+	c.call("listApprovals", "", "'URL/v1/approvals?agent=desk'")
+	sus := c.suspension()
+	for range 2 {
+		c.call("makeLink", "", path+"/links"+asJSON+"'"+strings.Replace(httpapi.BodyOf("makeLink", "one"), "sus_2_qcxsnhzekczzodc7", sus, 1)+"'")
+	}
+	c.told = c.told[:len(c.told)-1]
+	link, other := "URL"+linkPath.FindString(c.told[len(c.told)-1].Answer), linkID.FindString(c.last)
+	c.call("showLink", "", link)
+	c.call("revokeLink", "", "-X DELETE "+path+"/links/"+other)
+	c.call("listLinks", "", path+"/links")
+	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)
+	no := strings.Replace(httpapi.BodyOf("decide", "no"), "sus_2_qcxsnhzekczzodc7", sus, 1)
+	c.call("decide", "", path+"/decisions"+asJSON+"'"+yes+"'")
+	c.call("decide", "Another decision comes too late", path+"/decisions"+asJSON+"'"+no+"'")
+	c.call("answerLink", "The call was answered before, by the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
+	c.call("showLink", "What became of it", link)
+	c.call("readSuspension", "", "URL/v1/suspensions/"+sus)
+	c.call("answerSuspension", "The same answer again", "URL/v1/suspensions/"+sus+asJSON+"'"+httpapi.BodyOf("answerSuspension", "yes")+"'")
+	c.call("interruptRun", "", "-X POST "+path+"/interrupt")
+	c.worker.Drain(run.ID)
+	c.call("resumeRun", "", path+"/resume"+asJSON+"'"+httpapi.BodyOf("resumeRun", "reason")+"'")
+	c.worker.Finish(run.ID, "Done. 120 for order A-17 is on its way back to you.")
+	c.call("listCalls", "", "'"+path+"/calls?limit=1'")
+	c.call("readCall", "", path+"/calls/call_1")
+	c.call("listDecisions", "", "'URL/v1/decisions?agent=desk&limit=1'")
+	c.call("readTenantEvents", "A page", "'URL/v1/events?types=decision.recorded' -H 'Accept: application/json'")
+	c.call("readEvents", "A page", "'"+path+"/events?limit=2' -H 'Accept: application/json'")
+	c.call("readEvents", "A stream", "-N "+path+"/events", "Content-Type")
+	page, err := c.client.Events(c.t.Context(), run.ID, "", 0, 100)
+	if err != nil || len(page.Items) < 2 {
+		c.t.Fatal(page, err)
+	}
+	c.call("readStream", "The last event of it, by a ticket", "-N 'URL/v1/streams/"+ticketFor(run.ID)+"?after="+page.Items[len(page.Items)-2].Cursor+"'", "Content-Type")
+}
+
+// conversation is what comes after the run.
+func (c *curls) conversation() {
+	first, err := c.client.Runs(c.t.Context(), client.List{Limit: 1})
+	if err != nil || len(first.Items) != 1 {
+		c.t.Fatal(first, err)
+	}
+	thread := "URL/v1/threads/" + first.Items[0].ThreadID
+	c.call("sendMessage", "", thread+"/messages -H 'Idempotency-Key: message-2'"+asJSON+"'"+httpapi.BodyOf("sendMessage", "text")+"'", "Location")
+	second := c.run()
+	c.worker.End(second.ID, core.Reason{Kind: core.Failed, Code: "model_failed", Detail: "the model did not answer"}, "")
+	c.call("retryRun", "", "-X POST URL/v1/runs/"+second.ID+"/retry", "Location")
+	third := c.run()
+	c.call("cancelRun", "", "-X POST URL/v1/runs/"+third.ID+"/cancel")
+	c.call("startRun", "Under a key of your own", "URL/v1/runs"+asJSON+"'"+httpapi.BodyOf("startRun", "thread key")+"'")
+	c.call("findThread", "", "'URL/v1/threads?key=chat-7'")
+	c.call("readThread", "", thread)
+	c.call("readMessages", "", "'"+thread+"/messages?limit=3'")
+	c.call("readThreadEvents", "A page", "'"+thread+"/events?limit=1' -H 'Accept: application/json'")
+	c.call("listThreadRuns", "", "'"+thread+"/runs?limit=1'")
+	c.call("listRuns", "", "'URL/v1/runs?status=done&limit=1'")
+	if _, err := c.client.StartRun(c.t.Context(), wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order C-3"), Metadata: []byte(`{"ticket":4711}`)}, ""); err != nil {
+		c.t.Fatal(err)
+	}
+	c.call("listRuns", "By metadata and time", "'URL/v1/runs?metadata.ticket=4711&created_after=2026-03-01T00:00:00Z&limit=1'")
+}
+
+// rest are the calls that are about no run.
+func (c *curls) rest() {
+	c.call("listAgents", "", "URL/v1/agents")
+	c.call("readAgent", "", "URL/v1/agents/desk")
+	c.call("health", "", "URL/healthz")
+	c.call("openapi", "", "URL/openapi.json")
+	last := &c.told[len(c.told)-1]
+	last.Answer = last.Answer[:strings.Index(last.Answer, `"info"`)] + "..."
+}

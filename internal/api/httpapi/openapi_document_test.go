@@ -1,0 +1,375 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// The parts of an OpenAPI document that this one has, in the order in which they are written.
+type (
+	openDoc struct {
+		OpenAPI    string                          `json:"openapi"`
+		Info       openInfo                        `json:"info"`
+		Servers    []map[string]string             `json:"servers"`
+		Tags       []map[string]string             `json:"tags"`
+		Paths      map[string]map[string]operation `json:"paths"`
+		Components components                      `json:"components"`
+	}
+	openInfo struct {
+		Title       string            `json:"title"`
+		Version     string            `json:"version"`
+		Description string            `json:"description"`
+		License     map[string]string `json:"license"`
+	}
+	operation struct {
+		OperationID string                `json:"operationId"`
+		Tags        []string              `json:"tags"`
+		Summary     string                `json:"summary"`
+		Description string                `json:"description,omitempty"`
+		Roles       []string              `json:"x-roles,omitempty"`
+		Security    []map[string][]string `json:"security"`
+		Parameters  []parameter           `json:"parameters,omitempty"`
+		RequestBody *requestBody          `json:"requestBody,omitempty"`
+		Responses   map[string]response   `json:"responses"`
+	}
+	parameter struct {
+		In          string `json:"in"`
+		Name        string `json:"name"`
+		Required    bool   `json:"required,omitempty"`
+		Description string `json:"description"`
+		Empty       bool   `json:"allowEmptyValue,omitempty"`
+		Schema      any    `json:"schema"`
+	}
+	requestBody struct {
+		Required bool               `json:"required"`
+		Content  map[string]content `json:"content"`
+	}
+	content struct {
+		Schema   *jsonschema.Schema     `json:"schema,omitempty"`
+		Examples map[string]openExample `json:"examples,omitempty"`
+	}
+	openExample struct {
+		Summary string          `json:"summary"`
+		Value   json.RawMessage `json:"value"`
+	}
+	response struct {
+		Ref         string             `json:"$ref,omitempty"`
+		Description string             `json:"description,omitempty"`
+		Codes       []frontend.Code    `json:"x-codes,omitempty"`
+		Headers     map[string]header  `json:"headers,omitempty"`
+		Content     map[string]content `json:"content,omitempty"`
+	}
+	header struct {
+		Description string             `json:"description"`
+		Required    bool               `json:"required,omitempty"`
+		Schema      *jsonschema.Schema `json:"schema"`
+	}
+	components struct {
+		SecuritySchemes map[string]map[string]string  `json:"securitySchemes"`
+		Responses       map[string]response           `json:"responses"`
+		Schemas         map[string]*jsonschema.Schema `json:"schemas"`
+	}
+)
+
+const mediaProblem = "application/problem+json"
+
+var headers = map[string]header{
+	"Location":           {"The path of the run, or its whole URL where the server has a public one; with a 307 the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}},
+	"Preference-Applied": {"`wait`, if the preference was understood.", false, enumOf("wait")},
+	"Retry-After":        {"Seconds after which to send the same request again.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}},
+	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer")},
+	"X-Accel-Buffering":  {"Of a stream: tells proxies not to hold it back.", false, enumOf("no")},
+}
+
+// buildDocument is the document of all routes. What the tables lack is named in missing.
+func buildDocument() (doc openDoc, missing []string) {
+	s := newShapes()
+	doc = openDoc{OpenAPI: "3.1.0", Info: openInfo{Title: "Dormouse", Version: "1", License: map[string]string{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		Description: "A durable runtime for agents. Runs are started here, read, followed, and answered where they wait for a person or a program. " +
+			"docs/api.md says what holds for all calls: ids, times, keys, problems, tokens, pages, streams and decisions."},
+		Servers: []map[string]string{{"url": "/", "description": "The server that this document was read from."}},
+		Paths:   map[string]map[string]operation{}}
+	for _, t := range tags {
+		doc.Tags = append(doc.Tags, map[string]string{"name": t.name, "description": t.about})
+	}
+	for _, rt := range (&api{}).table() {
+		if doc.Paths[rt.path] == nil {
+			doc.Paths[rt.path] = map[string]operation{}
+		}
+		doc.Paths[rt.path][strings.ToLower(rt.method)] = describe(s, rt)
+	}
+	s.of(reflect.TypeFor[wire.Problem]())
+	s.of(reflect.TypeFor[wire.Event]())
+	s.schemas["Input"], s.schemas["InputPart"], s.schemas["Permissions"], s.schemas["Rule"] = input, inputPart, narrowing, rule
+	addEvents(s)
+	s.of(reflect.TypeFor[wire.StepUsage]())
+	s.schemas["StreamEvent"] = streamEvent()
+	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])
+	doc.Components = components{Schemas: s.schemas, Responses: sharedResponses(),
+		SecuritySchemes: map[string]map[string]string{"bearer": {"type": "http", "scheme": "bearer",
+			"description": "A token for one tenant, good for some roles. A server without tokens listens on a loopback address alone, and asks for none."}}}
+	for name := range members {
+		if !s.used[name] {
+			missing = append(missing, name+" (it has words, and is in no type)")
+		}
+	}
+	return doc, append(missing, s.missing...)
+}
+
+var tags = []struct{ name, about string }{
+	{"runs", "Start runs, read and follow them, pause and end them."},
+	{"decisions", "See what waits for an answer, and answer it."},
+	{"events", "What waits, what was decided and what ended, over all runs."},
+	{"threads", "Conversations, with all their messages and runs."},
+	{"agents", "What can be run."},
+	{"server", "The server itself."},
+}
+
+func describe(s *shapes, rt route) operation {
+	op := operation{OperationID: rt.name, Tags: []string{rt.tag}, Summary: rt.title, Description: strings.TrimSpace(rt.about + " " + rolesSaid(rt)),
+		Security: []map[string][]string{}, Parameters: parametersOf(rt), Responses: map[string]response{}}
+	if len(rt.roles) > 0 {
+		op.Security = append(op.Security, map[string][]string{"bearer": {}}, map[string][]string{})
+		for _, r := range rt.roles {
+			op.Roles = append(op.Roles, string(r))
+		}
+	}
+	if rt.body != nil {
+		op.RequestBody = &requestBody{Required: !rt.body.optional,
+			Content: map[string]content{mediaJSON: {Schema: s.alternatives(rt.body.of), Examples: examplesOf(rt.name)}}}
+		if rt.body.form != nil {
+			op.RequestBody.Content[mediaForm] = content{Schema: s.alternatives(rt.body.form)}
+		}
+	}
+	for _, a := range rt.answers {
+		op.answer(s, a)
+	}
+	for status, codes := range codesByStatus(rt) {
+		op.Responses[fmt.Sprint(status)] = refusals(rt, status, codes)
+	}
+	return op
+}
+
+// rolesSaid is a sentence on who may call.
+func rolesSaid(rt route) string {
+	if len(rt.roles) == 0 {
+		return "Needs no token."
+	}
+	names := make([]string, len(rt.roles))
+	for i, r := range rt.roles {
+		names[i] = "`" + string(r) + "`"
+	}
+	return "Needs the role " + strings.Join(names, " or ") + ", or `admin`."
+}
+
+func (s *shapes) alternatives(of any) *jsonschema.Schema {
+	several, ok := of.(either)
+	if !ok {
+		return s.of(reflect.TypeOf(of))
+	}
+	any := &jsonschema.Schema{}
+	for _, one := range several {
+		any.AnyOf = append(any.AnyOf, s.of(reflect.TypeOf(one)))
+	}
+	return any
+}
+
+// answer adds one way to succeed; those of one status differ by their media type.
+func (op operation) answer(s *shapes, a answered) {
+	key := fmt.Sprint(a.status)
+	r := op.Responses[key]
+	r.Description = strings.TrimSpace(r.Description + " " + a.about)
+	for _, name := range a.headers {
+		if r.Headers == nil {
+			r.Headers = map[string]header{}
+		}
+		r.Headers[name] = headers[name]
+	}
+	if a.of != nil && r.Content == nil {
+		r.Content = map[string]content{}
+	}
+	switch {
+	case a.of == nil:
+	case a.media == mediaPage:
+		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
+	case a.media != "":
+		r.Content[a.media] = content{Schema: refTo("StreamEvent")}
+	case reflect.TypeOf(a.of).Kind() == reflect.Map:
+		r.Content[mediaJSON] = content{Schema: anObject}
+	default:
+		r.Content[mediaJSON] = content{Schema: s.alternatives(a.of)}
+	}
+	op.Responses[key] = r
+}
+
+var pathName = regexp.MustCompile(`\{(\w+)\}`)
+
+// idSchemas are of the ids in paths, by what stands before them.
+var idSchemas = map[string]parameter{
+	"runs":        {Description: "The run's id.", Schema: &schema{Type: "string"}},
+	"threads":     {Description: "The thread's id.", Schema: &schema{Type: "string"}},
+	"streams":     {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
+	"approvals":   {Description: "The link, as `makeLink` shows it.", Schema: &schema{Type: "string"}},
+	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
+	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+}
+
+func parametersOf(rt route) []parameter {
+	var list []parameter
+	for _, m := range pathName.FindAllStringSubmatch(rt.path, -1) {
+		p := idSchemas[strings.Split(rt.path, "/")[2]]
+		switch m[1] {
+		case "link":
+			p = parameter{Description: "The link's id.", Schema: &schema{Type: "string"}}
+		case "call":
+			p = parameter{Description: "The call's id.", Schema: &schema{Type: "string"}}
+		}
+		if p.Schema == nil {
+			panic("no schema for " + m[0] + " in " + rt.path)
+		}
+		p.In, p.Name, p.Required = "path", m[1], true
+		list = append(list, p)
+	}
+	for _, p := range rt.params {
+		about := p.about
+		if p.most > 0 {
+			about += fmt.Sprintf(" More than %d is taken for %d.", p.most, p.most)
+		}
+		list = append(list, parameter{In: p.in, Name: p.name, Description: about, Empty: p.in == "query", Schema: p.schema()})
+	}
+	return list
+}
+
+// wholeNumber is as much as is read; float64, which package jsonschema keeps bounds in, cannot hold its end.
+var wholeNumber = struct {
+	Type    string `json:"type"`
+	Format  string `json:"format"`
+	Minimum int64  `json:"minimum"`
+	Maximum int64  `json:"maximum"`
+}{"integer", "int64", 0, 1<<63 - 1}
+
+func (p param) schema() any {
+	switch {
+	case p.number:
+		return wholeNumber
+	case p.one != nil:
+		return enumOf(append(slices.Clone(p.one), "")...)
+	case p.moment:
+		return &schema{Type: "string", Format: "date-time"}
+	case p.longest > 0:
+		return &schema{Type: "string", MaxLength: jsonschema.Ptr(p.longest)}
+	}
+	return &schema{Type: "string"}
+}
+
+// codesByStatus are all codes that a call may answer with: its own, and those of what every such call goes through.
+func codesByStatus(rt route) map[int][]frontend.Code {
+	codes := slices.Clone(rt.codes)
+	codes = append(codes, codeForbidden, codeInternal)
+	if !rt.link {
+		codes = append(codes, frontend.CodeInvalid)
+	}
+	if !rt.link || rt.body != nil {
+		codes = append(codes, codeUnknownField)
+	}
+	if len(rt.roles) > 0 {
+		codes = append(codes, codeUnauthorized, codeRoleRequired, codeNotAdmitted)
+	}
+	if rt.tag != "server" {
+		codes = append(codes, storageCodes...)
+	}
+	if rt.method != http.MethodGet && rt.tag != "server" {
+		codes = append(codes, frontend.CodeDiskFull)
+	}
+	if rt.body != nil {
+		codes = append(codes, codeMalformed, codeTooLarge, codeMediaType)
+	}
+	if strings.Contains(rt.path, "{") {
+		codes = append(codes, codeNotFound)
+	}
+	by := map[int][]frontend.Code{}
+	for _, p := range problems { // in the order of the table
+		if slices.Contains(codes, p.code) {
+			by[p.status] = append(by[p.status], p.code)
+		}
+	}
+	return by
+}
+
+// storageCodes are what any call may be answered with while the store fails.
+var storageCodes = []frontend.Code{frontend.CodeStorageFailing, frontend.CodeStorageDamaged, frontend.CodeStorageGone, frontend.CodeStorageDenied,
+	frontend.CodeUnreadable, frontend.CodeUnavailable}
+
+// shared are answers that are the same wherever they occur.
+var shared = map[string][]frontend.Code{
+	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
+	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": storageCodes, "DiskFull": {frontend.CodeDiskFull},
+}
+
+func sharedResponses() map[string]response {
+	all := map[string]response{}
+	for name, codes := range shared {
+		all[name] = refusalOf(problemOf[codes[0]].status, codes)
+	}
+	return all
+}
+
+func refusals(rt route, status int, codes []frontend.Code) response {
+	if rt.link {
+		r := refusalOf(status, codes)
+		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
+		return r
+	}
+	for name, of := range shared {
+		if slices.Equal(of, codes) {
+			return response{Ref: "#/components/responses/" + name}
+		}
+	}
+	return refusalOf(status, codes)
+}
+
+func refusalOf(status int, codes []frontend.Code) response {
+	words, said := make([]string, len(codes)), make([]string, len(codes))
+	for i, c := range codes {
+		words[i], said[i] = string(c), fmt.Sprintf("`%s`: %s", c, problemOf[c].meaning)
+	}
+	number := any(status)
+	r := response{Description: strings.Join(said, "\n"), Codes: codes, Content: map[string]content{mediaProblem: {Schema: &schema{
+		Ref: "#/components/schemas/Problem", PropertyOrder: []string{"status", "code"},
+		Properties: map[string]*schema{"status": {Const: &number}, "code": enumOf(words...)}}}}}
+	switch status {
+	case http.StatusUnauthorized:
+		r.Headers = map[string]header{"WWW-Authenticate": headers["WWW-Authenticate"]}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
+		again := headers["Retry-After"]
+		if status == http.StatusServiceUnavailable {
+			again.Description, again.Required = "Seconds after which to send the same request again. Left out where that is of no use.", false
+		}
+		r.Headers = map[string]header{"Retry-After": again}
+	}
+	return r
+}
+
+// examplesOf are bodies to show with a call.
+func examplesOf(name string) map[string]openExample {
+	var shown map[string]openExample
+	for _, b := range bodies {
+		if b.call == name {
+			if shown == nil {
+				shown = map[string]openExample{}
+			}
+			shown[b.name] = openExample{Summary: b.about, Value: json.RawMessage(b.body)}
+		}
+	}
+	return shown
+}

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	_ "embed" // the style of the pages
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+const mediaPage = "text/html"
+
+// writePage sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
+// secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
+func (l question) writePage(w http.ResponseWriter, status int, body string) {
+	h := w.Header()
+	h.Set("Content-Type", mediaPage+"; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src '"+styleHash()+"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, pageFrame, shown(l.product), style, shown(strings.TrimSuffix(l.product+" · "+l.tenant, " · ")), body)
+}
+
+//go:embed page/page.css
+var style string
+
+// styleHash lets the page's own style through its policy, and no other.
+var styleHash = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+})
+
+const pageFrame = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
+<title>%s: approval</title>
+<style>%s</style></head><body>
+<header><strong>%s</strong></header>
+%s</body></html>
+`
+
+func answeredPage(d wire.Decision, answer wire.DecisionAnswer) string {
+	said := "Yes"
+	switch {
+	case d.Action == "cancel":
+		said = "No"
+	case d.Result != nil:
+		said = "Your result"
+	}
+	if answer.Code == string(frontend.CodeAccepted) {
+		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your answer is stored. You can close this page.</p></main>\n", said)
+	}
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>This was your answer before; it counts once.</p></main>\n", said)
+}
+
+// shown is text of others within a page that has no values.
+func shown(text string) string {
+	var m markup
+	m.foreign(printable.Spell(text))
+	return m.String()
+}

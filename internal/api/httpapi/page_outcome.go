@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// outcomePage says what became of a call: who answered what and when, that time ran out, or that the question is gone.
+func outcomePage(o wire.Outcome, above string) string {
+	var b strings.Builder
+	b.WriteString("<main>\n")
+	if above != "" {
+		fmt.Fprintf(&b, "<p><strong>%s</strong></p>\n", shown(above))
+	}
+	switch o.State {
+	case frontend.OutcomeAnswered:
+		answeredOutcome(&b, o)
+	case frontend.OutcomeTimedOut:
+		timedOutOutcome(&b, o)
+	default:
+		fmt.Fprintf(&b, "<h1>No answer is needed any more</h1>\n<p>The run ended, or went on, without an answer. %s did not run by this question.</p>\n", shown(o.Tool))
+	}
+	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID))
+	return b.String()
+}
+
+func answeredOutcome(b *strings.Builder, o wire.Outcome) {
+	said := "Yes"
+	switch {
+	case o.Decision.Error != "":
+		said = "With an error"
+	case o.Decision.Action == "cancel":
+		said = "No"
+	case isResult(o):
+		said = "With a result"
+	}
+	fmt.Fprintf(b, "<h1>Answered: %s</h1>\n<p>Answered by %s on %s.</p>\n", said, shown(answerer(o.Decision)), moment(o.Decision.At))
+	if o.Decision.Reason != "" {
+		fmt.Fprintf(b, "<p>Reason: %s</p>\n", shown(o.Decision.Reason))
+	}
+	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
+}
+
+func timedOutOutcome(b *strings.Builder, o wire.Outcome) {
+	b.WriteString("<h1>Time ran out</h1>\n")
+	if o.Deadline != nil {
+		fmt.Fprintf(b, "<p>No answer came before the deadline, %s.</p>\n", moment(*o.Deadline))
+	}
+	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
+}
+
+// answerer is who answered, in words.
+func answerer(d *wire.OutcomeDecision) string {
+	kind, name, _ := strings.Cut(d.By, ":")
+	switch {
+	case d.By == "":
+		return "a caller of the API"
+	case kind == "link":
+		return name + ", by a link"
+	case kind == "token":
+		return name
+	}
+	return d.By
+}
+
+// isResult says whether an answer other than a no is the call's result, and the tool doesn't run.
+func isResult(o wire.Outcome) bool { return o.ResumeMode == core.UseDecisionAsToolResult.String() }
+
+// consequence is what followed by itself.
+func consequence(o wire.Outcome) string {
+	switch d := o.Decision; {
+	case d == nil && o.State == frontend.OutcomeTimedOut:
+		return o.Tool + " did not run. The run goes on as its agent says for this case."
+	case d.Applied != nil && !*d.Applied:
+		return "The answer had no effect: the run was cancelled first."
+	case o.State == frontend.OutcomeTimedOut && d.Action == "cancel":
+		return "The call was cancelled: " + o.Tool + " did not run."
+	case o.State == frontend.OutcomeTimedOut:
+		return "The call failed: " + o.Tool + " did not run."
+	case d.Action == "cancel" || d.Error != "":
+		return o.Tool + " did not run."
+	}
+	if isResult(o) {
+		return o.Tool + " did not run. The answer is the result of the call."
+	}
+	switch o.Call {
+	case "succeeded":
+		return "The call succeeded."
+	case "failed":
+		return "The call failed."
+	case "cancelled":
+		return "The call was cancelled afterwards."
+	case "suspended":
+		return o.Tool + " was asked about once more; that question is another one."
+	}
+	return "The answer is stored; the call has not finished yet."
+}
+
+func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// refusedPage is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing but that.
+func refusedPage(e *frontend.Error) string {
+	title := problemOf[e.Code].title
+	switch e.Code {
+	case codeLinkExpired:
+		title = "This link has expired"
+	case codeLinkRevoked:
+		title = "This link was revoked"
+	}
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(e.Detail))
+}

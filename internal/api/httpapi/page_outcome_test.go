@@ -1,0 +1,26 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches the edge of a phone.
+func TestEveryPageHasAMain(t *testing.T) {
+	pages := map[string]string{
+		"refused":  refusedPage(&frontend.Error{Code: codeLinkExpired, Detail: "the link has expired"}),
+		"accepted": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAccepted)}),
+		"repeated": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAlreadyDecided)}),
+		"gone":     outcomePage(wire.Outcome{Tool: "pay"}, "Your answer was not used."),
+		"late":     outcomePage(wire.Outcome{Tool: "pay", State: frontend.OutcomeTimedOut}, ""),
+		"answered": outcomePage(wire.Outcome{Tool: "pay", State: frontend.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, ""),
+	}
+	for name, page := range pages {
+		if body := strings.TrimSpace(page); !strings.HasPrefix(body, "<main>") || !strings.HasSuffix(body, "</main>") {
+			t.Errorf("%s: %s", name, page)
+		}
+	}
+}

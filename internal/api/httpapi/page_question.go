@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// rendererPage names this page in the record of a decision: what drew the question that was
+// answered. It changes with what the page shows.
+const rendererPage = "page/1"
+
+// questionView is what the page of a question shows. The strings in it are of others: they reach
+// the page by markup alone.
+type questionView struct {
+	wire.Approval
+	Mode  core.ResumeMode
+	Now   time.Time
+	Again string // why the question is shown once more; empty the first time
+}
+
+func viewOf(l question, now time.Time) questionView {
+	v := questionView{Approval: l.approval(), Now: now}
+	_ = v.Mode.UnmarshalText([]byte(l.call.ResumeMode)) // the frontend wrote it
+	return v
+}
+
+func questionPage(l question, now time.Time) string { return viewOf(l, now).page() }
+
+// questionAgain is the page once more, with the reason on top. Nothing was stored.
+func questionAgain(l question, now time.Time, why string) string {
+	v := viewOf(l, now)
+	v.Again = why
+	return v.page()
+}
+
+// answers says whether the answer is the call's result, and the tool doesn't run.
+func (v questionView) answers() bool { return v.Mode == core.UseDecisionAsToolResult }
+
+// page is the body: who asks what, until when, exactly what, why, and the answer below all of it.
+func (v questionView) page() string {
+	var m markup
+	m.add(`<main class="question"><div class="head">`)
+	if v.Again != "" {
+		m.add(`<p class="again"><strong>`)
+		m.foreign(printable.Spell(v.Again))
+		m.add(`</strong></p>`)
+	}
+	m.add(`<p class="asks">`)
+	m.named(v.Agent)
+	m.add(`, an automatic assistant, asks for your permission</p><h1>`)
+	v.heading(&m)
+	m.add(`</h1>`)
+	v.timeLeft(&m)
+	m.add(`</div><section>`)
+	v.what(&m)
+	m.add(`</section><section>`)
+	v.why(&m)
+	v.form(&m)
+	m.add(`</section></main>`)
+	return m.String()
+}
+
+// named is a tool's name that cannot be taken for words of the page.
+var named = regexp.MustCompile(`^[A-Za-z0-9]+([_.-][A-Za-z0-9]+)*$`)
+
+const longName = 40
+
+func plainTool(name string) bool { return len(name) <= longName && named.MatchString(name) }
+
+func (v questionView) heading(m *markup) {
+	switch {
+	case v.answers():
+		m.add(`What is the answer to this call?`)
+	case plainTool(v.Tool):
+		m.add(`May it run `)
+		m.named(v.Tool)
+		m.add(`?`)
+	default:
+		m.add(`May it run this tool?`)
+	}
+}
+
+// urgent is from when on the time that is left stands out.
+const urgent = 4 * time.Hour
+
+func (v questionView) timeLeft(m *markup) {
+	if v.Deadline == nil {
+		m.add(`<p class="time"><strong>No time limit.</strong> `, v.unless(), `.</p>`)
+		return
+	}
+	left := v.Deadline.Sub(v.Now)
+	if left < urgent {
+		m.add(`<p class="time urgent"><strong>`)
+	} else {
+		m.add(`<p class="time"><strong>`)
+	}
+	m.words(leftInWords(left))
+	m.add(`</strong> `, v.unless(), ` by `)
+	m.words(v.Deadline.UTC().Format("Monday 2 January 2006, 15:04:05 UTC"))
+	m.add(`.</p>`)
+}
+
+// unless says what happens by itself.
+func (v questionView) unless() tag {
+	if v.answers() {
+		return `The call gets no result unless you send one`
+	}
+	return `It is not done unless you say yes`
+}
+
+func leftInWords(left time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		one  time.Duration
+		name string
+	}{{day, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}} {
+		if left >= 2*u.one && (u.one != day || left > 2*day) {
+			return strconv.Itoa(int(left/u.one)) + " " + u.name + " left."
+		}
+	}
+	if left <= 0 {
+		return "The time is over."
+	}
+	return "Less than two minutes left."
+}
+
+// fact writes one row of what a specialist looks for.
+func (m *markup) fact(label tag, text string) {
+	m.add(`<div class="row"><dt>`, label, `</dt>`)
+	m.add(`<dd class="value code" dir="auto">`)
+	m.parts(printable.Spell(text).Parts)
+	m.add(`</dd></div>`)
+}
+
+// onlyLooks says whether a form of the page came back without an answer, as by Enter: then the
+// question is shown again. A program is told.
+func onlyLooks(r *http.Request, err error) bool {
+	e, known := refused(err)
+	return known && e.Code == frontend.CodeBadAction && wantsPage(r)
+}

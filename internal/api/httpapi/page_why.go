@@ -1,0 +1,182 @@
+package httpapi
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// what says exactly what a yes does, in the words of the call's resume mode, and with what.
+func (v questionView) what(m *markup) {
+	switch v.Mode {
+	case core.UseDecisionAsToolResult:
+		m.add(`<h2>What was asked for, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: your answer is its result.</p>`)
+	case core.PassDecisionToTool:
+		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool runs with these arguments and no others, and is handed your answer and its reason beside them.</p>`)
+	default:
+		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool gets these arguments and no others.</p>`)
+	}
+	if v.answers() || !plainTool(v.Tool) {
+		m.framed(`Tool`, v.Tool)
+	}
+	v.preview(m)
+	m.values(v.Arguments)
+	if v.ToolDetails != nil {
+		v.tool(m, *v.ToolDetails)
+	}
+	m.add(`<details><summary>For specialists</summary><div class="zone"><dl>`)
+	m.fact(`Tool`, v.Tool)
+	m.fact(`Agent`, v.Agent)
+	m.fact(`Version`, v.AgentVersion)
+	m.fact(`Run`, v.RunID)
+	m.fact(`Question`, v.Suspension.ID)
+	m.fact(`Fingerprint`, v.Fingerprint)
+	if v.Preview != nil && v.Preview.Tool != "" {
+		m.fact(`Preview made by`, v.Preview.Tool)
+	}
+	m.add(`</dl></div></details>`)
+}
+
+// preview shows what the call would do. It was made when the question was, and may be out of date.
+func (v questionView) preview(m *markup) {
+	switch p := v.Preview; {
+	case p == nil:
+	case p.Failed != "":
+		m.framed(`Preview`, p.Failed)
+	case p.Text == "":
+		m.add(`<p class="hint">The preview of this call is empty.</p>`)
+	case p.Tool != "":
+		m.framed(`What was there when this was asked`, p.Text)
+	default:
+		m.framed(`In short`, p.Text)
+	}
+}
+
+// reached are the words before a target, by the kind of the tool.
+var reached = map[string]tag{"http": `HTTP request to`, "lambda": `Lambda function`, "mcp": `MCP server and tool`, "go": `Function of this server`}
+
+// tool shows what the tool does and where the call goes, as the agent's author wrote it.
+func (v questionView) tool(m *markup, t wire.ToolDetails) {
+	if t.Description != "" {
+		m.framed(`About the tool`, t.Description)
+	}
+	switch label, known := reached[t.Kind]; {
+	case t.Target != "" && known:
+		m.framed(label, t.Target)
+	case t.Kind == "client":
+		m.add(`<p class="hint">The program that started the run runs the call itself.</p>`)
+	case t.Kind == "recorded":
+		m.add(`<p class="hint">The tool answers from a recording and reaches nothing.</p>`)
+	}
+}
+
+// why shows what led to the call: the rule, the request, what the model said, and who is behind it.
+// Each text is framed by itself. The words around them are the page's.
+func (v questionView) why(m *markup) {
+	m.add(`<h2>Why you are asked</h2>`)
+	if v.Suspension.Message != "" {
+		m.framed(`Rule`, v.Suspension.Message)
+	}
+	v.requests(m)
+	if v.Said != "" {
+		m.framed(`The assistant says`, v.Said)
+		m.cut(v.SaidCut)
+	}
+	v.who(m)
+	if !core.IsNull(v.Metadata) {
+		m.framed(`Metadata of the run`, string(v.Metadata))
+	}
+	if v.GrantScope != "" {
+		m.add(`<p class="hint">Your yes is for this call alone. A caller of the API may give a wider one:</p>`)
+		m.framed(`A wider yes`, v.GrantScope)
+	}
+}
+
+// requests shows what users wrote, the newest last, each with its sender as the server knows it.
+func (v questionView) requests(m *markup) {
+	if v.RequestsCut {
+		m.add(`<p class="hint">Earlier messages are not shown.</p>`)
+	}
+	for i, r := range v.Requests {
+		label := tag(`The request`)
+		if i < len(v.Requests)-1 {
+			label = `An earlier message`
+		}
+		m.framed(label, r.Text)
+		m.cut(r.Cut)
+		if r.Files > 0 {
+			m.add(`<p class="hint">Files that came with it and are not shown: `)
+			m.count(r.Files)
+			m.add(`</p>`)
+		}
+		if r.By != "" || r.Via != "" {
+			m.framed(`Requested by`, callerInWords(r.By, r.Via))
+		}
+	}
+}
+
+// who names who started the run, as the server knows the name, unless all requests are that caller's.
+func (v questionView) who(m *markup) {
+	by := v.StartedBy
+	if by == nil || len(v.Requests) > 0 && !slices.ContainsFunc(v.Requests, func(r wire.Request) bool { return r.By != by.By || r.Via != by.Via }) {
+		return
+	}
+	m.framed(`Run started by`, callerInWords(by.By, by.Via))
+}
+
+func callerInWords(by, via string) string {
+	switch {
+	case by == "":
+		return "a caller without a name, by " + via
+	case via == "":
+		return by
+	}
+	return by + ", by " + via
+}
+
+// cut says that a text is the beginning of a longer one.
+func (m *markup) cut(is bool) {
+	if is {
+		m.add(`<p class="hint">This is its beginning; it goes on.</p>`)
+	}
+}
+
+// form ends with the two answers. Its first button is the one that Enter presses: it answers
+// nothing and shows the question again. It must not be disabled, or Enter would press the next one
+// that is not.
+func (v questionView) form(m *markup) {
+	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
+	m.words(v.Fingerprint)
+	m.add(`"><button name="action" value="look" hidden>Look</button>`)
+	yes := tag(`Approve`)
+	if v.answers() {
+		v.resultField(m)
+		yes = `Send this result`
+	}
+	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
+		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
+		`<div class="answers"><button class="yes" name="action" value="resume">`, yes, `</button>`,
+		`<button class="no" name="action" value="cancel">Deny</button></div>`,
+		`<p class="final">Your answer is final. Unsure? Close the page; nothing happens.</p></form>`)
+}
+
+// mostResult bounds the characters of a result that is typed into the page.
+const mostResult = 20_000
+
+// resultField takes the result of a call that doesn't run.
+func (v questionView) resultField(m *markup) {
+	m.add(`<label for="result"><strong>Result</strong> <span class="hint">`)
+	if takesJSON(v.Suspension.ResponseSchema) {
+		m.add(`JSON that fits the schema below; the assistant reads it as the result of the call`)
+	} else {
+		m.add(`text; the assistant reads it as the result of the call`)
+	}
+	m.add(`</span></label><textarea id="result" name="result" rows="4" autocomplete="off" maxlength="`)
+	m.words(strconv.Itoa(mostResult))
+	m.add(`"></textarea>`)
+	if len(v.Suspension.ResponseSchema) > 0 {
+		m.framed(`Schema of the result`, string(v.Suspension.ResponseSchema))
+	}
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+)
+
+// ownOrigin is the site of the public address. Where no token is needed there is none: a page of
+// another program on that host would be let in with it.
+func (a *api) ownOrigin() string {
+	if a.keys == nil && a.gate == nil {
+		return ""
+	}
+	return a.public.Origin()
+}
+
+// belowPrefix serves the API also below the path of the public address, for proxies that pass the
+// path on as it came. A proxy may as well take the prefix away, and callers on the machine use
+// none.
+func (a *api) belowPrefix(next http.Handler) http.Handler {
+	prefix := a.public.Prefix()
+	if prefix == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, below := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+		if !below || !a.served(rest) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		inside, at := *r, *r.URL
+		plain, err := url.PathUnescape(rest)
+		if err != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		at.Path, at.RawPath = plain, rest
+		inside.URL = &at
+		next.ServeHTTP(w, &inside)
+	})
+}
+
+// served says whether a path begins like one of the API. Below a prefix such as /v1 a path of the
+// API must not lose what looks like the prefix.
+func (a *api) served(escaped string) bool {
+	rest, rooted := strings.CutPrefix(escaped, "/")
+	top, _, _ := strings.Cut(rest, "/")
+	return rooted && a.tops[top]
+}
+
+// topsOf are the first segments of the API's paths.
+func topsOf(table []route) map[string]bool {
+	tops := map[string]bool{}
+	for _, rt := range table {
+		top, _, _ := strings.Cut(rt.path[1:], "/")
+		tops[top] = true
+	}
+	return tops
+}
+
+// described is the API's document, with the address under which people reach this server.
+func described(public access.PublicURL) []byte {
+	if public.String() == "" {
+		return openapiDocument
+	}
+	return bytes.Replace(openapiDocument, []byte(`"url": "/"`), []byte(`"url": "`+public.String()+`"`), 1)
+}

@@ -1,0 +1,263 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+const (
+	mediaStream = "text/event-stream"
+	mediaJSON   = "application/json"
+)
+
+// streamPage is how many events are read at once.
+const streamPage = 100
+
+// streamBytes is about how much of a journal one stream holds in memory.
+const streamBytes = 256 << 10
+
+func (a *api) events(w http.ResponseWriter, r *http.Request) error {
+	if isThread(r.PathValue("id")) {
+		return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: "there is no such run"}
+	}
+	return a.journal(w, r)
+}
+
+// threadEvents are the events of all runs of a conversation.
+func (a *api) threadEvents(w http.ResponseWriter, r *http.Request) error {
+	if !isThread(r.PathValue("id")) {
+		return &frontend.Error{Code: frontend.CodeThreadNotFound, Detail: "there is no such thread"}
+	}
+	return a.journal(w, r)
+}
+
+// journal is a page of events, or a stream of them.
+func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept")
+	if wantsJSON(r) {
+		return a.eventPage(w, r)
+	}
+	f, err := a.newStream(w, r, r.PathValue("id"))
+	switch {
+	case err != nil:
+		return err
+	case a.streamURL != "":
+		return a.sendToStream(r, f)
+	}
+	return a.eventStream(r, f)
+}
+
+// wantsJSON says whether the caller asks for JSON before, or in place of, a stream.
+func wantsJSON(r *http.Request) bool {
+	weights := map[string]float64{}
+	for _, header := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(header, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			weights[media] = 1
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+				weights[media] = q
+			}
+		}
+	}
+	return weights[mediaJSON] > weights[mediaStream]
+}
+
+// eventStream sends what is there and then what comes, and between the two what the model is saying just now:
+//
+//	events ... turn.ended   the run is done or waits: the stream ends once everything up to there was sent
+//	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
+//	reopened at the end     204
+//
+// Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the reader goes on.
+func (a *api) eventStream(r *http.Request, f *openStream) error {
+	leave, err := a.streams.enter(principal(r).Tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	if err != nil {
+		return err
+	}
+	if f.tail && f.after == "" {
+		f.after = page.Next
+	}
+	if f.read(page) {
+		f.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	f.begin()
+	f.run(r, page)
+	return nil
+}
+
+// openStream is one open stream of events.
+type openStream struct {
+	api    *api
+	id     string // of the run, or of the thread; empty for the feed of a tenant
+	w      http.ResponseWriter
+	out    *http.ResponseController
+	after  string // the cursor of what was sent last
+	sent   bool   // something was
+	tail   bool   // without a cursor, only new events
+	follow bool
+	end    time.Time
+}
+
+// bufferedLife is that of a stream whose reader sees nothing of it before its end.
+const bufferedLife = 20 * time.Second
+
+func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*openStream, error) {
+	values := r.URL.Query()
+	for _, name := range []string{"wait", "limit"} {
+		if values.Has(name) {
+			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " is for pages, not for a stream; send Accept: application/json"}
+		}
+	}
+	life := a.limits.StreamLife
+	if a.buffered {
+		life = min(life, bufferedLife)
+	}
+	f := &openStream{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		f.after = last
+	}
+	var err error
+	if f.tail, err = fromTail(values); err != nil {
+		return nil, err
+	}
+	switch values.Get("follow") {
+	case "", "false":
+	case "true":
+		f.follow = true
+	default:
+		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is true or false"}
+	}
+	return f, nil
+}
+
+// read says that the reader has seen all that there will be.
+func (f *openStream) read(page wire.EventPage) bool {
+	return page.Done && len(page.Items) == 0 && f.after != ""
+}
+
+// begin sends the header, and how soon a reader that lost the stream opens it again.
+func (f *openStream) begin() {
+	h := f.w.Header()
+	h.Set("Content-Type", mediaStream)
+	h.Set("X-Accel-Buffering", "no") // of proxies that would hold it back
+	f.w.WriteHeader(http.StatusOK)
+	f.send([]byte("retry: 1000\n\n"))
+}
+
+// run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
+func (f *openStream) run(r *http.Request, page wire.EventPage) {
+	for {
+		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {
+			return
+		}
+		if len(page.Items) == 0 && !f.send([]byte(": nothing yet\n\n")) {
+			return
+		}
+		var err error
+		if page, err = f.next(r); err != nil {
+			f.broken(r, err)
+			return
+		}
+	}
+}
+
+// broken logs why a stream ended, if the server is at fault.
+func (f *openStream) broken(r *http.Request, err error) {
+	if r.Context().Err() == nil && !errors.Is(err, errLocked) && !errors.Is(err, engine.ErrUnavailable) {
+		f.api.logFault(r, err)
+	}
+}
+
+// errLocked: the token is not good any more, or not for this.
+var errLocked = errors.New("httpapi: the token was taken away")
+
+// next waits for what comes. What came after the token was taken away is not sent.
+func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
+	page, err := f.api.readEvents(r, f.id,
+		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
+			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+	if err != nil {
+		return page, err
+	}
+	if !f.api.stillReads(r, reading) {
+		return wire.EventPage{}, errLocked
+	}
+	return page, nil
+}
+
+// over says whether what was sent is an end that a reader can take for one.
+func (f *openStream) over(page wire.EventPage) bool {
+	if page.Done || f.api.buffered && f.sent {
+		return true
+	}
+	return page.Waiting && f.sent && !f.follow
+}
+
+func (f *openStream) stopped(r *http.Request) bool {
+	select {
+	case <-f.api.stopping:
+		return true
+	case <-r.Context().Done():
+		return true
+	default:
+		return !f.api.clock.Now().Before(f.end)
+	}
+}
+
+func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
+	var buf bytes.Buffer
+	for i, e := range page.Items {
+		data, err := core.EncodeAny(e)
+		if err != nil {
+			return false
+		}
+		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
+		if buf.Len() > smallAnswer || i == len(page.Items)-1 {
+			if !f.sendEvents(r, &buf) {
+				return false
+			}
+			f.after, f.sent = e.Cursor, true
+		}
+	}
+	return true
+}
+
+// sendEvents fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
+func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
+	taken, ok := f.api.outgoing.take(principal(r).Tenant, events.Len())
+	if !ok {
+		return false
+	}
+	defer taken()
+	defer events.Reset()
+	return f.send(events.Bytes())
+}
+
+// send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.
+func (f *openStream) send(text []byte) (ok bool) {
+	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime)) // where there is a connection to set it on
+	if _, err := f.w.Write(text); err != nil {
+		return false
+	}
+	return f.api.buffered || f.out.Flush() == nil
+}

@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
+	thread, err := a.front.Thread(r.Context(), caller(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, thread)
+}
+
+// findThread finds a conversation by the caller's own key.
+func (a *api) findThread(w http.ResponseWriter, r *http.Request) error {
+	thread, err := a.front.ThreadByKey(r.Context(), caller(r), r.URL.Query().Get("key"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, thread)
+}
+
+func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r)
+	if err != nil {
+		return err
+	}
+	switch r.URL.Query().Get("data") {
+	case "", "false":
+	case "true":
+		q.Data = true
+	default:
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data is true or false"}
+	}
+	page, err := a.front.Messages(r.Context(), caller(r), r.PathValue("id"), q)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
+	var req wire.MessageRequest
+	if err := readBody(w, r, &req); err != nil {
+		return err
+	}
+	s, err := a.front.Message(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"), req)
+	if err != nil {
+		return err
+	}
+	return a.writeStarted(w, r, s)
+}
+
+func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
+	q, err := runList(r)
+	if err != nil {
+		return err
+	}
+	page, err := a.front.ThreadRuns(r.Context(), caller(r), r.PathValue("id"), q)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
+	q, err := list(r)
+	if err != nil {
+		return err
+	}
+	q.Kind, q.Thread = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id")
+	page, err := a.front.Approvals(r.Context(), caller(r), q)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
+	page, err := a.front.Agents(r.Context(), caller(r))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, page)
+}
+
+func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
+	agent, err := a.front.Agent(r.Context(), caller(r), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(w, r, http.StatusOK, agent)
+}

@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+const streamsPath = "/v1/streams/"
+
+// ticketLife is enough to follow a redirect.
+const ticketLife = time.Minute
+
+// sendStreamsTo keeps where streams are served; empty is here.
+func (a *api) sendStreamsTo(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%q is no address of streams; write it as https://host", address)
+	}
+	if a.links == nil {
+		return errors.New("streams are served at an address of their own, and there is no key to sign their tickets with; give one")
+	}
+	a.streamURL = strings.TrimSuffix(address, "/")
+	return nil
+}
+
+// sendToStream answers with where the stream is, once it is sure that there will be one: what is refused is refused here.
+//
+//	reader   GET /v1/runs/R/events        the API: who, which run, may they read it
+//	         307 Location: .../v1/streams/TICKET?after=C
+//	reader   GET /v1/streams/TICKET       the stream's address: the ticket says so, for one minute
+//	         events ... the stream ends
+//	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
+func (a *api) sendToStream(r *http.Request, f *openStream) error {
+	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if f.tail && f.after == "" {
+		f.after = page.Next
+	}
+	if f.read(page) {
+		f.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return a.redirect(r, f, reading, url.Values{})
+}
+
+// redirect sends the reader to the stream with a ticket that has these roles.
+func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, query url.Values) error {
+	p := principal(r)
+	keys, err := a.links(r.Context(), keysAge)
+	if err != nil {
+		return err
+	}
+	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: roles, Run: f.id,
+		Expires: a.clock.Now().Add(ticketLife)})
+	if f.after != "" {
+		query.Set("after", f.after)
+	}
+	if f.follow {
+		query.Set("follow", "true")
+	}
+	h := f.w.Header()
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Location", strings.TrimSuffix(a.streamURL+streamsPath+ticket+"?"+query.Encode(), "?"))
+	f.w.WriteHeader(http.StatusTemporaryRedirect)
+	return nil
+}
+
+// readStream is the stream that a ticket opens.
+func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	ticket, err := openSigned(a, r, func(keys access.LinkKeys) (access.Ticket, error) {
+		return keys.OpenTicket(r.PathValue("ticket"), a.clock.Now())
+	})
+	switch {
+	case errors.Is(err, access.ErrExpiredLink):
+		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; ask for the events again at the first address"}
+	case errors.Is(err, access.ErrBadLink):
+		return &frontend.Error{Code: codeNotFound, Detail: "this is no ticket of ours"}
+	case err != nil:
+		return err
+	}
+	r = as(r, ticket.Principal())
+	r = r.WithContext(context.WithValue(r.Context(), ticketKey{}, true))
+	f, err := a.newStream(w, r, ticket.Run)
+	if err != nil {
+		return err
+	}
+	if ticket.Run == "" {
+		return a.readFeedStream(r, f)
+	}
+	if err := authorize(principal(r), reading); err != nil {
+		return err
+	}
+	return a.eventStream(r, f)
+}
+
+// readFeedStream is the stream of a feed that a ticket opens.
+func (a *api) readFeedStream(r *http.Request, f *openStream) error {
+	if err := authorize(principal(r), seeing); err != nil {
+		return err
+	}
+	q, err := feedQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return a.feedStream(r, f, q)
+}
+
+// ticketKey marks a request that a ticket has opened.
+type ticketKey struct{}
+
+// stillReads says whether the stream's reader still has one of these roles.
+func (a *api) stillReads(r *http.Request, roles []access.Role) bool {
+	if r.Context().Value(ticketKey{}) != nil {
+		may, err := a.stillMay(r, principal(r), roles...)
+		return may && err == nil
+	}
+	p, err := a.who(r)
+	return err == nil && p.Tenant == principal(r).Tenant && authorize(p, roles) == nil
+}

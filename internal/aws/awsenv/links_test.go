@@ -1,0 +1,77 @@
+package awsenv_test
+
+import (
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Modules that a function may link, and no others: what is linked is loaded at every cold start.
+var (
+	modules = []string{"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/aws-sdk-go-v2/internal/configsources",
+		"github.com/aws/aws-sdk-go-v2/internal/endpoints/v2", "github.com/aws/aws-sdk-go-v2/service/dynamodb",
+		"github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding", "github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery",
+		"github.com/aws/aws-sdk-go-v2/service/sqs", "github.com/aws/smithy-go", "github.com/google/jsonschema-go", module}
+	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text") // its normal forms: names that differ by one alone are refused
+	modulesWithHTTP   = append(modulesWithAgents, "golang.org/x/time")
+
+	// Of the function that works alone: what it calls, and what the official MCP library is made of, which its bodies are written on.
+	modulesWithReach = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
+		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm",
+		"github.com/modelcontextprotocol/go-sdk", "github.com/segmentio/asm", "github.com/segmentio/encoding", "github.com/yosida95/uritemplate/v3",
+		"golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/sys"})
+)
+
+const module = "github.com/dormouse-dev/dormouse"
+
+// noFunction links what belongs to a laptop, or to tests.
+var noFunction = []string{"internal/store/sqlite", "internal/local", "internal/cli", "internal/proof/replay", "internal/cli/rehearsal", "internal/proof/torture", "internal/proof/sim",
+	"internal/api/client", "internal/proof/awsdouble", "internal/engine/enginetest", "testing", "net/rpc", "html/template"}
+
+// agents is what stands behind definitions: models, tools, hooks.
+var agents = []string{"internal/program", "internal/agent", "internal/tool", "internal/hook", "internal/tool/httptool", "internal/model/scripted", "internal/model/recording",
+	"internal/aws/awsenv", "internal/aws/xray"}
+
+// reach is what calls others: models, functions, servers, and who has the secrets for that.
+var reach = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/secret/ssmsecret"}
+
+var web = []string{"internal/api/httpapi", "internal/aws/awsapi", "internal/api/lambdahttp"}
+
+func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
+	for _, tt := range []struct {
+		function string
+		modules  []string
+		not      []string
+	}{
+		{"step", modulesWithReach, slices.Concat(noFunction, web)},
+		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
+		{"api", modulesWithHTTP, slices.Concat(noFunction, reach)},
+		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach)},
+	} {
+		t.Run(tt.function, func(t *testing.T) {
+			for _, line := range linked(t, tt.function) {
+				pkg, mod, _ := strings.Cut(line, " ")
+				if mod != "" && !slices.Contains(tt.modules, mod) {
+					t.Errorf("%s is linked, of the module %s; take the import out, or name the module here with the reason", pkg, mod)
+				}
+				if slices.Contains(tt.not, strings.TrimPrefix(pkg, module+"/")) {
+					t.Errorf("%s is linked and has no use here", pkg)
+				}
+			}
+		})
+	}
+}
+
+// linked are the packages of a function with their modules, built as the template builds it.
+func linked(t *testing.T, function string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}",
+		module+"/"+path.Join("functions", function))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}

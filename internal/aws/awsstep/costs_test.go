@@ -1,0 +1,137 @@
+package awsstep
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// longDesk is an agent that makes nine calls, one a step, before it says that it is done. Of them, those numbered in asked need a person.
+func longDesk(calls int, asked ...int) string {
+	var turns, ask strings.Builder
+	for n := range calls {
+		tool := "look"
+		for _, a := range asked {
+			if a == n {
+				tool = "pay"
+			}
+		}
+		given := "{no_result: true}"
+		if n > 0 {
+			given = fmt.Sprintf("{result: 'order %d '}", n-1)
+		}
+		fmt.Fprintf(&turns, "    - given: %s\n      calls:\n        - {tool: %s, arguments: {order: %d}}\n", given, tool, n)
+		fmt.Fprintf(&ask, "      - {when: {order: %d}, result: 'order %d is as it should be, and a note of some length stands beside it'}\n", n, n)
+	}
+	return fmt.Sprintf(`
+name: long-desk
+model:
+  provider: scripted
+  turns:
+%s    - given: {result: 'order %d '}
+      say: All orders are settled.
+tools:
+  - name: look
+    description: Looks at an order.
+    parameters: {type: object, properties: {order: {type: integer}}}
+    recorded:
+%s  - name: pay
+    description: Pays an order back.
+    parameters: {type: object, properties: {order: {type: integer}}}
+    recorded:
+%spermissions:
+  allow: [look]
+  ask: [pay]
+`, turns.String(), calls-1, ask.String(), ask.String())
+}
+
+// costs are what a run made the services do.
+type costs struct {
+	invocations, sends, approvals int
+	write, index, read            float64
+}
+
+// run plays one run of an agent to its end, everything approved, and counts.
+func (d *deployed) run(text string) (c costs) {
+	d.Helper()
+	d.stand()
+	def, err := agent.Parse("long-desk.yaml", []byte(text), nil)
+	d.must(err)
+	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
+	d.must(d.parts.Store.Deploy(d.Context(), "acme", def.Name, def.Digest()))
+	d.double.ResetCounts()
+	started, err := d.parts.Frontend.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "long-desk", Input: core.Encode("settle them")})
+	d.must(err)
+	before := d.pumped
+	for range 50 {
+		d.pump()
+		units := d.double.Units()
+		run, err := d.parts.Frontend.Run(d.Context(), d.caller, started.Run.ID)
+		d.must(err)
+		c.read -= d.double.Units().Read - units.Read // whoever looks is not part of it
+		if run.Status == "done" {
+			units = d.double.Units()
+			c.invocations, c.sends = d.pumped-before, d.double.Requests()["SendMessage"]
+			c.write, c.index, c.read = units.Write, units.IndexWrite, c.read+units.Read
+			return c
+		}
+		c.approvals++
+		d.decide(run, wire.Decision{DecisionID: "d", Action: "resume"})
+	}
+	d.Fatalf("the run does not end\nthe log:\n%s", d.out.String())
+	return c
+}
+
+// TestWhatAThousandRunsCost counts a run of ten steps with two approvals, and holds docs/operations.md to it.
+func TestWhatAThousandRunsCost(t *testing.T) {
+	c := newDeployed(t).run(longDesk(9, 3, 6))
+	if c.approvals != 2 {
+		t.Fatalf("%+v", c)
+	}
+	page, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thousands := func(n float64) string {
+		text := fmt.Sprintf("%.0f", n*1000)
+		for i := len(text) - 3; i > 0; i -= 3 {
+			text = text[:i] + "," + text[i:]
+		}
+		return text
+	}
+	for _, row := range []struct {
+		what string
+		n    float64
+		unit string
+	}{
+		{"DynamoDB writes, the table's", c.write, "write request units"},
+		{"DynamoDB writes, the indexes'", c.index, "write request units"},
+		{"DynamoDB reads", c.read, "read request units"},
+		{"SQS requests", float64(c.sends + 2*c.invocations), "requests: each message is sent, received and deleted"},
+		{"Lambda calls of `StepFunction`", float64(c.invocations), "calls"},
+		{"HTTP API, and a Lambda call each", float64(1 + c.approvals), "requests: a start and two decisions"},
+	} {
+		if line := fmt.Sprintf("| %s | %s | %s |", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
+			t.Errorf("docs/operations.md does not say:\n%s", line)
+		}
+	}
+}
+
+// What a step writes depends on what the step adds, and not on how long the run already is.
+func TestALongRunWritesNoMoreAStep(t *testing.T) {
+	perStep := func(steps int) float64 {
+		c := newDeployed(t).run(longDesk(steps - 1))
+		return (c.write + c.index) / float64(steps)
+	}
+	short, long := perStep(10), perStep(40)
+	t.Logf("units written a step: %.2f of 10 steps, %.2f of 40", short, long)
+	if long > short {
+		t.Errorf("a step of a run of 40 writes %.2f units, one of a run of 10 writes %.2f", long, short)
+	}
+}

@@ -1,0 +1,248 @@
+package awsstep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+)
+
+const (
+	wakeARN   = "arn:aws:sqs:eu-central-1:123456789012:dormouse-WakeQueue"
+	intakeARN = "arn:aws:sqs:eu-central-1:123456789012:dormouse-IntakeQueue"
+)
+
+// rig is a handler with everything behind it played.
+type rig struct {
+	*testing.T
+	h   *Handler
+	out bytes.Buffer // metrics
+	log bytes.Buffer
+
+	report engine.Report // of each step
+	fails  error
+	panics bool
+	woken  []engine.Wakeup
+	budget time.Duration // that the last step had
+
+	refuses error // what starts are answered
+	known   bool
+	asked   []intake.Message
+	tenants []string
+
+	moved  []moved
+	after  []time.Duration // of each
+	given  []time.Duration
+	broken error // what queues answer
+}
+
+type moved struct {
+	Body    string
+	Outcome intake.Outcome
+	Code    frontend.Code
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{T: t, report: engine.Report{Outcome: engine.Released, Thread: "thr_demo", Run: "run_demo_0", Step: 2, Epoch: 3, Attempt: 1}}
+	r.h = &Handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r, units: r,
+		intake:  stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"},
+		metrics: emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }),
+		log:     stack.Settings{Function: "step"}.Logger(&r.log), chance: func() float64 { return 1 }}
+	return r
+}
+
+func (r *rig) Step(ctx context.Context, w engine.Wakeup) (engine.Report, error) {
+	r.woken = append(r.woken, w)
+	if r.panics {
+		panic("broken")
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		r.budget = time.Until(deadline)
+	}
+	return r.report, r.fails
+}
+
+func (r *rig) Start(_ context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error) {
+	r.tenants = append(r.tenants, c.Tenant)
+	r.asked = append(r.asked, intake.Message{IdempotencyKey: key, StartRequest: req})
+	return frontend.Started{Run: wire.Run{ID: "run_" + key}, New: !r.known}, r.refuses
+}
+
+// Take is the meter's.
+func (r *rig) Take() (read, write float64) { return 0, 0 }
+
+func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ string) error {
+	r.given = append(r.given, delay)
+	return r.broken
+}
+
+func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Fate) (bool, error) {
+	r.moved, r.after = append(r.moved, moved{string(d.Body), f.Outcome, f.Code}), append(r.after, f.After)
+	return f.Outcome != intake.Failed && r.broken == nil, r.broken
+}
+
+// file invokes the function with an event, through the platform's own reading and writing, and returns the ids of the messages that come again.
+func (r *rig) file(name string) []string {
+	r.Helper()
+	raw, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return r.invoke(r.Context(), raw)
+}
+
+func (r *rig) invoke(ctx context.Context, raw []byte) (again []string) {
+	r.Helper()
+	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "req-1"})
+	text, err := lambda.NewHandler(r.h.Handle).Invoke(ctx, raw)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var answer events.SQSEventResponse
+	if err := json.Unmarshal(text, &answer); err != nil || !strings.Contains(string(text), `"batchItemFailures":[`) {
+		r.Fatalf("the platform cannot read the answer %s: %v", text, err)
+	}
+	for _, f := range answer.BatchItemFailures {
+		again = append(again, f.ItemIdentifier)
+	}
+	return again
+}
+
+// body is an event with one message.
+func body(arn, text string, receives int) []byte {
+	e := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m1", ReceiptHandle: "r1", Body: text, EventSourceARN: arn,
+		Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)}}}}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// metrics are those of the line that was written last.
+func (r *rig) metrics() map[string]float64 {
+	r.Helper()
+	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
+	var line map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
+		r.Fatalf("%v in %q", err, r.out.String())
+	}
+	counts := map[string]float64{}
+	for _, n := range emf.Names() {
+		if v, ok := line[string(n)].(float64); ok {
+			counts[string(n)] = v
+		}
+	}
+	return counts
+}
+
+func (r *rig) want(what string, got, want any) {
+	r.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Errorf("%s (-want +got):\n%s\nthe log:\n%s", what, diff, r.log.String())
+	}
+}
+
+func TestAWakeUpIsOneStep(t *testing.T) {
+	r := newRig(t)
+	r.report.Commits, r.report.Asked, r.report.Bodies, r.report.InputTokens, r.report.OutputTokens = 2, true, 3, 100, 20
+	r.report.TookOver, r.report.Waited, r.report.End = true, 90*time.Second, &core.Reason{Kind: core.Failed}
+	r.want("again", r.file("sqs_wakeup.json"), []string(nil))
+	r.want("woken", r.woken, []engine.Wakeup{{Tenant: "acme", Thread: "thr_demo"}})
+	r.want("metrics", r.metrics(), map[string]float64{"Steps": 1, "Commits": 2, "ModelCalls": 1, "ToolCalls": 3, "InputTokens": 100,
+		"OutputTokens": 20, "Takeovers": 1, "Waits": 1, "WaitSeconds": 90, "RunsDone": 1, "RunsFailed": 1})
+	for _, key := range []string{`"run_id":"run_demo_0"`, `"thread_id":"thr_demo"`, `"step":2`, `"epoch":3`, `"attempt":1`, `"request_id":"req-1"`, `"function":"step"`} {
+		if !strings.Contains(r.log.String(), key) {
+			t.Errorf("%s is not in the log:\n%s", key, r.log.String())
+		}
+	}
+}
+
+func TestAStaleWakeUpIsUsedUp(t *testing.T) {
+	r := newRig(t)
+	r.report = engine.Report{Outcome: engine.Dropped, Thread: "thr_demo"}
+	r.want("again", r.file("sqs_wakeup.json"), []string(nil))
+	r.want("metrics", r.metrics(), map[string]float64{"ClaimsLost": 1})
+}
+
+func TestAStepThatFailedComesAgainLaterEachTime(t *testing.T) {
+	r := newRig(t)
+	r.fails = engine.ErrUnavailable
+	for n, want := range map[int]time.Duration{1: 4 * time.Second, 2: 8 * time.Second, 5: 64 * time.Second, 30: 5 * time.Minute} {
+		r.given = nil
+		r.want("again", r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, n)), []string{"m1"})
+		r.want("given back", r.given, []time.Duration{want})
+	}
+	r.h.chance = func() float64 { return 0 }
+	r.given = nil
+	r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
+	r.want("given back at the least", r.given, []time.Duration{2 * time.Second})
+}
+
+func TestTooLittleTimeIsNoError(t *testing.T) {
+	r := newRig(t)
+	r.fails, r.report = engine.ErrNoTime, engine.Report{Thread: "thr_demo"}
+	r.want("again", r.file("sqs_wakeup.json"), []string{"059f36b4-87a3-44ab-83d2-661975830a7d"})
+	r.want("lines of metrics", r.out.String(), "")
+}
+
+func TestAStepEndsBeforeItsInvocation(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r.invoke(ctx, body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
+	if r.budget > 57*time.Second || r.budget < 30*time.Second {
+		t.Errorf("the step had %s of a minute", r.budget)
+	}
+}
+
+func TestAPanicCostsItsMessageAloneAnAttempt(t *testing.T) {
+	r := newRig(t)
+	r.panics = true
+	batch := events.SQSEvent{Records: []events.SQSMessage{
+		{MessageId: "m1", Body: `{"tenant":"acme","thread":"thr_a"}`, EventSourceARN: wakeARN},
+		{MessageId: "m2", Body: `{"idempotency_key":"k","agent":"a","input":"go"}`, EventSourceARN: intakeARN}}}
+	raw, err := json.Marshal(batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.want("again", r.invoke(t.Context(), raw), []string{"m1"})
+	r.want("metrics", r.metrics(), map[string]float64{"StepErrors": 1, "RunsStarted": 1})
+}
+
+func TestWhatIsNotOursComesAgainUntilItIsADeadLetter(t *testing.T) {
+	r := newRig(t)
+	r.want("again", r.file("sqs_garbage.json"), []string{"e7a1d2c3-1111-4222-8333-944445555666"})
+	r.want("woken", r.woken, []engine.Wakeup(nil))
+	r.want("given back", r.given, []time.Duration{8 * time.Second})
+	r.want("moved", r.moved, []moved{{`{"order":"B-02"}`, intake.Dead, "unknown_field"}})
+	r.want("metrics", r.metrics(), map[string]float64{"Unreadable": 1, "IntakeDead": 1})
+	if strings.Contains(r.log.String(), "hello") {
+		t.Errorf("the message is in the log:\n%s", r.log.String())
+	}
+}
+
+func TestAMessageThatCannotBeGivenBackComesAgainAnyhow(t *testing.T) {
+	r := newRig(t)
+	r.fails, r.broken = errors.New("broken"), engine.ErrUnavailable
+	r.want("again", r.file("sqs_wakeup.json"), []string{"059f36b4-87a3-44ab-83d2-661975830a7d"})
+}

@@ -1,0 +1,114 @@
+package awsstep
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
+	"github.com/dormouse-dev/dormouse/internal/model/openai"
+	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/secret/ssmsecret"
+	"github.com/dormouse-dev/dormouse/internal/tool/lambdatool"
+	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
+)
+
+// Open makes what the function is made of, with everything that it reaches beyond the stack, and the program's control of its runs. Lines of the log and of metrics go to out. It asks no
+// server anything, and makes no client before something needs it.
+func Open(s awsenv.Settings, register awsenv.Register, control engine.Controls, out io.Writer) (awsenv.Step, error) {
+	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
+	return awsenv.NewStep(s, register, awsenv.Reach{Secrets: kept.Source, Control: control, Connect: func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
+		c := &connections{Near: n, hidden: kept.Values}
+		return c.providers(), c.bodies()
+	}}, out)
+}
+
+// secrets are those of the environment, and behind them, where there is a path, those of the Parameter Store.
+func secrets(s awsenv.Settings) secret.Source {
+	environment := secret.Environment(os.Getenv)
+	if s.SecretsPath == "" {
+		return environment
+	}
+	client := ssm.NewFromConfig(s.Config(), func(o *ssm.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SSM, o.BaseEndpoint) })
+	return environment.Or(ssmsecret.New(client, ssmsecret.Options{Path: s.SecretsPath, Clock: machine.Clock{}}))
+}
+
+// connections make clients when they are first used.
+type connections struct {
+	awsenv.Near
+	hidden func() secret.Values
+
+	mu      sync.Mutex
+	regions map[string]*bedrockruntime.Client
+}
+
+func (c *connections) providers() map[string]program.Provider {
+	return map[string]program.Provider{
+		agent.ProviderBedrock: func(d agent.Definition) (engine.Model, error) {
+			return bedrock.New(c.bedrock(d.Model.Region), bedrock.Options{Model: d.Model, Clock: c.Clock, Random: c.Random, Logger: c.Logger})
+		},
+		agent.ProviderOpenAI: func(d agent.Definition) (engine.Model, error) {
+			return openai.New(openai.Options{Model: d.Model, HTTP: c.HTTP.Endpoint(d.Model), Secrets: c.Secrets, Clock: c.Clock, Random: c.Random, Logger: c.Logger})
+		},
+	}
+}
+
+func (c *connections) bodies() map[string]program.Bodies {
+	functions := sync.OnceValue(func() *lambdatool.Caller {
+		return lambdatool.New(c.lambda(), lambdatool.Options{Clock: c.Clock, Random: c.Random, Hidden: c.hidden})
+	})
+	servers := mcptool.New(mcptool.Options{HTTP: c.HTTP.Client, Secrets: c.Secrets, Clock: c.Clock, Random: c.Random, Logger: c.Logger, Version: c.Version})
+	return map[string]program.Bodies{
+		program.BodyLambda: func(d agent.Definition, t agent.Tool) (engine.Tool, error) { return functions().Body(d, t) },
+		program.BodyMCP:    servers.Body,
+	}
+}
+
+// bedrock is the client of a region, the stack's own if none is named. How often a request is sent again, and how long one may take, is the
+// model's to say.
+func (c *connections) bedrock(region string) *bedrockruntime.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if made := c.regions[region]; made != nil {
+		return made
+	}
+	made := bedrockruntime.NewFromConfig(c.patient(), func(o *bedrockruntime.Options) {
+		o.BaseEndpoint = endpoint(c.Endpoints.Bedrock, o.BaseEndpoint)
+		if region != "" {
+			o.Region = region
+		}
+	})
+	if c.regions == nil {
+		c.regions = map[string]*bedrockruntime.Client{}
+	}
+	c.regions[region] = made
+	return made
+}
+
+func (c *connections) lambda() *lambda.Client {
+	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
+}
+
+// patient is for services that take as long as a model or a function does: each call brings its own limit.
+func (c *connections) patient() aws.Config {
+	made := c.Config()
+	made.HTTPClient = nil // the SDK's own, which has no limit
+	return made
+}
+
+func endpoint(own string, otherwise *string) *string {
+	if own != "" {
+		return &own
+	}
+	return otherwise
+}

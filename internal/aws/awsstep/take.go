@@ -1,0 +1,91 @@
+package awsstep
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
+)
+
+// take starts what a message of the intake queue asks for. An event with several parts starts a run for each, and each part has a fate of
+// its own: what is busy is put back alone, and what can never be started is put aside alone. Only a failure of ours keeps the message
+// whole: no part is moved then, and all are tried again. Those that were started are known by their keys.
+func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
+	orders := i.read([]byte(m.Body))
+	if len(orders) == 0 {
+		i.log.Info("a message of the intake queue asks for nothing and is dropped", "message", m.MessageId)
+	}
+	fates := make([]intake.Fate, len(orders))
+	inTime, cancel := stack.InTime(ctx)
+	defer cancel()
+	for n, o := range orders {
+		fates[n] = i.fate(inTime, m, o)
+	}
+	if n := slices.IndexFunc(fates, func(f intake.Fate) bool { return f.Outcome == intake.Failed }); n >= 0 {
+		fates[n].After = max(fates[n].After, i.backoff(receives(m)))
+		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), fates[n])
+	}
+	if len(orders) == 1 && fates[0].Outcome == intake.Busy {
+		return i.busy(ctx, m, orders[0], fates[0])
+	}
+	for n, o := range orders {
+		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), fates[n]); err != nil {
+			return false, err
+		}
+		i.settled(m, fates[n])
+	}
+	return true, nil
+}
+
+// busy lets a message wait where it is, longer each time, as often as the queue lets it be handed over before it makes a dead letter of it; then it is
+// put back as a new one. A copy of a message that the queue has doubled is doubled again with each new one, so there should be few.
+func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o order, f intake.Fate) (gone bool, err error) {
+	n := receives(m)
+	f.After = min(f.After<<(2*min(n-1, maxFailures-1)), sqsqueue.MaxDelay)
+	if n < maxFailures {
+		err = i.giveBack(ctx, m, f.After)
+	} else {
+		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), f)
+	}
+	if err == nil {
+		i.settled(m, f)
+	}
+	return gone, err
+}
+
+func (i *invocation) fate(ctx context.Context, m events.SQSMessage, o order) intake.Fate {
+	if o.refused != nil {
+		return *o.refused
+	}
+	desk := intake.Desk{Starter: i.starter, Log: i.log, MaxFailures: maxFailures}
+	return desk.Decide(ctx, delivery(m, i.intake.Tenant, o.message))
+}
+
+// delivery is a message as package intake has it. The tenant is the queue's.
+func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
+	d := intake.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle, Tenant: tenant, Body: body, Attempts: receives(m)}
+	if returned := m.MessageAttributes[sqsqueue.AttributeReturned].StringValue; returned != nil {
+		d.Returned = sqsqueue.ReadReturned(*returned)
+	}
+	return d
+}
+
+// settled counts and logs a fate that was carried out.
+func (i *invocation) settled(m events.SQSMessage, f intake.Fate) {
+	switch f.Outcome {
+	case intake.Started:
+		i.counts.Add(emf.RunsStarted, 1)
+		i.log.Info("a message of the intake queue started a run", "message", m.MessageId, "run", f.Run)
+	case intake.Busy:
+		i.counts.Add(emf.IntakeBusy, 1)
+		i.log.Info("a message of the intake queue comes again", "message", m.MessageId, "code", f.Code, "in", f.After.String())
+	case intake.Dead:
+		i.counts.Add(emf.IntakeDead, 1)
+		i.log.Warn("a message of the intake queue was put aside", "message", m.MessageId, "code", f.Code, "reason", f.Detail)
+	}
+}

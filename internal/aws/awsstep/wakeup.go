@@ -1,0 +1,87 @@
+package awsstep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
+)
+
+// step does one step of the run that a wake-up names. No error means that the wake-up is used up, stale ones among them; one that is not ours
+// is an error each time, until the queue makes it a dead letter.
+func (i *invocation) step(ctx context.Context, body string) error {
+	w, err := sqsqueue.ReadWakeup(body)
+	if err != nil {
+		i.counts.Add(emf.Unreadable, 1)
+		return err
+	}
+	inTime, cancel := stack.InTime(ctx)
+	defer cancel()
+	report, err := i.engine(i.log).Step(inTime, w)
+	i.account(report, err)
+	return err
+}
+
+// level is that of what happens in the best of stacks, and of what does not.
+func level(err error) slog.Level {
+	switch {
+	case engine.Lasting(err):
+		return slog.LevelError
+	case errors.Is(err, engine.ErrNoTime), errors.Is(err, engine.ErrUnavailable):
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}
+
+// account counts what a step did, and logs it.
+func (i *invocation) account(r engine.Report, err error) {
+	switch {
+	case errors.Is(err, engine.ErrNoTime):
+		return
+	case err != nil:
+		i.counts.Add(emf.StepErrors, 1)
+	case r.Outcome == engine.Dropped:
+		i.counts.Add(emf.ClaimsLost, 1)
+		i.log.Info("a wake-up found nothing to do", "thread", r.Thread)
+		return
+	default:
+		i.counts.Add(emf.Steps, 1)
+	}
+	if r.Run == "" {
+		return
+	}
+	i.work(r)
+	i.log.Info("step", "run", r.Run, "thread", r.Thread, "step", r.Step, "epoch", r.Epoch, "attempt", r.Attempt, "outcome", r.Outcome,
+		"status", r.Status.String(), "commits", r.Commits, "asked", r.Asked, "bodies", r.Bodies,
+		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens)
+}
+
+// work counts what was done to a run that was claimed.
+func (i *invocation) work(r engine.Report) {
+	add := i.counts.Add
+	add(emf.Commits, float64(r.Commits))
+	add(emf.ToolCalls, float64(r.Bodies))
+	add(emf.InputTokens, float64(r.InputTokens))
+	add(emf.OutputTokens, float64(r.OutputTokens))
+	if r.Asked {
+		add(emf.ModelCalls, 1)
+	}
+	if r.TookOver {
+		add(emf.Takeovers, 1)
+	}
+	if r.Waited > 0 {
+		add(emf.Waits, 1)
+		add(emf.WaitSeconds, r.Waited.Seconds())
+	}
+	if r.End != nil {
+		add(emf.RunsDone, 1)
+		if r.End.Kind == core.Failed {
+			add(emf.RunsFailed, 1)
+		}
+	}
+}

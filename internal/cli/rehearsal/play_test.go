@@ -1,0 +1,114 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+)
+
+// stage answers every request for a run with what the function says, and every request for events at once with none.
+func stage(t *testing.T, run func(r *http.Request) (int, any)) *client.Client {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, body := 200, any(wire.EventPage{Items: []wire.Event{}})
+		if !strings.HasSuffix(r.URL.Path, "/events") {
+			status, body = run(r)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if status >= 400 {
+			w.Header().Set("Content-Type", "application/problem+json")
+		}
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body) // a client that is gone is not told
+	}))
+	t.Cleanup(web.Close)
+	return client.New(web.URL, "", web.Client())
+}
+
+func play(t *testing.T, c *client.Client, text string, patience time.Duration) Result {
+	t.Helper()
+	s, problems := Read("x.yaml", []byte(text))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	r, err := Play(t.Context(), c, s, s.Tests[0], patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const short = "tests: [{name: a, steps: [{run: hi}, {decide: {approve: pay}}, {expect: {status: done}}]}]"
+
+func waitingFor(suspension string) wire.Run {
+	return wire.Run{ID: "run_1", ThreadID: "thr_1", Status: "waiting",
+		Pending: []wire.Pending{{Tool: "pay", Kind: "approval", Suspension: wire.Suspension{ID: suspension}}}}
+}
+
+func TestARunThatDoesNotSettleIsGivenUp(t *testing.T) {
+	c := stage(t, func(*http.Request) (int, any) { return 200, wire.Run{ID: "run_1", Status: "running"} })
+	r := play(t, c, short, 50*time.Millisecond)
+	if r.OK || r.Failure == nil || !strings.Contains(r.Failure.Problem, "neither waits nor is done after 50ms") {
+		t.Errorf("%+v", r.Failure)
+	}
+}
+
+func TestAModelThatDoesNotAnswerIsSaidToBeWhy(t *testing.T) {
+	reset := wire.Event{Type: "step.reset", Data: json.RawMessage(`{"reason":"model_unavailable","text":"the endpoint refused the connection","try":1}`)}
+	for _, tt := range []struct {
+		name   string
+		events []wire.Event
+		want   string
+	}{
+		{"it fails", []wire.Event{reset}, "the model does not answer (the endpoint refused the connection)"},
+		{"it answered later", []wire.Event{reset, {Type: "step.started"}}, "look at its tools"},
+	} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			var body any = wire.Run{ID: "run_1", Status: "running"}
+			if strings.HasSuffix(r.URL.Path, "/events") {
+				body = wire.EventPage{Items: tt.events}
+			}
+			_ = json.NewEncoder(w).Encode(body)
+		}))
+		r := play(t, client.New(web.URL, "", web.Client()), short, 200*time.Millisecond)
+		web.Close()
+		if r.Failure == nil || !strings.Contains(r.Failure.Problem, tt.want) {
+			t.Errorf("%s: %+v", tt.name, r.Failure)
+		}
+	}
+}
+
+func TestAnAnswerIsWaitedForUntilItWasApplied(t *testing.T) {
+	var decided, read atomic.Int64
+	c := stage(t, func(r *http.Request) (int, any) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/decisions"):
+			decided.Add(1)
+			return 202, wire.DecisionAnswer{Status: 202, Code: "accepted"}
+		case decided.Load() > 0 && read.Add(1) > 3: // it was stored, and is applied a moment later
+			return 200, wire.Run{ID: "run_1", Status: "done"}
+		}
+		return 200, waitingFor("sus_1")
+	})
+	if r := play(t, c, short, time.Minute); !r.OK {
+		t.Errorf("%+v", r.Failure)
+	}
+}
+
+func TestARefusalOfTheServerEndsTheTest(t *testing.T) {
+	c := stage(t, func(*http.Request) (int, any) {
+		return 404, wire.Problem{Status: 404, Code: "agent_not_found", Detail: "there is no such agent"}
+	})
+	r := play(t, c, short, time.Minute)
+	if r.OK || r.Failure.Line != 1 || r.Failure.Problem != "the server refused it (agent_not_found): there is no such agent" {
+		t.Errorf("%+v", r.Failure)
+	}
+}

@@ -1,0 +1,195 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// How long an endpoint may say nothing. The first word may wait for a model that is being loaded, and for a long prompt to be read; an answer in
+// one piece comes when all of it is there.
+const (
+	untilFirst = 5 * time.Minute
+	untilWhole = 15 * time.Minute
+	untilNext  = 2 * time.Minute
+	untilUsage = 10 * time.Second // behind the reason for the end, whatever else comes
+)
+
+// mostLogged is how much of an endpoint's error goes to the log.
+const mostLogged = 2000
+
+// ask sends the request once. Its error is a [*trouble] or that of ctx.
+func (c *call) ask(ctx context.Context) (core.Turn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	first := untilFirst
+	if c.o.Model.Whole {
+		first = untilWhole
+	}
+	idle := watchIdle(c.o.Clock, first, cancel)
+	defer idle.end()
+	resp, err := c.client.Do(c.request(ctx))
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return core.Turn{}, c.unreached(err)
+	}
+	defer resp.Body.Close()
+	idle.now(untilNext)
+	if c.o.Model.Whole {
+		idle.now(untilWhole)
+	}
+	body := idle.reader(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return core.Turn{}, c.refusedWith(c.refusal(resp, body))
+	}
+	a := newAnswer(&c.say, c.most)
+	a.done = func() { idle.last(untilUsage) }
+	if err := c.read(resp, body, a); !a.whole(err) {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return core.Turn{}, c.broken(err, a.heard())
+	}
+	turn, err := a.turn(c.names)
+	if turn.End != nil {
+		turn.End.Detail = c.secrets.Redact(turn.End.Detail) // it may hold the endpoint's own word
+	}
+	return turn, err
+}
+
+// whole says whether reading brought all of an answer. What breaks behind the reason for the end breaks nothing of the turn, but for what it
+// used. Calls there are whole only if the endpoint then said that it is done:
+//
+//	finish_reason "stop" ── a call's name ── cut, and its arguments would be taken for {}
+func (a *answer) whole(err error) bool {
+	return a.finish != "" && (err == nil || !a.late && !errors.As(err, new(*inBandError)) && !errors.Is(err, errTooLong))
+}
+
+// heard reports whether any part of an answer came.
+func (a *answer) heard() bool {
+	return len(a.text.text)+len(a.reasoning.text)+len(a.calls) > 0 || a.finish != ""
+}
+
+// read takes the answer as it comes: some endpoints do not stream though they were asked to.
+func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case c.o.Model.Whole, media == "application/json":
+		return readWhole(body, a)
+	case media == "text/html":
+		return errNoAnswer
+	}
+	for in := newEvents(body, c.most); ; {
+		e, err := in.next()
+		switch {
+		case err != nil:
+			return err
+		case string(bytes.TrimSpace(e.data)) == "[DONE]":
+			return nil
+		case e.name == "error":
+			return errorIn(wrapped(e.data))
+		}
+		if err := a.take(e.data); err != nil && (e.name == "" || err != errNoAnswer) { // an event with a name of its own may be anything
+			return err
+		}
+	}
+}
+
+// wrapped is what an event called error says, with the object around it or without.
+func wrapped(data []byte) []byte {
+	var c chunk
+	if decode(data, &c) && !core.IsNull(c.Error) {
+		return c.Error
+	}
+	return data
+}
+
+func readWhole(body io.Reader, a *answer) error {
+	raw, err := io.ReadAll(io.LimitReader(body, int64(a.most.whole)+1))
+	switch {
+	case err != nil:
+		return err
+	case len(raw) > a.most.whole:
+		return errTooLong
+	}
+	if err := a.take(raw); err != nil || a.finish != "" {
+		return err
+	}
+	return errNoAnswer
+}
+
+func (c *call) request(ctx context.Context) *http.Request {
+	body := c.body()
+	req := (&http.Request{Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: c.header(), Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return req
+}
+
+func (c *call) header() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}, "User-Agent": {"dormouse"}}
+	if c.o.Model.Whole {
+		h.Set("Accept", "application/json")
+	}
+	if key := c.o.Model.APIKey; key != "" {
+		h.Set("Authorization", "Bearer "+c.secrets[key])
+	}
+	for _, own := range c.headers {
+		var value strings.Builder
+		for _, p := range own.value {
+			value.WriteString(p.Text + c.secrets[p.Secret])
+		}
+		h.Set(own.name, value.String())
+	}
+	return h
+}
+
+// refusal reads an answer that is no success, and puts what it says into the log: it may repeat the request, and so credentials.
+func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
+	raw, _ := io.ReadAll(io.LimitReader(body, 64<<10))
+	r := refusal{status: resp.StatusCode, after: retryAfter(resp.Header.Get("Retry-After"), c.o.Clock.Now()), body: string(raw)}
+	c.log("the endpoint answered with an error", "status", r.status, "body", r.body)
+	return r
+}
+
+// retryAfter reads a number of seconds or a date; 0 if it is neither. Whoever waits has a bound of their own.
+func retryAfter(value string, now time.Time) time.Duration {
+	if s, err := time.ParseDuration(value + "s"); err == nil && !strings.ContainsAny(value, "hmsuµn") {
+		return min(max(s, 0), 24*time.Hour)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(at.Sub(now), 0), 24*time.Hour)
+	}
+	return 0
+}
+
+// log writes about the endpoint. Values that are texts may be anybody's.
+func (c *call) log(what string, args ...any) {
+	for i, v := range args {
+		if text, ok := v.(string); ok && i%2 == 1 {
+			text = c.secrets.Redact(text) // first, or a part of a secret could stand where the text is cut
+			args[i] = printable.Text(strings.ToValidUTF8(text[:min(len(text), mostLogged)], "\ufffd"))
+		}
+	}
+	c.o.Logger.Warn("openai: "+what, append([]any{"host", c.url.Host, "run", c.prompt.Run, "step", c.prompt.Step}, args...)...)
+}
+
+// bare is an error's text without the URL, whose query may be a credential.
+func (c *call) bare(err error) string {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return err.Error()
+}

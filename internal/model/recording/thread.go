@@ -1,0 +1,66 @@
+package recording
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// FromThread is a thread, as the API shows it with the bytes of its images and documents, recorded at the end of one of its runs: all that was
+// said up to there, in the order in which the model is sent it. Results are what the model was told: a call that was denied has the denial
+// as its result, and one that was edited has the arguments of the model and the result of the edited ones. What a provider sealed and whether
+// a result tells of a failure are not recorded, nor that an answer was cut off: its calls stand there with what was said of them.
+//
+// It is an error if the thread cannot be said in the format, for example if the model spoke twice without being asked between.
+func FromThread(thread, run, system string, messages []wire.Message) (Conversation, error) {
+	end := 0
+	for i, m := range messages {
+		if m.RunID == run {
+			end = i + 1
+		}
+	}
+	if end == 0 {
+		return Conversation{}, fmt.Errorf("the run %s has no message that could be recorded", run)
+	}
+	log := make([]core.Message, end)
+	for i, m := range messages[:end] {
+		log[i] = MessageOf(m)
+	}
+	c := Conversation{ID: thread, Run: run, System: system, Messages: core.Transcript(log)}
+	return c, c.check()
+}
+
+// check reads what would be written.
+func (c Conversation) check() error {
+	line := bytes.NewBuffer(nil)
+	if err := Write(line, []Conversation{c}); err != nil {
+		return err
+	}
+	_, err := parseLine(line.Bytes(), 1)
+	if err != nil {
+		err = fmt.Errorf("the thread %s cannot be recorded: %w", c.ID, err)
+	}
+	if line.Len() > MaxLine {
+		err = errors.Join(err, fmt.Errorf("the thread %s cannot be recorded: it is longer than %d MB", c.ID, MaxLine>>20))
+	}
+	return err
+}
+
+// MessageOf is a message of the API as it was said. Without the bytes of an image or a document, these are missing in it as well.
+func MessageOf(m wire.Message) core.Message {
+	out := core.Message{Role: core.Role(m.Role), Parts: core.TextParts(m.Text), CallID: m.CallID, Tool: m.Tool, Error: m.Error,
+		RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, RunID: m.RunID}
+	if m.Parts != nil {
+		out.Parts = nil
+	}
+	for _, p := range m.Parts {
+		out.Parts = append(out.Parts, core.Part{Type: p.Type, Text: p.Text, Media: p.MediaType, Name: p.Name, Data: p.Data})
+	}
+	for _, c := range m.ToolCalls {
+		out.Calls = append(out.Calls, core.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+	}
+	return out
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
+	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
+	"github.com/dormouse-dev/dormouse/internal/proof/e2e/suites"
+)
+
+// pace is how much quicker than the template the proof is. A step that dies is taken over by the next message once its lease is over, which
+// is the time it had and five seconds; the message comes again after the visibility.
+var pace = platform.Pace{Step: 25 * time.Second, Visibility: 32 * time.Second, Sweep: 2 * time.Second}
+
+// tenant is whose everything is.
+const tenant = "proof"
+
+// doubled is how many messages are given to a function twice at once.
+const doubled = 0.05
+
+// prove puts everything together, runs the suites, and takes it down again. The directory is kept if anything failed.
+func prove(ctx context.Context, o options, progress io.Writer) (report suites.Report, err error) {
+	dir, kept, err := workDir(o.keep)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		if err == nil && report.Failed == 0 && !kept {
+			err = os.RemoveAll(dir)
+			return
+		}
+		fmt.Fprintf(progress, "logs are kept in %s\n", dir)
+	}()
+	p := &proof{options: o, dir: dir, progress: progress}
+	defer func() { err = errors.Join(err, p.close()) }()
+	target, err := p.target(ctx)
+	if err != nil {
+		return report, err
+	}
+	report = suites.Run(ctx, target, o.names())
+	report.Seed, report.DynamoDB, report.SQS = o.seed, p.names[0], p.names[1]
+	return report, ctx.Err()
+}
+
+func workDir(keep string) (dir string, kept bool, err error) {
+	if keep != "" {
+		keep, err = filepath.Abs(keep)
+		return keep, true, errors.Join(err, os.MkdirAll(keep, 0o700))
+	}
+	dir, err = os.MkdirTemp("", "dormouse-e2e-")
+	return dir, false, err
+}
+
+// proof is what has been started.
+type proof struct {
+	options
+	dir      string
+	progress io.Writer
+	servers  []*servers.Server
+	platform *platform.Platform
+	log      *os.File
+	names    [2]string // of what stands for DynamoDB and SQS
+}
+
+func (p *proof) say(format string, args ...any) { fmt.Fprintf(p.progress, format+"\n", args...) }
+
+func (p *proof) target(ctx context.Context) (*suites.Target, error) {
+	module, err := servers.Root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cli := filepath.Join(p.dir, "dormouse")
+	build := exec.CommandContext(ctx, "go", "build", "-o", cli, "./cmd/dormouse")
+	build.Dir = module
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building dormouse: %w\n%s", err, said)
+	}
+	t := &suites.Target{Module: module, Dir: p.dir, CLI: cli, Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
+		TortureFor: p.tortureFor, Kills: p.kills}
+	if p.api != "" {
+		return t, p.deployed(t)
+	}
+	return t, p.local(ctx, t)
+}
+
+// deployed points the suites at a stack that is there.
+func (p *proof) deployed(t *suites.Target) error {
+	p.names = [2]string{p.dynamodb, p.sqs}
+	t.API, t.Table, t.Token = p.api, p.table, os.Getenv("DORMOUSE_TOKEN")
+	t.DynamoDBURL, t.SQSURL = p.address(p.dynamodb), p.address(p.sqs)
+	t.Queues = map[string]string{platform.IntakeQueue: p.intake, platform.IntakeDeadQueue: p.intakeDead}
+	t.DB, t.SQS = platform.Clients(t.DynamoDBURL, t.SQSURL, os.Getenv)
+	return nil
+}
+
+func (p *proof) address(name string) string {
+	if strings.Contains(name, "://") {
+		return name
+	}
+	return os.Getenv("AWS_ENDPOINT_URL")
+}
+
+func (p *proof) local(ctx context.Context, t *suites.Target) error {
+	var err error
+	if t.DynamoDBURL, p.names[0], err = p.server(ctx, p.dynamodb); err != nil {
+		return err
+	}
+	if t.SQSURL, p.names[1], err = p.server(ctx, p.sqs); err != nil {
+		return err
+	}
+	python, err := servers.Install(ctx, "translator", p.progress)
+	if err != nil {
+		return err
+	}
+	if p.log, err = os.Create(filepath.Join(p.dir, "platform.log")); err != nil {
+		return err
+	}
+	p.say("building the functions; DynamoDB is %s, SQS is %s, the seed is %d", p.names[0], p.names[1], p.seed)
+	p.say("times that are shorter than the template's: a step %s, visibility %s, the sweep every %s", pace.Step, pace.Visibility, pace.Sweep)
+	start := func(ctx context.Context, name, dir string, parameters map[string]string) (*platform.Platform, error) {
+		return platform.Start(ctx, platform.Options{Module: t.Module, Dir: dir, Name: name, DynamoDB: t.DynamoDBURL, SQS: t.SQSURL,
+			Python: filepath.Join(python, "bin", "python"), Pace: pace, Seed: p.seed, Double: doubler(p.seed), Logger: slog.New(slog.NewJSONHandler(p.log, nil)),
+			Parameters: parameters})
+	}
+	if p.platform, err = start(ctx, "proof", p.dir, map[string]string{"IntakeTenant": tenant, "IntakeAgent": suites.EventAgent}); err != nil {
+		return err
+	}
+	t.Signed = func(ctx context.Context, parameters map[string]string) (*platform.Platform, error) {
+		dir := filepath.Join(p.dir, "signed")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		return start(ctx, "signed", dir, parameters)
+	}
+	t.Platform, t.API, t.Table = p.platform, p.platform.API, p.platform.Stack.Table.Name
+	t.DB, t.SQS, t.Queues = p.platform.DB, p.platform.SQS, p.platform.QueueURLs
+	t.Token = p.platform.Issuer.Token("proof", tenant, []string{"admin"}, 6*time.Hour)
+	return nil
+}
+
+// doubler says by the seed which messages come twice.
+func doubler(seed uint64) func(string) bool {
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 2))
+	return func(string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.Float64() < doubled
+	}
+}
+
+// server starts the server of that name, once; a URL is a server that runs already.
+func (p *proof) server(ctx context.Context, name string) (url, called string, err error) {
+	if strings.Contains(name, "://") {
+		return name, name, nil
+	}
+	for _, s := range p.servers {
+		if s.Name == name {
+			return s.URL, name, nil
+		}
+	}
+	s, err := servers.Start(ctx, name, p.dir, p.progress)
+	if err != nil {
+		return "", "", err
+	}
+	p.servers = append(p.servers, s)
+	return s.URL, name, nil
+}
+
+func (p *proof) close() error {
+	var err error
+	if p.platform != nil {
+		err = p.platform.Close()
+	}
+	for _, s := range p.servers {
+		err = errors.Join(err, s.Close())
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	return err
+}

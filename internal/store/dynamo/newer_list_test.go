@@ -1,0 +1,105 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+)
+
+// wantListed demands that both lists have two runs, of which the first cannot be read and has no calls, in pages of one.
+func wantListed(t *testing.T, store *dynamo.Store, bad, good string) {
+	t.Helper()
+	heads, next, err := store.Approvals(t.Context(), "acme", "", 1)
+	must(t, err)
+	more, _, err := store.Approvals(t.Context(), "acme", next, 10)
+	must(t, err)
+	if heads = append(heads, more...); len(heads) != 2 {
+		t.Fatalf("approvals: %+v", heads)
+	}
+	for _, h := range heads {
+		if (len(h.Calls) == 0) != (h.Thread == bad) || h.Thread != bad && h.Thread != good || h.Run == "" || h.Agent == "" || h.Tenant != "acme" {
+			t.Errorf("approval %+v", h)
+		}
+	}
+	runs, next, err := store.Runs(t.Context(), "acme", "", "", 1)
+	must(t, err)
+	rest, _, err := store.Runs(t.Context(), "acme", "", next, 10)
+	must(t, err)
+	if runs = append(runs, rest...); len(runs) != 2 || runs[0].Thread == runs[1].Thread || runs[0].Run == "" || runs[1].Run == "" {
+		t.Errorf("runs: %+v", runs)
+	}
+	of, _, err := store.Runs(t.Context(), "acme", bad, "", 10)
+	if err != nil || len(of) != 1 || of[0].Thread != bad || of[0].Run == "" || of[0].Status == core.RunDone {
+		t.Errorf("runs of the thread: %+v, %v", of, err)
+	}
+}
+
+// spoiled is a store where the runs of thr_a and thr_b wait, and these attributes were written over those of the head of thr_a.
+func spoiled(t *testing.T, s server, attributes map[string]types.AttributeValue) *dynamo.Store {
+	t.Helper()
+	client, table := s.client(), s.table(t)
+	store := s.store(t, client, table, nil)
+	for _, thread := range []string{"thr_a", "thr_b"} {
+		waitsIn(t, store, thread)
+	}
+	names, values := map[string]string{}, map[string]types.AttributeValue{}
+	var sets []string
+	for name, value := range attributes {
+		names["#"+name], values[":"+name] = name, value
+		sets = append(sets, "#"+name+" = :"+name)
+	}
+	set := "SET " + strings.Join(sets, ", ")
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: headKeyOf("acme", "thr_a"), UpdateExpression: &set,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values})
+	must(t, err)
+	return store
+}
+
+// A head that is damaged hides no other either.
+func TestADamagedHeadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		store := spoiled(t, s, map[string]types.AttributeValue{"x": &types.AttributeValueMemberS{Value: "{"}})
+		if _, err := store.Load(t.Context(), "acme", "thr_a"); !errors.Is(err, engine.ErrUnreadable) {
+			t.Fatalf("the head itself: %v", err)
+		}
+		wantListed(t, store, "thr_a", "thr_b")
+	})
+}
+
+// waitsIn is a run that waits for an approval.
+func waitsIn(t *testing.T, store *dynamo.Store, thread string) {
+	t.Helper()
+	st := &story{t: t, store: store, head: firstHead(thread)}
+	st.begin()
+	st.claim("w"+thread, 2000)
+	waiting := st.commitRequest(1, "may I?")
+	waiting.Next.Status, waiting.Next.Lease, waiting.Next.Oldest = core.RunWaiting, 0, "0000000001000#"+st.head.Run
+	waiting.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+	st.commit(waiting)
+}
+
+// One head that a newer program has written, in words that this one does not know, hides no other from the lists and from the sweep: while a
+// canary is taken back, people still have to find what waits for them.
+func TestAHeadOfANewerSchemaHidesNoOther(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		store := spoiled(t, s, map[string]types.AttributeValue{"v": &types.AttributeValueMemberN{Value: fmt.Sprint(core.SchemaVersion + 1)},
+			"st": &types.AttributeValueMemberS{Value: "hibernating"}})
+		wantListed(t, store, "thr_a", "thr_b")
+		if taken, err := store.TakeOverdue(t.Context(), 1<<40, 1<<41, 10); err != nil || len(taken) != 2 {
+			t.Errorf("taken: %v, %v", taken, err)
+		}
+		if _, err := store.Claim(t.Context(), engine.ClaimRequest{Tenant: "acme", Thread: "thr_a", Claim: "x", Now: 1 << 40, LeaseEnd: 1 << 41, Schema: core.SchemaVersion}); err == nil {
+			t.Error("claimed")
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+)
+
+// overdueHeads starts n runs, the first of them due for longest.
+func overdueHeads(t *testing.T, store *dynamo.Store, n int) (threads []string) {
+	t.Helper()
+	for i := range n {
+		h := firstHead(fmt.Sprint("thr_", i))
+		_, err := store.Start(t.Context(), engine.StartRequest{Head: h, Due: int64(1000 + i)})
+		must(t, err)
+		threads = append(threads, h.Thread)
+	}
+	return threads
+}
+
+func taken(ws []engine.Wakeup) (threads []string) {
+	for _, w := range ws {
+		threads = append(threads, w.Thread)
+	}
+	slices.Sort(threads)
+	return threads
+}
+
+func TestAThrottledHeadKeepsNoOtherAsleep(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	store := quick(t, d)
+	threads := overdueHeads(t, store, 6)
+	d.Fail(func(c awsdouble.Call) awsdouble.Fault {
+		if c.Operation == "UpdateItem" && strings.Contains(c.Key, threads[0]) {
+			return awsdouble.Throttle()
+		}
+		return awsdouble.Fault{}
+	})
+	got, err := store.TakeOverdue(t.Context(), 5000, 9000, 100)
+	if !slices.Equal(taken(got), threads[1:]) {
+		t.Errorf("taken %v", got)
+	}
+	failed, ok := errors.AsType[engine.Failures](err)
+	if !ok || len(failed) != 1 || !errors.Is(err, engine.ErrUnavailable) {
+		t.Fatalf("got %v", err)
+	}
+	if entry, ok := errors.AsType[*engine.EntryError](failed[0]); !ok || entry.Tenant != "acme" || entry.Thread != threads[0] {
+		t.Errorf("the failure does not name the thread: %v", failed[0])
+	}
+	d.Fail(nil)
+	if got, err = store.TakeOverdue(t.Context(), 5000, 9000, 100); err != nil || !slices.Equal(taken(got), threads[:1]) {
+		t.Errorf("the next sweep took %v, %v", got, err)
+	}
+}
+
+func TestAShardThatCannotBeReadKeepsNoOtherFromBeingRead(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	store := quick(t, d)
+	threads := overdueHeads(t, store, 12)
+	queries := 0
+	d.Fail(func(c awsdouble.Call) awsdouble.Fault {
+		if c.Operation != "Query" {
+			return awsdouble.Fault{}
+		}
+		if c.Attempt == 1 {
+			queries++
+		}
+		if queries == 1 { // the first of the shards
+			return awsdouble.Throttle()
+		}
+		return awsdouble.Fault{}
+	})
+	first, err := store.TakeOverdue(t.Context(), 5000, 9000, 100)
+	if !errors.Is(err, engine.ErrUnavailable) || len(first) == 0 {
+		t.Fatalf("taken %v, %v", first, err)
+	}
+	second, err := store.TakeOverdue(t.Context(), 5000, 9000, 100)
+	slices.Sort(threads)
+	if got := taken(append(first, second...)); err != nil || !slices.Equal(got, threads) {
+		t.Errorf("both sweeps took %v, %v", got, err)
+	}
+}

@@ -1,0 +1,31 @@
+package dynamo_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+)
+
+var seed = flag.Uint64("seed", 0, "seed of what is random in these tests; 0 for the usual one")
+
+var (
+	_ frontend.Store   = (*dynamo.Store)(nil)
+	_ frontend.Catalog = (*dynamo.Store)(nil)
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		enginetest.TestStore(t, func(t *testing.T) enginetest.Store { return s.on(t, nil) })
+	})
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return s.on(t, nil) })
+	})
+}

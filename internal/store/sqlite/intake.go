@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+)
+
+// Bodies are blobs: they are kept as they came, whatever they are.
+const schemaIntake = `
+CREATE TABLE intake (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL,
+	visible_at INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, returned INTEGER NOT NULL DEFAULT 0,
+	receipt TEXT NOT NULL DEFAULT '', code TEXT NOT NULL DEFAULT '', detail TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX intake_visible ON intake (visible_at, id);
+
+CREATE TABLE intake_dead (
+	id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL,
+	died INTEGER NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL
+);
+`
+
+var _ intake.Queue = (*Intake)(nil)
+
+// intakeVisibility is how long a message is hidden after it was handed over, by which its run should have been started.
+const intakeVisibility = 10 * time.Second
+
+// Intake is the intake queue in the file: unlike the queue of wake-ups, it holds the only copy of what it holds. Several processes may
+// put messages in and take them out. It implements [intake.Queue].
+type Intake struct {
+	db   *DB
+	most int // wake-ups of a tenant that may wait while it is handed more; 0 for no bound
+}
+
+// Intake returns the file's intake queue.
+func (db *DB) Intake() *Intake { return &Intake{db: db} }
+
+// Put puts messages into the queue, all of them or none. They are durable when it returns nil. What is in them is not looked at.
+func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error {
+	return exec(ctx, q.db, func(t *tx) error {
+		now := q.db.now()
+		for _, body := range bodies {
+			_, err := t.exec("INSERT INTO intake (tenant, body, at, visible_at) VALUES (?, ?, ?, ?)", tenant, body, now, now)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// takeIn hides the tenant's messages first in line under a receipt of their own each. One whose hand-over ran out counts it as an
+// attempt, so that a message that ends the process each time is known by it.
+func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []intake.Delivery, err error) {
+	const query = `UPDATE intake SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
+		WHERE id IN (SELECT id FROM intake WHERE tenant = ?5 AND visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
+		RETURNING id, receipt, tenant, body, attempts, returned`
+	err = t.each(func(s scanner) error {
+		var d intake.Delivery
+		if err := s.Scan(&d.ID, &d.Receipt, &d.Tenant, &d.Body, &d.Attempts, &d.Returned); err != nil {
+			return unavailable(err)
+		}
+		taken = append(taken, d)
+		return nil
+	}, query, now+intakeVisibility.Milliseconds(), receipt, now, max, tenant)
+	return taken, err
+}
+
+// Settle implements [intake.Queue].
+func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) error {
+	id, err := messageNumber(d.ID)
+	if err != nil {
+		return err
+	}
+	return exec(ctx, q.db, func(t *tx) error {
+		n, err := t.settle(id, d.Receipt, f, q.db.now())
+		if err == nil && n == 0 {
+			err = engine.ErrRefused
+		}
+		return err
+	})
+}
+
+func (t *tx) settle(id int64, receipt string, f intake.Fate, now int64) (int64, error) {
+	const (
+		remove = "DELETE FROM intake WHERE id = ? AND receipt = ?"
+		bury   = `INSERT INTO intake_dead (id, tenant, body, at, died, code, detail)
+			SELECT id, tenant, body, at, ?, ?, ? FROM intake WHERE id = ? AND receipt = ?`
+		giveBack = `UPDATE intake SET visible_at = ?, receipt = '', returned = returned + 1, attempts = attempts * ?, code = ?, detail = ?
+			WHERE id = ? AND receipt = ?`
+	)
+	counts := 0 // a busy store or thread is no attempt of the message's
+	switch f.Outcome {
+	case intake.Failed:
+		counts = 1
+		fallthrough
+	case intake.Busy:
+		return t.exec(giveBack, now+f.After.Milliseconds(), counts, string(f.Code), f.Detail, id, receipt)
+	case intake.Dead:
+		if n, err := t.exec(bury, now, string(f.Code), f.Detail, id, receipt); err != nil || n == 0 {
+			return n, err
+		}
+	}
+	return t.exec(remove, id, receipt)
+}

@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+)
+
+const schemaIntakeLine = "CREATE INDEX intake_line ON intake (tenant, visible_at);"
+
+// Limited is the same queue, from which a tenant gets messages only while fewer than most of its wake-ups wait for a worker. So
+// what a tenant has queued delays neither the runs that people of that tenant wait for, nor the messages of other tenants.
+func (q *Intake) Limited(most int) *Intake { return &Intake{db: q.db, most: most} }
+
+// intakeLine is what one tenant has in the queue.
+type intakeLine struct {
+	tenant    string
+	visibleAt int64 // of its oldest visible message
+	room      int   // how many of its messages may be handed over
+}
+
+// intakeLines lists the tenants with a visible message, and how many of their wake-ups wait, up to a bound.
+var intakeLines = lineOf("intake") + `
+	SELECT tenant, visible_at,
+		(SELECT count(*) FROM (SELECT 1 FROM queue WHERE queue.tenant = line.tenant AND queue.visible_at <= ?1 LIMIT ?2))
+	FROM line WHERE visible_at <= ?1`
+
+// lines are in the order in which their tenants are served: the oldest message first.
+func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
+	most := cmp.Or(q.most, math.MaxInt32)
+	err = q.db.read(ctx, func(s scanner) error {
+		var l intakeLine
+		if err := s.Scan(&l.tenant, &l.visibleAt, &l.room); err != nil {
+			return unavailable(err)
+		}
+		l.room = most - l.room
+		all = append(all, l)
+		return nil
+	}, intakeLines, q.db.now(), q.most)
+	slices.SortStableFunc(all, func(a, b intakeLine) int { return cmp.Compare(a.visibleAt, b.visibleAt) })
+	return all, err
+}
+
+// Room says how many runs may be started now: none if there are messages, and all their tenants have enough wake-ups waiting.
+func (q *Intake) Room(ctx context.Context) (room int, err error) {
+	all, err := q.lines(ctx)
+	if err != nil || len(all) == 0 {
+		return q.most, err
+	}
+	for _, l := range all {
+		room += l.room
+	}
+	return room, nil
+}
+
+// Receive implements [intake.Queue]. Tenants get one message each in turn. When nothing is visible it writes nothing.
+func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error) {
+	all, err := q.lines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	share := shares(all, max)
+	if len(share) == 0 {
+		return nil, nil
+	}
+	receipt := q.db.random.Text(receiptLength)
+	return write(ctx, q.db, func(t *tx) (taken []intake.Delivery, err error) {
+		for _, l := range all {
+			if share[l.tenant] == 0 {
+				continue
+			}
+			some, err := t.takeIn(l.tenant, q.db.now(), share[l.tenant], receipt)
+			if err != nil {
+				return nil, err
+			}
+			taken = append(taken, some...)
+		}
+		return taken, nil
+	})
+}
+
+// shares deals max messages out, one to each tenant in turn, as long as there is room. How many messages a tenant has is not
+// known: what it does not use comes with the next request.
+func shares(all []intakeLine, max int) map[string]int {
+	share := map[string]int{}
+	for dealt := true; dealt && max > 0; {
+		dealt = false
+		for _, l := range all {
+			if max > 0 && share[l.tenant] < l.room {
+				share[l.tenant]++
+				max--
+				dealt = true
+			}
+		}
+	}
+	return share
+}

@@ -1,0 +1,78 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+)
+
+var (
+	_ frontend.Store   = (*sqlite.DB)(nil)
+	_ frontend.Catalog = (*sqlite.DB)(nil)
+)
+
+func options(t *testing.T, clock *enginetest.Clock) sqlite.Options {
+	return sqlite.Options{Clock: clock, Random: enginetest.NewRandom(t, 1), Sync: sqlite.SyncOff,
+		Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}
+}
+
+// open opens path until the end of the test.
+func open(t *testing.T, path string, opts sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "dormouse?#%20.db") }
+
+func fresh(t *testing.T) *sqlite.DB {
+	return open(t, newFile(t), options(t, enginetest.AtMilli(1000)))
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	enginetest.TestStore(t, func(t *testing.T) enginetest.Store { return fresh(t) })
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return fresh(t) })
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {
+		return queue{open(t, newFile(t), options(t, clock))}
+	})
+}
+
+func TestStoreOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	enginetest.TestStore(t, func(t *testing.T) enginetest.Store {
+		path := newFile(t)
+		a := open(t, path, options(t, enginetest.AtMilli(1000)))
+		return &inTurn{dbs: [2]*sqlite.DB{a, open(t, path, options(t, enginetest.AtMilli(1000)))}}
+	})
+}
+
+type queue struct{ *sqlite.DB }
+
+func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
+	letters, err := q.DeadLetters(ctx, 1000)
+	for _, l := range letters {
+		dead = append(dead, enginetest.Dead{Wakeup: l.Wakeup, Attempts: l.Attempts, Cause: l.Cause})
+	}
+	return dead, err
+}
