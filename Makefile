@@ -10,8 +10,8 @@ STATICCHECK = go tool -modfile=tools/go.mod staticcheck
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
 
-build: ## bin/dormouse
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/dormouse ./cmd/dormouse
+build: ## bin/dormouse, and bin/dormouse-proof, which tests it
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/dormouse ./cmd/dormouse-proof
 
 demo: build ## one run: starts, waits for an approval, survives kill -9, finishes
 	go run ./examples/refund-desk/demo -bin bin/dormouse -agents examples/refund-desk
@@ -24,7 +24,7 @@ test: ## all tests, in random order, with the race detector if there is a C comp
 	go test $(RACE) -shuffle=on $(FLAGS) ./...
 
 torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
-	bin/dormouse torture --kills $(or $(KILLS),50)
+	bin/dormouse-proof torture --kills $(or $(KILLS),50)
 
 sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everything at once, under every fault
 	@go test -c -o bin/sim.test ./internal/proof/sim

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,10 +30,11 @@ var layers = []struct {
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
 	{"what other programs import, and the registry", []string{".", "internal/program", "examples/refund-desk", "examples/night-shift"}},
 	{"wiring: which adapters stand behind the ports", []string{"internal/aws", "internal/local", "internal/binding"}},
-	{"proof", []string{"internal/proof"}},
 	{"verbs, and functions with a program's own code", []string{"internal/cli", "lambdastep", "lambdaapi"}},
 	{"the command with a program's own code", []string{"command"}},
 	{"mains", []string{"cmd/", "functions/", "examples/", "examples/refund-desk/demo"}},
+	{"proof: no product code imports it", []string{"internal/proof"}},
+	{"the program of the proof", []string{"cmd/dormouse-proof"}},
 }
 
 const module = "github.com/dormouse-dev/dormouse"
@@ -102,6 +104,24 @@ func anyWithin(units map[string]bool, folder string) bool {
 		}
 	}
 	return false
+}
+
+// TestTheReleasedCommandLinksNoProof: what is built to test Dormouse is in no binary that people install, and no library of tests.
+func TestTheReleasedCommandLinksNoProof(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./command").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, module+"/internal/core") {
+		t.Fatal("the list of packages has no core")
+	}
+	for _, pkg := range linked {
+		name, is := ours(pkg)
+		if pkg == "testing" || is && (within(name, "internal/proof") || strings.HasSuffix(name, "test")) {
+			t.Errorf("%s is linked into what people install", pkg)
+		}
+	}
 }
 
 // TestTheArchitectureDrawsTheLayers holds the drawing in the documentation to the layers.

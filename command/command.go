@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // Main runs the command that the process was started with, and ends the process with its exit code. An interrupt or SIGTERM stops it as
@@ -30,7 +31,7 @@ func Main(p dormouse.Program) {
 // of its tools have one name for example, is said by the first command that needs it.
 func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	bound := binding.New(p)
-	return cli.Main(ctx, args, stdin, stdout, stderr, cli.Options{
+	return cli.Main(ctx, args, stdin, stdout, stderr, cmdline.Options{
 		Version:       cmp.Or(p.Version, "devel"),
 		Register:      bound.Tools,
 		RegisterHooks: bound.Hooks,

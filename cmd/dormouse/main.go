@@ -12,6 +12,7 @@ import (
 	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
 	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -21,7 +22,7 @@ var version = "devel"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, cli.Options{
+	code := cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, cmdline.Options{
 		Version:       version,
 		Register:      register,
 		RegisterHooks: func(r *hook.Registry, _ string) error { return nightshift.RegisterHooks(r) },

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -39,7 +40,7 @@ func checkWith(t *testing.T, args ...string) output {
 		return r.Register(tool.Func("shop.pay", "Pays.", func(context.Context, tool.Call, struct{}) (any, error) { return nil, nil }))
 	}
 	exit := cli.Main(t.Context(), append([]string{"agents", "check"}, args...), strings.NewReader(""), &stdout, &stderr,
-		cli.Options{Register: register, Getenv: func(string) string { return "" }})
+		cmdline.Options{Register: register, Getenv: func(string) string { return "" }})
 	return output{exit, stdout.String(), stderr.String()}
 }
 
@@ -72,7 +73,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 	before := tree(t)
 
 	o := checkWith(t, "--policy", "policy.yaml", "--json")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	var found struct{ Problems []agent.Problem }
 	if err := json.Unmarshal([]byte(o.stdout), &found); err != nil {
 		t.Fatal(err, o.stdout)
@@ -102,7 +103,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 		t.Error(diff)
 	}
 	plain := checkWith(t, "--policy", "policy.yaml")
-	plain.wantExit(t, cli.ExitFailed)
+	plain.wantExit(t, cmdline.ExitFailed)
 	contains(t, plain.stdout, "agents/scripts/a.yaml:2: unknown field \"sya\" in a turn; did you mean \"say\"? it takes given, say, calls\n")
 	contains(t, plain.stderr, "8 problems found; nothing was changed")
 	if diff := cmp.Diff(before, tree(t)); diff != "" {
@@ -116,7 +117,7 @@ func TestCheckNotesAnAgentThatNothingBounds(t *testing.T) {
 	put(t, "agents/usual.yaml", talker)
 	put(t, "agents/tokens.yaml", talker+"stop: [{max_rounds: unlimited}, {token_budget: 50000}]\n")
 	o := checkWith(t)
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "agents/open.yaml: note: max_rounds is unlimited, and no token_budget or timeout bounds a run")
 	if strings.Count(o.stdout, "note:") != 1 {
 		t.Errorf("noted:\n%s", o.stdout)
@@ -137,7 +138,7 @@ func TestCheckCountsWhatIsRight(t *testing.T) {
 		"--policy policy.yaml agents/": "2 agents, nothing wrong\n",
 	} {
 		o := checkWith(t, strings.Fields(args)...)
-		o.wantExit(t, cli.ExitOK)
+		o.wantExit(t, cmdline.ExitOK)
 		if o.stdout != want {
 			t.Errorf("%q: %q, want %q", args, o.stdout, want)
 		}
@@ -150,7 +151,7 @@ func TestCheckWithNothingToCheckIsWrongUsage(t *testing.T) {
 	put(t, "agents/a.yaml", talker)
 	for _, args := range [][]string{{"nowhere"}, {"empty"}, {"--policy", "nowhere"}, {"agents/none.yaml"}} {
 		o := checkWith(t, args...)
-		o.wantExit(t, cli.ExitUsage)
+		o.wantExit(t, cmdline.ExitUsage)
 		if o.stdout != "" {
 			t.Errorf("%v: %q", args, o.stdout)
 		}
@@ -163,12 +164,12 @@ func TestCheckTakesTheTestsOfAFolderAndNothingElseForTests(t *testing.T) {
 	put(t, "agents/tests/a.yaml", "tests: [{name: a, steps: [{run: hi}, {expect: {output: hi}}]}]")
 	put(t, "agents/scripts/b.yaml", "- say: hi\n")
 	o := checkWith(t, "agents/tests/a.yaml")
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	if o.stdout != "1 test, nothing wrong\n" {
 		t.Error(o.stdout)
 	}
 	o = checkWith(t)
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	if o.stdout != "1 agent and 1 test, nothing wrong\n" {
 		t.Error(o.stdout)
 	}
@@ -179,7 +180,7 @@ func TestCheckSaysThatTheAgentOfTestsIsNotThere(t *testing.T) {
 	put(t, "agents/desk.yaml", talker)
 	put(t, "agents/tests/a.yaml", "agent: dsek\ntests: [{name: a, steps: [{run: hi}, {expect: {output: hi}}]}]")
 	o := checkWith(t)
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	if want := "agents/tests/a.yaml:1: there is no agent \"dsek\" in agents; did you mean \"desk\"? name one it has (desk)\n"; o.stdout != want {
 		t.Errorf("%q, want %q", o.stdout, want)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
@@ -70,7 +70,7 @@ type deployment struct {
 func deployed(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	out := dormouse(t, nil, append([]string{"agents", "deploy", "--table", "stack", "--json"}, args...)...)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	var d deployment
 	if err := json.Unmarshal([]byte(out.stdout), &d); err != nil {
 		t.Fatal(err)
@@ -141,14 +141,14 @@ tools:
   - {name: near, http: {url: "http://127.0.0.1:9000", allow_private: true}, parameters: {type: object}}
 `})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "deployed to stack for default: 2 new, 0 changed, 0 the same, 0 taken away", "see to it that DORMOUSE_SECRET_ORDERS is there",
 		"set DORMOUSE_PRIVATE_HOSTS for the functions of the stack")
 	out = dormouse(t, nil, "agents", "list", "--table", "stack")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "says something", "asks", "sha256:")
 	out = dormouse(t, nil, "agents", "list", "--table", "stack", "--tenant", "nobody", "--json")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, `"items":[]`)
 }
 
@@ -160,7 +160,7 @@ tools:
   - {name: pay, lambda: {function: payments}, parameters: {type: object}}
 `})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "eu.anthropic.m-1 of Bedrock; the stack may do that if BedrockModels names it", "guardrail gr7; the stack may do that if BedrockGuardrails names it",
 		"tool pay invokes the function payments; the stack may do that if ToolFunctions names it")
 }
@@ -177,11 +177,11 @@ func TestWhatAStackCannotRunIsNotDeployed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := agentsDir(t, map[string]string{"good": speaker, "bad": tt.file})
-			if err := os.WriteFile(filepath.Join(dir, "talk.jsonl"), []byte(talk), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "talk.jsonl"), []byte(`{"id":"t1","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]}`+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, tt.want, "bad.yaml:", "nothing was deployed")
 		})
 	}
@@ -195,7 +195,7 @@ func TestWhatKeepsADeploymentFromTheTableIsSaid(t *testing.T) {
 	t.Run("no such table", func(t *testing.T) {
 		onAWS(t)
 		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "other", "--json")
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, `"code":"no_table"`, `there is no table \"other\" in eu-central-1`)
 	})
 	t.Run("access denied", func(t *testing.T) {
@@ -207,19 +207,19 @@ func TestWhatKeepsADeploymentFromTheTableIsSaid(t *testing.T) {
 		t.Cleanup(refusing.Close)
 		environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-central-1", "AWS_ENDPOINT_URL": refusing.URL})
 		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, "may not write agents in table stack", "dynamodb:GetItem")
 	})
 	t.Run("no credentials", func(t *testing.T) {
 		environment(t, map[string]string{"AWS_REGION": "eu-central-1"})
 		out := dormouse(t, nil, "agents", "list", "--table", "stack", "--json")
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, `"code":"no_credentials"`, "AWS_PROFILE")
 	})
 	t.Run("no region", func(t *testing.T) {
 		environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"})
 		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "--region")
 	})
 	t.Run("nobody answers", func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestWhatKeepsADeploymentFromTheTableIsSaid(t *testing.T) {
 		gone.Close()
 		environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL_DYNAMODB": gone.URL})
 		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack", "--region", "eu-central-1")
-		out.wantExit(t, cli.ExitUnreachable)
+		out.wantExit(t, cmdline.ExitUnreachable)
 		contains(t, out.stderr, "DynamoDB does not answer in eu-central-1")
 	})
 	t.Run("a table of somebody else", func(t *testing.T) {
@@ -235,19 +235,19 @@ func TestWhatKeepsADeploymentFromTheTableIsSaid(t *testing.T) {
 		another(t, "theirs")
 		for _, args := range [][]string{{"deploy", dir}, {"list"}} {
 			out := dormouse(t, nil, append(append([]string{"agents"}, args...), "--table", "theirs", "--json")...)
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, `"code":"no_table"`, `\"theirs\" in eu-central-1 is not the table of a stack; take the name that the stack shows as its output TableName`)
 		}
 	})
 	for _, region := range []string{"eu central", "EU-CENTRAL-1", "eu/central", "-"} {
 		environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"})
 		out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack", "--region="+region)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, fmt.Sprintf("%q is no AWS region; one looks like eu-central-1", region))
 	}
 	for _, args := range [][]string{{"deploy", dir}, {"deploy", dir, "--table", "stack", "--tenant", ""}, {"deploy", dir, "--table", "stack", "--tenant", "A B"},
 		{"list", "--table", "stack", "--tenant", "A B"}, {"deploy", "--table", "stack"}, {"list", "--tenant", "acme"}} {
 		out := dormouse(t, nil, append([]string{"agents"}, args...)...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 	}
 }

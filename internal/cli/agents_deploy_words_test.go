@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
@@ -49,13 +49,13 @@ func TestWhatAWSRefusesADeploymentWithIsToldInWordsForPeople(t *testing.T) {
 		exit          int
 		kind, says    string
 	}{
-		{"ThrottlingException", "Rate exceeded", cli.ExitFailed, "throttled", "the table stack in eu-central-1 is throttled; run the same command again"},
-		{"ProvisionedThroughputExceededException", "too much", cli.ExitFailed, "throttled", "is throttled"},
-		{"ValidationException", "the index: list", cli.ExitUsage, "no_table", "is not the table of a stack"},
-		{"InvalidSignatureException", "Signature expired: 20260301T120000Z is now earlier than 20260301T121500Z", cli.ExitFailed, "wrong_clock", "the clock of this machine is wrong"},
-		{"InvalidSignatureException", "The request signature we calculated does not match", cli.ExitUsage, "no_credentials", "the secret may not belong to the key id"},
-		{"UnrecognizedClientException", "invalid", cli.ExitUsage, "no_credentials", "get new ones, and look at AWS_ACCESS_KEY_ID in the environment"},
-		{"LimitExceededException", "so many", cli.ExitFailed, "aws", "AWS did not write agents in table stack of eu-central-1; run the same command again later (AWS says: LimitExceededException: so many)"},
+		{"ThrottlingException", "Rate exceeded", cmdline.ExitFailed, "throttled", "the table stack in eu-central-1 is throttled; run the same command again"},
+		{"ProvisionedThroughputExceededException", "too much", cmdline.ExitFailed, "throttled", "is throttled"},
+		{"ValidationException", "the index: list", cmdline.ExitUsage, "no_table", "is not the table of a stack"},
+		{"InvalidSignatureException", "Signature expired: 20260301T120000Z is now earlier than 20260301T121500Z", cmdline.ExitFailed, "wrong_clock", "the clock of this machine is wrong"},
+		{"InvalidSignatureException", "The request signature we calculated does not match", cmdline.ExitUsage, "no_credentials", "the secret may not belong to the key id"},
+		{"UnrecognizedClientException", "invalid", cmdline.ExitUsage, "no_credentials", "get new ones, and look at AWS_ACCESS_KEY_ID in the environment"},
+		{"LimitExceededException", "so many", cmdline.ExitFailed, "aws", "AWS did not write agents in table stack of eu-central-1; run the same command again later (AWS says: LimitExceededException: so many)"},
 	} {
 		t.Run(tt.code, func(t *testing.T) {
 			refusing(t, http.StatusBadRequest, tt.code, tt.message)
@@ -84,7 +84,7 @@ func TestHowFarADeploymentCameIsSaid(t *testing.T) {
 		return awsdouble.Fault{}
 	})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "1 of 2 agents were looked after, b was not; run the same command again: the table stack in eu-central-1 is throttled")
 	if there := current(t, store, "default"); len(there) != 1 {
 		t.Errorf("deployed %v", there)
@@ -97,7 +97,7 @@ func TestOneFileIsNoDirectoryOfAllAgents(t *testing.T) {
 	file := filepath.Join(agentsDir(t, map[string]string{"c": speaker}), "c.yaml")
 	for _, args := range [][]string{{file}, {file, "--dry-run"}} {
 		out := dormouse(t, nil, append([]string{"agents", "deploy", "--table", "stack"}, args...)...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "is a file and no directory of all agents", "say --keep, or name the directory")
 	}
 	if there := current(t, store, "default"); len(there) != 2 {

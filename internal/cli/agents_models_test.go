@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
@@ -29,7 +29,7 @@ servers: {wiki: {url: "http://localhost:9000/mcp", headers: {Authorization: "Bea
 func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	connected(t)
 	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_WIKI": "s3cret"}, "agents", "check")
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "2 agents, nothing wrong\n",
 		"agents/claims.yaml: note: agent claims: server wiki says allow_private, and the operator does not allow localhost:9000; name it with --allow-private-hosts localhost:9000\n",
 		"agents/desk.yaml: note: agent desk: the secret MODELS is not set; set the environment variable DORMOUSE_SECRET_MODELS\n")
@@ -38,7 +38,7 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	}
 	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: 'https://models.example.com/v1', api_key: sk-hunter2}\n")
 	o = withEnv(t, nil, "agents", "check")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stdout, "agents/desk.yaml:1: api_key is the name of a secret and not the key itself; use A-Z")
 	if strings.Contains(o.stdout+o.stderr, "hunter2") {
 		t.Errorf("the key is repeated: %s%s", o.stdout, o.stderr)
@@ -58,15 +58,15 @@ effects: [{name: tidy, tools: [write], command: [echo, tidied], workspace: work}
 	const refused = `agent desk: the effect "tidy" runs the command echo on the machine that serves, and the operator does not allow commands; ` +
 		"serve the agent with --allow-commands, or remove the effect"
 	o := withEnv(t, nil, "agents", "check")
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "agents/desk.yaml: note: "+refused+"\n")
 	for _, args := range [][]string{{"agents", "test"}, {"dev", "--strict", "--addr", "127.0.0.1:0", "--data", t.TempDir()}} {
 		o = withEnv(t, nil, args...)
-		o.wantExit(t, cli.ExitFailed)
+		o.wantExit(t, cmdline.ExitFailed)
 		contains(t, o.stderr, refused)
 	}
 	o = withEnv(t, nil, "agents", "test", "--allow-commands")
-	if o.exit != cli.ExitOK {
+	if o.exit != cmdline.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
 }
@@ -87,7 +87,7 @@ effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
 	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, calls: [{tool: write, result: \"/lint \\\\(make -s lint\\\\):\\na.go:1: unused/\"}]}}]}]\n")
 	check := func() string {
 		o := withEnv(t, nil, "agents", "check")
-		o.wantExit(t, cli.ExitOK)
+		o.wantExit(t, cmdline.ExitOK)
 		return o.stdout
 	}
 	const about = `agents/desk.yaml: note: the effect "tidy" `
@@ -98,7 +98,7 @@ effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
 	put(t, "agents/work/Cargo.toml", "")
 	contains(t, check(), about+"finds in work now: format: cargo fmt (Cargo.toml), which is left out, because cargo is not on this machine; lint: make -s lint (Makefile)\n")
 	o := withEnv(t, nil, "agents", "test", "--allow-commands")
-	if o.exit != cli.ExitOK {
+	if o.exit != cmdline.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
 }
@@ -113,14 +113,14 @@ func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
 	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: '"+endpoint.URL+"/v1', api_key: MODELS}\n")
 	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, output: Good day.}}]}]\n")
 	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "s3cret-of-models"}, "agents", "test", "--allow-private-hosts", "127.0.0.1")
-	if o.exit != cli.ExitOK {
+	if o.exit != cmdline.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
 	o = withEnv(t, nil, "agents", "test")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stderr, "the secret MODELS is not set", "which is not a public address, and the operator does not allow it; name it with --allow-private-hosts 127.0.0.1:")
 	o = withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "another-one-here"}, "agents", "test", "--allow-private-hosts", "127.0.0.1")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	if strings.Contains(o.stdout+o.stderr, "another-one-here") {
 		t.Errorf("the secret is shown: %s%s", o.stdout, o.stderr)
 	}

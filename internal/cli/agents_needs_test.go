@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // calling writes an agent into the folder agents that calls the private service at the host with a secret, and a test of it.
@@ -35,7 +36,7 @@ permissions: {allow: [top_up]}
 func withEnv(t *testing.T, env map[string]string, args ...string) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	exit := cli.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cli.Options{Getenv: func(name string) string { return env[name] }})
+	exit := cli.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(name string) string { return env[name] }})
 	return output{exit, stdout.String(), stderr.String()}
 }
 
@@ -52,7 +53,7 @@ func TestCheckNotesWhatTheServerWillDemand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := withEnv(t, tt.env, "agents", "check")
-			o.wantExit(t, cli.ExitOK)
+			o.wantExit(t, cmdline.ExitOK)
 			want := ""
 			for _, note := range tt.want {
 				want += "agents/shop.yaml: note: " + note + "\n"
@@ -61,7 +62,7 @@ func TestCheckNotesWhatTheServerWillDemand(t *testing.T) {
 				t.Errorf("%s", cmp.Diff(want, o.stdout))
 			}
 			o = withEnv(t, tt.env, "agents", "check", "--json")
-			o.wantExit(t, cli.ExitOK)
+			o.wantExit(t, cmdline.ExitOK)
 			var got struct {
 				Problems []any
 				Notes    []struct{ File, Note string }
@@ -78,7 +79,7 @@ func TestCheckNotesWhatTheServerWillDemand(t *testing.T) {
 	}
 	put(t, "agents/bad.yaml", "tools: []\n")
 	o := withEnv(t, nil, "agents", "check")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stdout, "agents/bad.yaml:1: ", "agents/shop.yaml: note: "+secret)
 	contains(t, o.stderr, "1 problem found")
 }
@@ -96,14 +97,14 @@ func TestTestsReachThePrivateHostsTheyAreAllowed(t *testing.T) {
 	env := map[string]string{"DORMOUSE_SECRET_SHOP": "s3cret"}
 
 	o := withEnv(t, env, "agents", "test")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stderr, "the operator does not allow "+host, "--allow-private-hosts "+host)
 	o = withEnv(t, env, "agents", "test", "--allow-private-hosts", host)
-	if o.exit != cli.ExitOK {
+	if o.exit != cmdline.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)
 	}
 	o = withEnv(t, env, "agents", "test", "--allow-private-hosts", "http://x")
-	o.wantExit(t, cli.ExitUsage)
+	o.wantExit(t, cmdline.ExitUsage)
 	contains(t, o.stderr, `--allow-private-hosts: "http://x" names no host`)
 }
 
@@ -114,7 +115,7 @@ tools: [{name: pay, lambda: {function: pay}, parameters: {type: object, addition
 `
 	for text, want := range map[string]bool{open: true, strings.Replace(open, "additionalProperties: true, ", "", 1): false} {
 		o := dormouse(t, nil, "agents", "check", agentsDir(t, map[string]string{"shop": text}))
-		o.wantExit(t, cli.ExitOK)
+		o.wantExit(t, cmdline.ExitOK)
 		if strings.Contains(o.stdout, `shop.yaml: note: tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`) != want {
 			t.Errorf("with the note %v:\n%s", want, o.stdout)
 		}

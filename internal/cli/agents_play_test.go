@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // tested writes an agent that asks for a city and pays, with tests of it, into the folder agents.
@@ -72,7 +72,7 @@ func TestStepsOfATestAreDone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tested(t, steps[1:])
 			o := here(t, "", "agents", "test")
-			o.wantExit(t, cli.ExitOK)
+			o.wantExit(t, cmdline.ExitOK)
 			contains(t, o.stdout, "agents/tests/payer.yaml:2: one\n", "1 test, nothing wrong\n")
 		})
 	}
@@ -110,7 +110,7 @@ func TestAnyDifferenceFailsTheTestAndIsShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tested(t, "      - run: go\n      - expect: {status: waiting}\n      - "+tt.steps+"\n      - expect: {status: waiting}\n")
 			o := here(t, "", "agents", "test")
-			o.wantExit(t, cli.ExitFailed)
+			o.wantExit(t, cmdline.ExitFailed)
 			contains(t, o.stdout, append(tt.wants, "  FAILED at agents/tests/payer.yaml:")...)
 			contains(t, o.stderr, "1 of 1 test failed")
 		})
@@ -124,7 +124,7 @@ func TestResultsOfTestsAsJSONAreAlwaysTheSame(t *testing.T) {
 		`"failure":{"line":5,"differences":[{"what":"status","expected":"done","found":"waiting"}]}}]}` + "\n"
 	for range 2 {
 		o := here(t, "", "agents", "test", "--json")
-		o.wantExit(t, cli.ExitFailed)
+		o.wantExit(t, cmdline.ExitFailed)
 		if o.stdout != want {
 			t.Errorf("got  %s\nwant %s", o.stdout, want)
 		}
@@ -137,12 +137,12 @@ func TestResultsOfTestsAsJSONAreAlwaysTheSame(t *testing.T) {
 func TestTestsThatCannotBePlayedAreWrongUsage(t *testing.T) {
 	tested(t, "      - run: go\n      - expekt: {status: done}\n")
 	o := here(t, "", "agents", "test")
-	o.wantExit(t, cli.ExitUsage)
+	o.wantExit(t, cmdline.ExitUsage)
 	contains(t, o.stderr, "agents/tests/payer.yaml:5", `did you mean "expect"?`)
 	put(t, "none/a.yaml", "")
 	for _, args := range [][]string{{"nowhere"}, {"none"}, {"agents/payer.yaml"}, {"--patience", "0s"}} {
 		o := here(t, "", append([]string{"agents", "test"}, args...)...)
-		o.wantExit(t, cli.ExitUsage)
+		o.wantExit(t, cmdline.ExitUsage)
 		if strings.TrimSpace(o.stderr) == "" || o.stdout != "" {
 			t.Errorf("%v: %q, %q", args, o.stdout, o.stderr)
 		}
@@ -153,7 +153,7 @@ func TestAnAgentThatCannotBeServedFailsItsTests(t *testing.T) {
 	tested(t, "      - run: go\n      - expect: {status: waiting}\n")
 	put(t, "agents/other.yaml", "tools: []\n")
 	o := here(t, "", "agents", "test")
-	o.wantExit(t, cli.ExitFailed)
+	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stderr, "dormouse: agents/other.yaml:1: the agent has no model")
 }
 
@@ -161,6 +161,6 @@ func TestTheDirectoryOfTheAgentsCanBeNamed(t *testing.T) {
 	tested(t, "      - run: go\n      - expect: {status: waiting}\n")
 	put(t, "elsewhere/tests/payer.yaml", "tests: [{name: a, steps: [{run: go}, {expect: {pending: [pay]}}]}]")
 	o := here(t, "", "agents", "test", "elsewhere/tests/payer.yaml", "--agents", "agents")
-	o.wantExit(t, cli.ExitOK)
+	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "1 test, nothing wrong")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -91,7 +91,7 @@ func TestAgentsDiffSaysWhatBecomesOfWaitingRuns(t *testing.T) {
 		"smaller":  strings.ReplaceAll(payer, "- {name: pay, recorded: [{result: paid}], parameters: {type: object}}", ""),
 		"fresh":    asks,
 	}))
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "2 waiting run(s)")
 	const stays = "goes on with the version it started with"
 	want := map[string][]string{
@@ -150,12 +150,12 @@ func diffJSON(t *testing.T, out output) difference {
 func TestAgentsDiffAsJSON(t *testing.T) {
 	s, runs := serving(t, map[string]string{"payer": asks})
 	nothing := dormouse(t, s, "agents", "diff", agentsDir(t, map[string]string{"payer": asks}), "--json")
-	nothing.wantExit(t, cli.ExitOK)
+	nothing.wantExit(t, cmdline.ExitOK)
 	if strings.TrimSpace(nothing.stdout) != `{"agents":[],"affected":0}` {
 		t.Errorf("no difference is %s", nothing.stdout)
 	}
 	out := dormouse(t, s, "agents", "diff", agentsDir(t, map[string]string{"payer": payer + "  block: [pay]\n"}), "--json")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, `"code":"runs_affected"`)
 	d := diffJSON(t, out)
 	if d.Affected != 1 || len(d.Agents) != 1 || d.Agents[0].From != runs["payer"].AgentVersion || len(d.Agents[0].Runs) != 1 ||
@@ -174,7 +174,7 @@ func TestAgentsDiffReadsEveryPage(t *testing.T) {
 		"GET /v1/runs":   inTurn(answer(200, page("c1", run("waiting"))), answer(200, page("c2")), answer(200, page("", run("waiting")))),
 	}
 	out := dormouse(t, s, "agents", "diff", agentsDir(t, nil), "--json")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	if d := diffJSON(t, out); len(d.Agents) != 1 || len(d.Agents[0].Runs) != 2 {
 		t.Errorf("difference %+v", d)
 	}
@@ -201,7 +201,7 @@ func TestAgentsDiffLeavesAnswersAlone(t *testing.T) {
 			})
 			out := dormouse(t, servingAnOlder(t, waits), "agents", "diff", dir, "--json")
 			d := diffJSON(t, out)
-			if got := d.Agents[0].Runs[0].Pending[0].Becomes; got != tt.want || (out.exit == cli.ExitFailed) != (tt.want != "unchanged") {
+			if got := d.Agents[0].Runs[0].Pending[0].Becomes; got != tt.want || (out.exit == cmdline.ExitFailed) != (tt.want != "unchanged") {
 				t.Errorf("becomes %s, want %s; exit code %d", got, tt.want, out.exit)
 			}
 		})
@@ -222,7 +222,7 @@ func TestAgentsDiffLeavesOutThatARunIsPaused(t *testing.T) {
 		r.Pending = []wire.Pending{{CallID: "interrupt:1", Arguments: []byte(`{}`), Kind: "interrupt", ResumeMode: "use_decision_as_tool_result"}}
 	})
 	out := dormouse(t, servingAnOlder(t, paused), "agents", "diff", agentsDir(t, map[string]string{"refund-desk": asks}), "--json")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	if d := diffJSON(t, out); len(d.Agents[0].Runs) != 1 || len(d.Agents[0].Runs[0].Pending) != 0 {
 		t.Errorf("difference %+v", d)
 	}
@@ -230,10 +230,10 @@ func TestAgentsDiffLeavesOutThatARunIsPaused(t *testing.T) {
 
 func TestAgentsDiffRefusesFilesThatAreWrong(t *testing.T) {
 	out := dormouse(t, nil, "agents", "diff", agentsDir(t, map[string]string{"bad": "colour: red\n"}))
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, "bad.yaml:1", "colour")
-	dormouse(t, nil, "agents", "diff", "no/such/dir").wantExit(t, cli.ExitUsage)
-	dormouse(t, nil, "agents", "diff", agentsDir(t, nil)).wantExit(t, cli.ExitUnreachable)
+	dormouse(t, nil, "agents", "diff", "no/such/dir").wantExit(t, cmdline.ExitUsage)
+	dormouse(t, nil, "agents", "diff", agentsDir(t, nil)).wantExit(t, cmdline.ExitUnreachable)
 }
 
 func TestDevRefusesAPolicyThatIsWrong(t *testing.T) {
@@ -244,7 +244,7 @@ func TestDevRefusesAPolicyThatIsWrong(t *testing.T) {
 	}
 	for file, want := range map[string]string{wrong: "policy.yaml:1", filepath.Join(dir, "none.yaml"): "reading the policy"} {
 		out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", agentsDir(t, nil), "--policy", file)
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, want)
 	}
 }

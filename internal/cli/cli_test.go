@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // server answers requests from a table and keeps what it was sent.
@@ -136,7 +137,7 @@ func dormouseWith(t *testing.T, s *server, stdin string, env map[string]string, 
 		return env[name]
 	}
 	var stdout, stderr bytes.Buffer
-	exit := cli.Main(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr, cli.Options{Version: "v1.2.3", Getenv: getenv})
+	exit := cli.Main(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr, cmdline.Options{Version: "v1.2.3", Getenv: getenv})
 	return output{exit, stdout.String(), stderr.String()}
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
 func completionCommand(root *cobra.Command) *cobra.Command {
@@ -23,7 +25,7 @@ answers within a second, the names of its agents and the ids of its runs. SHELL 
   fish   dormouse completion fish | source         in ~/.config/fish/config.fish`,
 		Example: `  dormouse completion bash > /etc/bash_completion.d/dormouse
   dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
-		Args:      takes(1, 1),
+		Args:      cmdline.Takes(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch out := cmd.OutOrStdout(); args[0] {
@@ -34,7 +36,7 @@ answers within a second, the names of its agents and the ids of its runs. SHELL 
 			case "fish":
 				return root.GenFishCompletion(out, true)
 			}
-			return usagef("SHELL is bash, zsh or fish, not %q", args[0])
+			return cmdline.Usagef("SHELL is bash, zsh or fish, not %q", args[0])
 		},
 	}
 }
@@ -42,7 +44,7 @@ answers within a second, the names of its agents and the ids of its runs. SHELL 
 // completeAll gives the verbs that take a run or an agent the ones there are.
 func (a *app) completeAll(root *cobra.Command) {
 	verbs := map[string]func(context.Context, *client.Client) []string{
-		"run": agentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
+		"run": cmdline.AgentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
 		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""), "record": runWords("done"),
 		"link": runWords("waiting"), "links": runWords(""), "revoke": runWords(""),
 	}
@@ -51,7 +53,7 @@ func (a *app) completeAll(root *cobra.Command) {
 			a.completes(cmd, words)
 		}
 		if cmd.Flags().Lookup("agent") != nil {
-			a.completesFlag(cmd, "agent", agentNames)
+			a.completesFlag(cmd, "agent", cmdline.AgentNames)
 		}
 	}
 }
@@ -87,7 +89,7 @@ func (a *app) completesFlag(cmd *cobra.Command, flag string, words func(context.
 }
 
 func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client.Client) []string) []string {
-	c, err := a.connect()
+	c, err := a.Connect()
 	if err != nil {
 		return nil
 	}
@@ -96,8 +98,8 @@ func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client
 	found := words(ctx, c)
 	for i := range found {
 		word, about, described := strings.Cut(found[i], "\t")
-		if found[i] = clean(word); described {
-			found[i] += "\t" + clean(about)
+		if found[i] = display.Clean(word); described {
+			found[i] += "\t" + display.Clean(about)
 		}
 	}
 	return found
@@ -112,7 +114,7 @@ func runWords(status string) func(context.Context, *client.Client) []string {
 		}
 		words := make([]string, len(page.Items))
 		for i, run := range page.Items {
-			words[i] = cobra.CompletionWithDesc(run.ID, oneLine(run.Agent+" "+statusText(run)))
+			words[i] = cobra.CompletionWithDesc(run.ID, display.OneLine(run.Agent+" "+cmdline.StatusText(run)))
 		}
 		return words
 	}

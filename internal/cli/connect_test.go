@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 const goodToken = "dmt_Zm9vYmFy"
@@ -50,7 +50,7 @@ func TestWhatIsNoTokenIsRefusedBeforeItIsSent(t *testing.T) {
 				args, wants = append(args, "--token-file", file), append(wants, file)
 			}
 			out := dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": tt.env}, args...)
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, wants...)
 			if strings.Contains(out.stderr, "secret") || strings.Contains(out.stderr, "sha256:") || len(*sent) > 0 {
 				t.Errorf("sent %q, and said %s", *sent, out.stderr)
@@ -65,9 +65,9 @@ func TestBlanksAroundATokenAreNotSent(t *testing.T) {
 	if err := os.WriteFile(file, []byte(goodToken+"\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": " " + goodToken + "\n"}, "runs").wantExit(t, cli.ExitOK)
-	dormouseWith(t, s, "", nil, "runs", "--token-file", file).wantExit(t, cli.ExitOK)
-	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "\n"}, "runs").wantExit(t, cli.ExitOK)
+	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": " " + goodToken + "\n"}, "runs").wantExit(t, cmdline.ExitOK)
+	dormouseWith(t, s, "", nil, "runs", "--token-file", file).wantExit(t, cmdline.ExitOK)
+	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "\n"}, "runs").wantExit(t, cmdline.ExitOK)
 	if got := strings.Join(*sent, "|"); got != "Bearer "+goodToken+"|Bearer "+goodToken+"|" {
 		t.Errorf("sent %s", got)
 	}
@@ -84,7 +84,7 @@ func TestAKeyThatCannotBeSentIsWrongUsage(t *testing.T) {
 					s = newServer(t, map[string]http.HandlerFunc{})
 				}
 				out := dormouse(t, s, append(slices.Clone(verb), "--key", key)...)
-				out.wantExit(t, cli.ExitUsage)
+				out.wantExit(t, cmdline.ExitUsage)
 				contains(t, out.stderr, "--key ", says, "such as ticket-4711; nothing was sent")
 				if there && len(s.seen) > 0 {
 					t.Errorf("%q: sent %+v", key, s.seen)
@@ -104,20 +104,20 @@ func TestThePasswordOfAnAddressIsNeverShown(t *testing.T) {
 		exit int
 		says string
 	}{
-		{with(s.url), []string{"runs", runID}, cli.ExitOK, "--approve"},
-		{with(s.url), []string{"runs", runID}, cli.ExitOK, "decide " + runID + " sus_1_a --url " + s.url + " --approve"},
-		{with(s.url), []string{"interrupt", runID}, cli.ExitOK, "dormouse resume " + runID + " --url " + s.url + "\n"},
-		{with("http://127.0.0.1:1"), []string{"runs"}, cli.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
-		{with("http://127.0.0.1:1"), []string{"watch", runID}, cli.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
-		{with("http://127.0.0.1:1"), []string{"approvals", "-i"}, cli.ExitUsage, "dormouse approvals --url http://127.0.0.1:1,"},
-		{with("http://127.0.0.1:1?x=1"), []string{"runs"}, cli.ExitUsage, "no query"},
-		{with("http://127.0.0.1:wrong"), []string{"runs"}, cli.ExitUsage, `"127.0.0.1:wrong" is not the address`},
-		{with("ftp://127.0.0.1"), []string{"runs"}, cli.ExitUsage, `"ftp://127.0.0.1" is not the address`},
-		{"anna:secret@host", []string{"runs"}, cli.ExitUsage, `"host" is not the address`},
-		{"http://anna:%zzsecret@host", []string{"runs"}, cli.ExitUsage, `"host" is not the address`},
-		{"http://anna:1/secret@host", []string{"runs"}, cli.ExitUsage, "has no @ in its path"},
-		{"http://anna:1?secret@host", []string{"runs"}, cli.ExitUsage, "no query"},
-		{"http://anna:1#secret@host", []string{"runs"}, cli.ExitUsage, "no query"},
+		{with(s.url), []string{"runs", runID}, cmdline.ExitOK, "--approve"},
+		{with(s.url), []string{"runs", runID}, cmdline.ExitOK, "decide " + runID + " sus_1_a --url " + s.url + " --approve"},
+		{with(s.url), []string{"interrupt", runID}, cmdline.ExitOK, "dormouse resume " + runID + " --url " + s.url + "\n"},
+		{with("http://127.0.0.1:1"), []string{"runs"}, cmdline.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
+		{with("http://127.0.0.1:1"), []string{"watch", runID}, cmdline.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
+		{with("http://127.0.0.1:1"), []string{"approvals", "-i"}, cmdline.ExitUsage, "dormouse approvals --url http://127.0.0.1:1,"},
+		{with("http://127.0.0.1:1?x=1"), []string{"runs"}, cmdline.ExitUsage, "no query"},
+		{with("http://127.0.0.1:wrong"), []string{"runs"}, cmdline.ExitUsage, `"127.0.0.1:wrong" is not the address`},
+		{with("ftp://127.0.0.1"), []string{"runs"}, cmdline.ExitUsage, `"ftp://127.0.0.1" is not the address`},
+		{"anna:secret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not the address`},
+		{"http://anna:%zzsecret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not the address`},
+		{"http://anna:1/secret@host", []string{"runs"}, cmdline.ExitUsage, "has no @ in its path"},
+		{"http://anna:1?secret@host", []string{"runs"}, cmdline.ExitUsage, "no query"},
+		{"http://anna:1#secret@host", []string{"runs"}, cmdline.ExitUsage, "no query"},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			args := append(slices.Clone(tt.args), "--url", tt.url)
@@ -140,29 +140,29 @@ func TestAnAddressHasNoQueryAndNoFragment(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{}})})
 	for _, behind := range []string{"?x=1", "?", "/?x=1", "#frag", "#", "/base?x#y"} {
 		out := dormouse(t, nil, "runs", "--url", s.url+behind)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "no query and no fragment")
-		dormouseWith(t, &server{url: s.url + behind}, "", nil, "runs").wantExit(t, cli.ExitUsage)
+		dormouseWith(t, &server{url: s.url + behind}, "", nil, "runs").wantExit(t, cmdline.ExitUsage)
 	}
 	if len(s.seen) > 0 {
 		t.Errorf("sent %+v", s.seen)
 	}
-	dormouse(t, nil, "runs", "--url", s.url+"/").wantExit(t, cli.ExitOK)
+	dormouse(t, nil, "runs", "--url", s.url+"/").wantExit(t, cmdline.ExitOK)
 }
 
 func TestNamesInCommandsToCopyAreQuotedForAShell(t *testing.T) {
 	emptyFolder(t)
 	queued := offline(t.Context(), message("a"), "enqueue", "-", "--data", "my data")
-	queued.want(t, cli.ExitOK)
+	queued.want(t, cmdline.ExitOK)
 	contains(t, queued.stdout, "dormouse dev --data 'my data'\n")
 
 	put(t, "my tokens", "")
 	gone := dormouse(t, nil, "tokens", "remove", "ci", "--file", "my tokens")
-	gone.wantExit(t, cli.ExitUsage)
+	gone.wantExit(t, cmdline.ExitUsage)
 	contains(t, gone.stderr, "dormouse tokens list --file 'my tokens'\n")
 
 	s := newServer(t, map[string]http.HandlerFunc{"POST /a;b/v1/runs/" + runID + "/interrupt": answer(202, run("running"))})
 	paused := dormouse(t, nil, "interrupt", runID, "--url", s.url+"/a;b")
-	paused.wantExit(t, cli.ExitOK)
+	paused.wantExit(t, cmdline.ExitOK)
 	contains(t, paused.stdout, "dormouse resume "+runID+" --url '"+s.url+"/a;b'\n")
 }

@@ -9,21 +9,21 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestInterrupt(t *testing.T) {
 	const path = "POST /v1/runs/" + runID + "/interrupt"
 	s := newServer(t, map[string]http.HandlerFunc{path: answer(202, run("running"))})
 	out := dormouse(t, s, "interrupt", runID, "--key", "i1")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "accepted", "dormouse resume "+runID)
 	if sent := s.last("POST"); sent.key != "i1" {
 		t.Errorf("key %q", sent.key)
 	}
 	over := newServer(t, map[string]http.HandlerFunc{path: problem(409, "run_done", "the run is done")})
 	out = dormouse(t, over, "interrupt", runID)
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "the run is done")
 }
 
@@ -35,14 +35,14 @@ func TestResume(t *testing.T) {
 		answer(200, wire.DecisionAnswer{Status: 200, Code: "already_decided", Target: "sus_1_a", Same: &yes}),
 		problem(409, "not_waiting", "the run is not interrupted"))})
 	out := dormouse(t, s, "resume", runID, "--reason", "looked at it", "--id", "d1")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "accepted: "+runID+" goes on")
 	contains(t, string(s.last("POST").body), `"reason":"looked at it"`, `"decision_id":"d1"`)
 	out = dormouse(t, s, "resume", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "already resumed")
 	out = dormouse(t, s, "resume", runID, "--json")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, `"code":"not_waiting"`)
 }
 
@@ -52,19 +52,19 @@ func TestRetry(t *testing.T) {
 	again.ID, again.RetryOf = "run_x7_9", new(runID)
 	s := newServer(t, map[string]http.HandlerFunc{path: answer(202, again), "GET /v1/runs/run_x7_9": answer(200, run("done", done("error")))})
 	out := dormouse(t, s, "retry", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "run_x7_9")
 	if sent := s.last("POST"); sent.key != "" {
 		t.Errorf("key %q; the server's default is the run", sent.key)
 	}
 	out = dormouse(t, s, "retry", runID, "--key", "k1", "--wait")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "claimed 9 times")
 	if sent := s.last("POST"); sent.key != "k1" {
 		t.Errorf("key %q", sent.key)
 	}
 	refused := newServer(t, map[string]http.HandlerFunc{path: problem(409, "not_failed", "the run did not end in error")})
-	dormouse(t, refused, "retry", runID).wantExit(t, cli.ExitFailed)
+	dormouse(t, refused, "retry", runID).wantExit(t, cmdline.ExitFailed)
 }
 
 func TestAnInterruptedRunIsShownWithTheCommandsThatEndIt(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAnInterruptedRunIsShownWithTheCommandsThatEndIt(t *testing.T) {
 		Suspension: wire.Suspension{ID: "sus_1_a", Action: "continue"}}
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", func(r *wire.Run) { r.Pending = append(r.Pending, paused) }))})
 	out := dormouse(t, s, "runs", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "the word to go on", "dormouse resume "+runID, "dormouse runs cancel "+runID)
 }
 
@@ -83,19 +83,19 @@ func TestRunTakesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, permissions := range []string{`{"deny":["refund"]}`, "@" + file} {
-		dormouse(t, s, "run", "desk", "hi", "--permissions", permissions, "--no-memory").wantExit(t, cli.ExitOK)
+		dormouse(t, s, "run", "desk", "hi", "--permissions", permissions, "--no-memory").wantExit(t, cmdline.ExitOK)
 		want := `{"agent":"desk","input":"hi","permissions":{"deny":["refund"]},"memory":false}`
 		if got := string(s.last("POST").body); got != want {
 			t.Errorf("sent %s", got)
 		}
 	}
-	dormouse(t, s, "run", "desk", "hi").wantExit(t, cli.ExitOK)
+	dormouse(t, s, "run", "desk", "hi").wantExit(t, cmdline.ExitOK)
 	if got := string(s.last("POST").body); got != `{"agent":"desk","input":"hi"}` {
 		t.Errorf("sent %s", got)
 	}
 	for _, permissions := range []string{"{", "@" + file + ".gone", "@" + root + "/LICENSE"} {
 		out := dormouse(t, s, "run", "desk", "hi", "--permissions", permissions)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "--permissions")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
@@ -22,15 +22,15 @@ func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
 		exit      int
 		says      []string
 	}{
-		"they fit":                {waits, `{"order":"A-17","amount":80}`, cli.ExitOK, []string{"issue_refund will run with edited arguments:\n", unsent, fits}},
-		"one is missing":          {waits, `{"order":"A-17"}`, cli.ExitFailed, []string{"do not fit the parameters of issue_refund: ", "amount", "; nothing was sent"}},
-		"one is of another type":  {waits, `{"order":17,"amount":80}`, cli.ExitFailed, []string{"do not fit", "order"}},
-		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cli.ExitFailed, []string{"do not fit", "amount"}},
-		"one is there twice":      {waits, `{"order":"A-17","amount":80,"amount":90}`, cli.ExitFailed, []string{"there once each"}},
-		"they are no object":      {waits, `[1]`, cli.ExitFailed, []string{"not a JSON object"}},
-		"the version is another":  {older, `{"order":"A-17"}`, cli.ExitOK, []string{unsent}},
-		"the call does not wait":  {run("waiting"), `{"order":"A-17"}`, cli.ExitOK, []string{unsent}},
-		"the call is of no one's": {run("done"), `{}`, cli.ExitOK, []string{unsent}},
+		"they fit":                {waits, `{"order":"A-17","amount":80}`, cmdline.ExitOK, []string{"issue_refund will run with edited arguments:\n", unsent, fits}},
+		"one is missing":          {waits, `{"order":"A-17"}`, cmdline.ExitFailed, []string{"do not fit the parameters of issue_refund: ", "amount", "; nothing was sent"}},
+		"one is of another type":  {waits, `{"order":17,"amount":80}`, cmdline.ExitFailed, []string{"do not fit", "order"}},
+		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cmdline.ExitFailed, []string{"do not fit", "amount"}},
+		"one is there twice":      {waits, `{"order":"A-17","amount":80,"amount":90}`, cmdline.ExitFailed, []string{"there once each"}},
+		"they are no object":      {waits, `[1]`, cmdline.ExitFailed, []string{"not a JSON object"}},
+		"the version is another":  {older, `{"order":"A-17"}`, cmdline.ExitOK, []string{unsent}},
+		"the call does not wait":  {run("waiting"), `{"order":"A-17"}`, cmdline.ExitOK, []string{unsent}},
+		"the call is of no one's": {run("done"), `{}`, cmdline.ExitOK, []string{unsent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, tt.run), "GET /v1/agents/refund-desk": answer(200, served)})
@@ -39,12 +39,12 @@ func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
 			out.wantExit(t, tt.exit)
 			said := out.stdout + out.stderr
 			contains(t, said, tt.says...)
-			if name != "they fit" && strings.Contains(said, fits) || tt.exit != cli.ExitOK && out.stdout != "" {
+			if name != "they fit" && strings.Contains(said, fits) || tt.exit != cmdline.ExitOK && out.stdout != "" {
 				t.Errorf("it says %s", said)
 			}
 			asJSON := dormouse(t, s, append(args, "--json")...)
 			asJSON.wantExit(t, tt.exit)
-			if tt.exit != cli.ExitOK && (asJSON.stdout != "" || !strings.Contains(asJSON.stderr, `"code":"invalid_arguments"`)) {
+			if tt.exit != cmdline.ExitOK && (asJSON.stdout != "" || !strings.Contains(asJSON.stderr, `"code":"invalid_arguments"`)) {
 				t.Errorf("as JSON %q %q", asJSON.stdout, asJSON.stderr)
 			}
 			for _, sent := range s.seen {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 const (
@@ -42,7 +42,7 @@ func TestDecideSends(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t, map[string]http.HandlerFunc{decisions: accepted()})
 			out := dormouse(t, s, append([]string{"decide", runID, "sus_1_a"}, tt.args...)...)
-			out.wantExit(t, cli.ExitOK)
+			out.wantExit(t, cmdline.ExitOK)
 			contains(t, out.stdout, "accepted")
 			var got wire.Decision
 			if err := json.Unmarshal(s.last("POST").body, &got); err != nil {
@@ -63,9 +63,9 @@ func TestDecideWithoutTarget(t *testing.T) {
 		exit    int
 		stderr  string
 	}{
-		{"one call waits", []string{"sus_1_a"}, cli.ExitOK, ""},
-		{"none waits", nil, cli.ExitFailed, "no call of " + runID + " waits"},
-		{"several wait", []string{"sus_1_a", "sus_1_b"}, cli.ExitUsage, "sus_1_b (issue_refund)"},
+		{"one call waits", []string{"sus_1_a"}, cmdline.ExitOK, ""},
+		{"none waits", nil, cmdline.ExitFailed, "no call of " + runID + " waits"},
+		{"several wait", []string{"sus_1_a", "sus_1_b"}, cmdline.ExitUsage, "sus_1_b (issue_refund)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestDecideNeedsOneAnswer(t *testing.T) {
 	for _, args := range [][]string{{}, {"--approve", "--deny"}, {"--approve", "--error", "x"}, {"--deny", "--result", "1"}, {"--result", "1", "--error", "x"}, {"--result", "{"},
 		{"--arguments", "{}"}, {"--grant", "run"}, {"--deny", "--arguments", "{}"}, {"--result", "1", "--grant", "run"}, {"--approve", "--arguments", "{"},
 		{"--approve", "--arguments", "@no/such/file"}} {
-		dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...).wantExit(t, cli.ExitUsage)
+		dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...).wantExit(t, cmdline.ExitUsage)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestDecideRefused(t *testing.T) {
 	}
 	s := newServer(t, map[string]http.HandlerFunc{decisions: first})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "another decision was first", `this call was denied by token:bob at 2026-03-01 12:00:00Z ("too late"), decision d1`)
 }
 
@@ -108,6 +108,6 @@ func TestDecideTheSameAgain(t *testing.T) {
 		decisions: answer(200, wire.DecisionAnswer{Status: 200, Code: "already_decided", Target: "sus_1_a", Same: &yes}),
 	})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "already decided, the same way")
 }

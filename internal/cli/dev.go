@@ -13,15 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
-	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/cli/runs"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
-	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 func (a *app) devCommand() *cobra.Command {
@@ -57,10 +54,10 @@ For a machine that others depend on, see docs/operating.md: it has the flags for
 
 // serverCommand is a verb that serves agents. What o says already is the usual value of its flags.
 func (a *app) serverCommand(o *local.Options) *cobra.Command {
-	o.Version = a.opts.Version
+	o.Version = a.Opts.Version
 	var f serverFlags
 	cmd := &cobra.Command{
-		Args: takes(0, 0),
+		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.read(o); err != nil {
 				return err
@@ -76,36 +73,36 @@ func (a *app) serverCommand(o *local.Options) *cobra.Command {
 // serverFlags are flags of a server that are not options as they are written.
 type serverFlags struct {
 	private, tenantNames []string
-	tenantBytes          byteSize
+	tenantBytes          display.ByteSize
 	public               string
 }
 
 // read holds the flags to what they may say, and makes options of them.
 func (f *serverFlags) read(o *local.Options) error {
 	if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
-		return usagef("%v", err)
+		return cmdline.Usagef("%v", err)
 	}
-	if err := atLeastOne("--workers", o.Workers); err != nil {
+	if err := cmdline.AtLeastOne("--workers", o.Workers); err != nil {
 		return err
 	}
 	if err := checkSteps(*o); err != nil {
 		return err
 	}
 	if o.Quota.Runs < 0 {
-		return usagef("--tenant-runs is %d; it must be at least 1, or 0 for no limit", o.Quota.Runs)
+		return cmdline.Usagef("--tenant-runs is %d; it must be at least 1, or 0 for no limit", o.Quota.Runs)
 	}
 	o.Quota.Bytes = int64(f.tenantBytes)
 	if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
-		return usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
+		return cmdline.Usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
 	}
-	if err := canRecord(o.Record); err != nil {
+	if err := runs.CanRecord(o.Record); err != nil {
 		return err
 	}
 	var err error
-	if o.Private, err = readPrivate(f.private); err != nil {
+	if o.Private, err = cmdline.ReadPrivate(f.private); err != nil {
 		return err
 	}
-	if o.PublicURL, err = publicURL(f.public); err != nil {
+	if o.PublicURL, err = cmdline.PublicURL(f.public); err != nil {
 		return err
 	}
 	o.Names.Tenants, err = readTenantNames(f.tenantNames)
@@ -118,7 +115,7 @@ func (a *app) warnOfLinks(o local.Options) {
 	if o.PublicURL.String() == "" || o.TokensFile != "" || local.IsLoopback(o.PublicURL.Host()) {
 		return
 	}
-	a.warn("links_need_tokens", fmt.Sprintf("without --tokens only requests to a loopback host are answered, and links lead to %s; add --tokens FILE", o.PublicURL.Host()))
+	a.Warn("links_need_tokens", fmt.Sprintf("without --tokens only requests to a loopback host are answered, and links lead to %s; add --tokens FILE", o.PublicURL.Host()))
 }
 
 func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
@@ -135,9 +132,9 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
 	flags.Var(&f.tenantBytes, "tenant-bytes", "how much each tenant may store; 0 is no limit")
 	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "how many runs that are not done each tenant may have; 0 is no limit")
-	privateFlag(cmd, &f.private)
-	commandsFlag(cmd, &o.Commands)
-	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse replay and the model provider \"recorded\"")
+	cmdline.PrivateFlag(cmd, &f.private)
+	cmdline.CommandsFlag(cmd, &o.Commands)
+	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse-proof replay and the model provider \"recorded\"")
 	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents; agents whose files name no tenants are its own")
 	flags.BoolVar(&o.Strict, "strict", o.Strict, "refuse to start if any agent cannot be served")
 	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if there is no store in --data, in place of making an empty one")
@@ -152,10 +149,10 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 // checkSteps refuses bounds that would keep workers idle. Zero is the default.
 func checkSteps(o local.Options) error {
 	if o.Steps.Most != 0 && o.Steps.Most < o.Workers {
-		return usagef("--steps is %d; it must be at least --workers, which is %d", o.Steps.Most, o.Workers)
+		return cmdline.Usagef("--steps is %d; it must be at least --workers, which is %d", o.Steps.Most, o.Workers)
 	}
 	if o.Steps.Tenant < 0 {
-		return usagef("--tenant-steps is %d; it must be at least 1", o.Steps.Tenant)
+		return cmdline.Usagef("--tenant-steps is %d; it must be at least 1", o.Steps.Tenant)
 	}
 	return nil
 }
@@ -165,35 +162,17 @@ func readTenantNames(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		tenant, name, err := access.ParseTenantName(pair)
 		if err != nil {
-			return nil, usagef("--tenant-name: %v", err)
+			return nil, cmdline.Usagef("--tenant-name: %v", err)
 		}
 		names[tenant] = name
 	}
 	return names, nil
 }
 
-func privateFlag(cmd *cobra.Command, hosts *[]string) {
-	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
-		"hosts, addresses or networks that models, and tools and servers with allow_private, may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
-}
-
-func commandsFlag(cmd *cobra.Command, allowed *bool) {
-	cmd.Flags().BoolVar(allowed, "allow-commands", false,
-		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is not served")
-}
-
-func readPrivate(hosts []string) (netguard.Private, error) {
-	private, err := netguard.ReadPrivate(hosts)
-	if err != nil {
-		return private, usagef("--allow-private-hosts: %v", err)
-	}
-	return private, nil
-}
-
 // serve runs the server until the command's context ends, and says where it listens as soon as it
 // answers there. What becomes of agents whose files change is said after that.
 func (a *app) serve(cmd *cobra.Command, o local.Options) error {
-	o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 	reloads := make(chan []program.Change, mostUnprinted)
 	o.Reloaded = func(changes []program.Change) {
 		select {
@@ -201,12 +180,12 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 		default: // the log has them as well
 		}
 	}
-	if err := a.register(&o); err != nil {
+	if err := a.Register(&o); err != nil {
 		return err
 	}
-	if a.opts.Control != nil {
+	if a.Opts.Control != nil {
 		var err error
-		if o.Control, err = a.opts.Control(o.Data); err != nil {
+		if o.Control, err = a.Opts.Control(o.Data); err != nil {
 			return err
 		}
 	}
@@ -225,29 +204,6 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	return err
 }
 
-// register puts together what agents may name: what this program brings, the memory "notes" in the data directory, and what is called with the
-// AWS credentials of whoever started the program. Nothing is called or looked for yet.
-func (a *app) register(o *local.Options) error {
-	kept := secret.Keep(secret.Environment(a.opts.Getenv), nil)
-	account := awscli.NewAccount(o.Logger, kept.Values)
-	o.Secrets = kept.Source
-	o.Models = map[string]program.Provider{agent.ProviderBedrock: account.Bedrock}
-	o.Bodies = map[string]program.Bodies{program.BodyLambda: account.Lambda}
-	o.Tools, o.Hooks = tool.NewRegistry(o.Logger), hook.NewRegistry()
-	if err := o.Hooks.RegisterMemory("notes", hook.FileMemory(o.Data)); err != nil {
-		return err
-	}
-	if a.opts.Register != nil {
-		if err := a.opts.Register(o.Tools, o.Data); err != nil {
-			return err
-		}
-	}
-	if a.opts.RegisterHooks == nil {
-		return nil
-	}
-	return a.opts.RegisterHooks(o.Hooks, o.Data)
-}
-
 // reachable is addr with an address that a client on this machine can use, also where the server listens on all of them.
 func reachable(addr string) string {
 	at, err := netip.ParseAddrPort(addr)
@@ -258,7 +214,7 @@ func reachable(addr string) string {
 }
 
 func (a *app) announce(addr string, missing []program.Unavailable, o local.Options) error {
-	if a.json {
+	if a.JSON {
 		said := map[string]any{"url": (&url.URL{Scheme: "http", Host: reachable(addr)}).String(), "data": o.Data, "agents": o.Agents}
 		if o.PublicURL.String() != "" {
 			said["public_url"] = o.PublicURL.String()
@@ -270,14 +226,14 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 		if len(reasons) > 0 {
 			said["unavailable"] = reasons
 		}
-		return a.printJSON(said)
+		return a.PrintJSON(said)
 	}
-	err := a.printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+	err := a.Printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
 	if o.PublicURL.String() != "" {
-		err = errors.Join(err, a.printf("links begin with %s\n", o.PublicURL))
+		err = errors.Join(err, a.Printf("links begin with %s\n", o.PublicURL))
 	}
 	for _, u := range missing {
-		err = errors.Join(err, a.print(clean("not served: "+u.Name+": "+u.Reason)+"\n"))
+		err = errors.Join(err, a.Print(display.Clean("not served: "+u.Name+": "+u.Reason)+"\n"))
 	}
 	return err
 }

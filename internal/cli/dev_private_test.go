@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 const insideAgent = `
@@ -16,7 +16,7 @@ tools:
 
 func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
 	out := dormouse(t, nil, "dev", "--data", t.TempDir(), "--allow-private-hosts", "10.0.0.0/8,http://localhost")
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, `--allow-private-hosts: "http://localhost" names no host; write a name, an address or a network`)
 
 	agents := t.TempDir()
@@ -25,7 +25,7 @@ func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
 	}
 	for _, allowed := range []string{"localhost:9001", "10.0.0.1:9001"} {
 		out = dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--strict", "--allow-private-hosts", allowed)
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, "tool ask says allow_private, and the operator does not allow localhost:9000", "--allow-private-hosts localhost:9000")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
@@ -39,10 +40,10 @@ func (a *app) printEach(reloads <-chan []program.Change, dir string) (printed <-
 func (a *app) printReloads(changes []program.Change, dir string) error {
 	for _, c := range changes {
 		var err error
-		if a.json {
-			err = a.printJSON(changed{c.Name, c.What, c.Version, c.Problems})
+		if a.JSON {
+			err = a.PrintJSON(changed{c.Name, c.What, c.Version, c.Problems})
 		} else {
-			err = a.print(clean("agent "+c.Name+": "+became(c, dir)) + "\n")
+			err = a.Print(display.Clean("agent "+c.Name+": "+became(c, dir)) + "\n")
 		}
 		if err != nil {
 			return err
@@ -78,7 +79,7 @@ func firstOf(problems []agent.Problem, dir string) string {
 		if dir != scaffold.Usual {
 			check += " " + scaffold.ShellWord(dir)
 		}
-		words += fmt.Sprintf(" (and %s more: %s)", counted(more, "problem"), check)
+		words += fmt.Sprintf(" (and %s more: %s)", display.Counted(more, "problem"), check)
 	}
 	return words
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
@@ -38,7 +39,7 @@ func TestOneLineTellsWhatBecameOfAnAgent(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
-			a := &app{stdout: &out, json: asJSON, opts: Options{Getenv: func(string) string { return "" }}}
+			a := &app{&cmdline.App{Stdout: &out, JSON: asJSON, Opts: cmdline.Options{Getenv: func(string) string { return "" }}}}
 			if err := a.printReloads([]program.Change{tt.change}, "my agents"); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 const needy = `
@@ -23,13 +24,13 @@ func TestStrictRefusesWhatTheServerWouldLeaveOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--strict")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "the secret SHOP is not set")
 	out = dormouse(t, nil, "agents", "check", agents)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "note: agent needy: the secret SHOP is not set")
 	out = dormouse(t, nil, "agents", "check", "--strict", agents)
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stdout, "needy.yaml:1: agent needy: the secret SHOP is not set")
 }
 
@@ -42,7 +43,7 @@ func TestCheckMakesEveryNoteAProblemIfItIsStrict(t *testing.T) {
 		}
 	}
 	out := dormouse(t, nil, "agents", "check", "--strict", agents)
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	for _, file := range []string{"endless.yaml:1:", "needy.yaml:1:", "typo.yaml:1:"} { // in this order
 		_, rest, found := strings.Cut(out.stdout, file)
 		if !found {
@@ -67,8 +68,8 @@ func TestDevSaysWhichAgentsAreNotServed(t *testing.T) {
 			args, want = append(args, "--json"), `"needy":"agent needy: the secret SHOP is not set`
 		}
 		said := &stopsAt{want: "SHOP is not set", stop: stop}
-		code := cli.Main(ctx, args, strings.NewReader(""), said, &strings.Builder{}, cli.Options{Getenv: func(string) string { return "" }})
-		if code != cli.ExitOK || !strings.Contains(said.String(), want) {
+		code := cli.Main(ctx, args, strings.NewReader(""), said, &strings.Builder{}, cmdline.Options{Getenv: func(string) string { return "" }})
+		if code != cmdline.ExitOK || !strings.Contains(said.String(), want) {
 			t.Errorf("exit %d, said %s", code, said.String())
 		}
 		stop()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/local"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestDevNamesTheAddressThatWasAskedFor(t *testing.T) {
@@ -20,7 +22,7 @@ func TestDevNamesTheAddressThatWasAskedFor(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
-			a := &app{stdout: &out, json: asJSON}
+			a := &app{&cmdline.App{Stdout: &out, JSON: asJSON}}
 			if err := a.announce(tt.listens, nil, local.Options{Addr: asked, Agents: "agents", Data: "data"}); err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // notCommands are indented lines of pages that are not typed, by their beginning, and why no test runs them.
@@ -66,7 +66,9 @@ func untypable(t *testing.T, line string) string {
 	case "go":
 		return untypableGo(t, words[1:])
 	case "dormouse":
-		return untypableVerb(t, words[1:])
+		return untypableVerb("dormouse", words[1:], func(args ...string) output { return here(t, "", args...) })
+	case "dormouse-proof":
+		return untypableVerb("dormouse-proof", words[1:], func(args ...string) output { return proves(t, args...) })
 	case "export":
 		if line == `export PATH="$PWD/bin:$PATH"` {
 			return ""
@@ -120,14 +122,13 @@ func testSources(t *testing.T, dir string) string {
 }
 
 // untypableVerb asks the help of a verb for the flags that are used.
-func untypableVerb(t *testing.T, words []string) string {
-	t.Helper()
+func untypableVerb(program string, words []string, typed func(...string) output) string {
 	asked := []string{words[0]}
 	if slices.Contains([]string{"agents", "tokens", "runs"}, words[0]) && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 		asked = append(asked, words[1])
 	}
-	help := here(t, "", append(slices.Clone(asked), "--help")...)
-	if help.exit != cli.ExitOK || !strings.Contains(help.stdout, "dormouse "+strings.Join(asked, " ")) {
+	help := typed(append(slices.Clone(asked), "--help")...)
+	if help.exit != cmdline.ExitOK || !strings.Contains(help.stdout, program+" "+strings.Join(asked, " ")) {
 		return "there is no verb " + strings.Join(asked, " ")
 	}
 	for _, word := range words {

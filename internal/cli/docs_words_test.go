@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -60,7 +60,7 @@ func TestTheReadmeAndTheHelpHaveTheSameExitCodes(t *testing.T) {
 		return found
 	}
 	table, help := codes(read(t, "README.md"), `(?m)^\| (\d) \|`), codes(here(t, "", "help", "exit-codes").stdout, `(?m)^ +(\d)  `)
-	if !slices.Equal(table, help) || len(table) != cli.ExitBroken+1 || table[cli.ExitBroken] != strconv.Itoa(cli.ExitBroken) {
+	if !slices.Equal(table, help) || len(table) != cmdline.ExitBroken+1 || table[cmdline.ExitBroken] != strconv.Itoa(cmdline.ExitBroken) {
 		t.Errorf("the README has %v, the help %v", table, help)
 	}
 }

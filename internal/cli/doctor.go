@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -25,10 +27,10 @@ journal's chain. Says what is wrong, and what to do. Exits with 1 if something i
 no store. A server may be at work on the directory.`,
 		Example: `  dormouse doctor
   dormouse doctor --data /var/lib/dormouse --for 1h --json`,
-		Args: takes(0, 0),
+		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most <= 0 {
-				return usagef("--for is %s; it must be more than nothing, as 10m", most)
+				return cmdline.Usagef("--for is %s; it must be more than nothing, as 10m", most)
 			}
 			return a.doctor(cmd.Context(), data, most)
 		},
@@ -41,28 +43,28 @@ no store. A server may be at work on the directory.`,
 func (a *app) doctor(ctx context.Context, data string, most time.Duration) error {
 	short, stop := context.WithTimeout(ctx, most)
 	defer stop()
-	progress := a.progress()
+	progress := a.Progress()
 	if progress != nil {
-		progress.unit = "threads"
+		progress.Unit = "threads"
 	}
-	d, err := local.Examine(short, data, func(threads int) { progress.at(threads, 0, "") })
-	progress.end()
+	d, err := local.Examine(short, data, func(threads int) { progress.At(threads, 0, "") })
+	progress.End()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("there is no store in %s, or an empty one; name the server's data directory with --data", data)
+		return cmdline.Usagef("there is no store in %s, or an empty one; name the server's data directory with --data", data)
 	case err != nil:
 		return err
 	}
-	if a.json {
-		err = a.printJSON(d)
+	if a.JSON {
+		err = a.PrintJSON(d)
 	} else {
-		err = a.printed(func(w io.Writer) error { return writeDiagnosis(w, data, d) })
+		err = a.Printed(func(w io.Writer) error { return writeDiagnosis(w, data, d) })
 	}
 	if err == nil && d.State != local.Whole {
-		err = &failure{ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Newer: "a newer version of the program wrote " + data,
-			local.Unfinished: "there was no time to examine all of " + data}[d.State]}
+		err = cmdline.Fail(cmdline.ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Newer: "a newer version of the program wrote " + data,
+			local.Unfinished: "there was no time to examine all of " + data}[d.State])
 	}
 	return err
 }
@@ -80,7 +82,7 @@ func writeDiagnosis(w io.Writer, data string, d local.Diagnosis) error {
 		fmt.Fprintln(w, "- "+advice)
 	}
 	if len(d.Findings) == 0 {
-		fmt.Fprintf(w, "%s is whole. Examined: %s with the journals, %s of runs that are over\n", data, counted(d.Threads, "thread"), counted(d.Records, "record"))
+		fmt.Fprintf(w, "%s is whole. Examined: %s with the journals, %s of runs that are over\n", data, display.Counted(d.Threads, "thread"), display.Counted(d.Records, "record"))
 	}
 	return nil
 }

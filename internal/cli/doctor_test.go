@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -32,7 +32,7 @@ func storedData(t *testing.T) (data, file string) {
 func TestDoctorTakesADirectoryThatIsNamedFromHere(t *testing.T) {
 	data, _ := storedData(t)
 	t.Chdir(filepath.Dir(data))
-	if o := withEnv(t, nil, "doctor", "--data", filepath.Base(data)); o.exit != cli.ExitOK {
+	if o := withEnv(t, nil, "doctor", "--data", filepath.Base(data)); o.exit != cmdline.ExitOK {
 		t.Errorf("exit %d: %s%s", o.exit, o.stdout, o.stderr)
 	}
 }
@@ -45,13 +45,13 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		says []string
 		code string
 	}{
-		"whole":       {func(string, string) error { return nil }, nil, cli.ExitOK, []string{"is whole. Examined: 0 threads"}, ""},
-		"cut":         {func(_, file string) error { return os.Truncate(file, 20<<10) }, nil, cli.ExitFailed, []string{"database_malformed", "What to do:", "backup"}, local.Damaged},
-		"missing":     {func(_, file string) error { return os.Remove(file) }, nil, cli.ExitFailed, []string{"database_missing", ".mark"}, local.Damaged},
-		"no store":    {func(data, _ string) error { return os.RemoveAll(data) }, nil, cli.ExitUsage, nil, "usage"},
-		"empty":       {func(_, file string) error { return errors.Join(os.Truncate(file, 0), os.Remove(file+".mark")) }, nil, cli.ExitUsage, nil, "usage"},
-		"no time":     {func(string, string) error { return nil }, []string{"--for", "1ns"}, cli.ExitFailed, []string{"not_examined", "--for"}, local.Unfinished},
-		"less than 0": {func(string, string) error { return nil }, []string{"--for", "-1s"}, cli.ExitUsage, nil, "usage"},
+		"whole":       {func(string, string) error { return nil }, nil, cmdline.ExitOK, []string{"is whole. Examined: 0 threads"}, ""},
+		"cut":         {func(_, file string) error { return os.Truncate(file, 20<<10) }, nil, cmdline.ExitFailed, []string{"database_malformed", "What to do:", "backup"}, local.Damaged},
+		"missing":     {func(_, file string) error { return os.Remove(file) }, nil, cmdline.ExitFailed, []string{"database_missing", ".mark"}, local.Damaged},
+		"no store":    {func(data, _ string) error { return os.RemoveAll(data) }, nil, cmdline.ExitUsage, nil, "usage"},
+		"empty":       {func(_, file string) error { return errors.Join(os.Truncate(file, 0), os.Remove(file+".mark")) }, nil, cmdline.ExitUsage, nil, "usage"},
+		"no time":     {func(string, string) error { return nil }, []string{"--for", "1ns"}, cmdline.ExitFailed, []string{"not_examined", "--for"}, local.Unfinished},
+		"less than 0": {func(string, string) error { return nil }, []string{"--for", "-1s"}, cmdline.ExitUsage, nil, "usage"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, file := storedData(t)
@@ -69,8 +69,8 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			}
 			o = withEnv(t, nil, append([]string{"doctor", "--json", "--data", data}, c.args...)...)
 			var d local.Diagnosis
-			if c.exit != cli.ExitUsage {
-				if err := json.Unmarshal([]byte(o.stdout), &d); err != nil || (d.State == local.Whole) != (c.exit == cli.ExitOK) || (len(d.Advice) > 0) != (c.exit != cli.ExitOK) {
+			if c.exit != cmdline.ExitUsage {
+				if err := json.Unmarshal([]byte(o.stdout), &d); err != nil || (d.State == local.Whole) != (c.exit == cmdline.ExitOK) || (len(d.Advice) > 0) != (c.exit != cmdline.ExitOK) {
 					t.Errorf("%s, %v", o.stdout, err)
 				}
 			}

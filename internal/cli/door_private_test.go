@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram: the functions behind it may refuse with the same codes as a server of one's own.
@@ -30,10 +31,10 @@ func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
 		{"https://dormouse.example.com", "unauthorized", 401, "t", "give a token", true},
 		{"https://dormouse.example.com", "role_required", 403, "t", "use a token that has the role", true},
 	} {
-		a := &app{opts: Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_TOKEN": tt.token}[name] }}}
+		a := &app{&cmdline.App{Opts: cmdline.Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_TOKEN": tt.token}[name] }}}}
 		a.root()
-		a.url = tt.url // the flags begin with their defaults
-		got := a.refused(&client.Error{Problem: wire.Problem{Status: tt.status, Code: tt.code, Title: "x"}}).detail
+		a.URL = tt.url // the flags begin with their defaults
+		got := a.Refused(&client.Error{Problem: wire.Problem{Status: tt.status, Code: tt.code, Title: "x"}}).Detail
 		if !strings.Contains(got, tt.says) || strings.Contains(got, "tokens add") != tt.add {
 			t.Errorf("%s %d %s: %s", tt.url, tt.status, tt.code, got)
 		}
@@ -46,10 +47,10 @@ func TestAnAddressElsewhereThatDoesNotAnswerIsDoubted(t *testing.T) {
 		fmt.Errorf("client: %w", lookup):              "look at the address and at the network (dial tcp: no such host)",
 		fmt.Errorf("client: %w", io.ErrUnexpectedEOF): "look at the address and at the network",
 	} {
-		a := &app{started: true, url: "https://anna:secret@desk.example.com", opts: Options{Getenv: func(string) string { return "" }}}
-		got := a.failure(err)
-		if want := "no server answers at https://desk.example.com; " + says; got.exit != ExitUnreachable || got.detail != want {
-			t.Errorf("exit %d: %s\nwant %s", got.exit, got.detail, want)
+		a := &app{&cmdline.App{Started: true, URL: "https://anna:secret@desk.example.com", Opts: cmdline.Options{Getenv: func(string) string { return "" }}}}
+		got := a.Failure(err)
+		if want := "no server answers at https://desk.example.com; " + says; got.Exit != cmdline.ExitUnreachable || got.Detail != want {
+			t.Errorf("exit %d: %s\nwant %s", got.Exit, got.Detail, want)
 		}
 	}
 }

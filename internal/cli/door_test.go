@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // gatewayAnswer is one of a gateway's own: no problem document.
@@ -54,7 +54,7 @@ func TestTheRefusalOfAGatewaySaysWhatToDo(t *testing.T) {
 			environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hushhush", "AWS_REGION": "us-east-1"})
 			s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": gatewayAnswer(tt.status, tt.body)})
 			out := dormouseWith(t, s, "", tt.env, append([]string{"runs"}, tt.args...)...)
-			out.wantExit(t, cli.ExitFailed)
+			out.wantExit(t, cmdline.ExitFailed)
 			contains(t, out.stderr, tt.says...)
 			if strings.Count(out.stderr, "\n") != 1 || strings.Contains(out.stderr, "tokens add") || strings.Contains(out.stderr, "hushhush") || strings.Contains(out.stderr, jwt) {
 				t.Errorf("it says %q", out.stderr)
@@ -66,7 +66,7 @@ func TestTheRefusalOfAGatewaySaysWhatToDo(t *testing.T) {
 func TestWhomNobodyAdmitsIsToldWhoMendsThat(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "not_admitted", "the token has no claim")})
 	out := dormouse(t, s, "runs")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, `the token has no claim; that is for whoever operates the stack to mend`, `docs/operations.md, "Who is let in"`)
 	contains(t, read(t, "docs/operations.md"), "\n## Who is let in\n")
 }
@@ -98,13 +98,13 @@ func TestATokenAndSignaturesExcludeEachOther(t *testing.T) {
 			s := listing(t)
 			out := dormouseWith(t, s, "", tt.env, append([]string{"runs"}, tt.args...)...)
 			if tt.names == nil {
-				out.wantExit(t, cli.ExitOK)
+				out.wantExit(t, cmdline.ExitOK)
 				if got := s.last("GET").auth; !strings.HasPrefix(got, tt.sent) {
 					t.Errorf("authorization %q", got)
 				}
 				return
 			}
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, tt.names...)
 			if len(s.seen) > 0 {
 				t.Errorf("sent %+v", s.seen)
@@ -117,10 +117,10 @@ func TestCommandsToCopySignAsThisOneDid(t *testing.T) {
 	environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"})
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", pending("sus_1_a"))), "GET /v1/threads/thr_x7": answer(200, wire.Thread{})})
 	out := dormouse(t, nil, "runs", runID, "--url", s.url, "--aws-iam")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "decide "+runID+" sus_1_a --url "+s.url+" --aws-iam --approve")
 	out = dormouseWith(t, s, "", map[string]string{"DORMOUSE_AWS_IAM": "1"}, "runs", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "decide "+runID+" sus_1_a --approve")
 }
 
@@ -128,7 +128,7 @@ func TestEnqueueTakesNoServer(t *testing.T) {
 	emptyFolder(t)
 	for _, args := range [][]string{{"-", "--url", "https://abc.execute-api.eu-central-1.amazonaws.com"}, {"-", "--aws-iam"}, {"--status", "--aws-iam"}} {
 		out := dormouseWith(t, nil, message("a"), nil, append([]string{"enqueue"}, args...)...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "takes no "+args[1], "aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '", "IntakeQueueUrl")
 	}
 	if _, err := os.Stat(".dormouse"); !os.IsNotExist(err) {
@@ -139,7 +139,7 @@ func TestEnqueueTakesNoServer(t *testing.T) {
 func TestAServerOfThisMachineThatDoesNotAnswerCanBeStarted(t *testing.T) {
 	for _, here := range []string{"http://localhost:1", "http://127.0.0.2:1", "http://[::1]:1", "http://0.0.0.0:1"} {
 		out := dormouse(t, nil, "runs", "--url", here)
-		out.wantExit(t, cli.ExitUnreachable)
+		out.wantExit(t, cmdline.ExitUnreachable)
 		contains(t, out.stderr, "no server answers at "+here+"; start one with: dormouse dev\n")
 	}
 }

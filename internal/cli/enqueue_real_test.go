@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // soon waits until something holds that other processes bring about. It says what for: if it never does, the test hangs here.
@@ -123,7 +123,7 @@ func killedAmidIntake(t *testing.T, program string) {
 		lines = append(lines, fmt.Sprintf(`{"idempotency_key":"k%d","agent":"refund-desk","input":"Please refund B-02"}`, i))
 	}
 	file := written(t, lines...)
-	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cli.ExitOK)
+	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitOK)
 	for kills := range 3 {
 		waiting, _ := inQueue(t, data)
 		s := spawn(t, program, dir, "--agents", agents, "--data", data)
@@ -137,7 +137,7 @@ func killedAmidIntake(t *testing.T, program string) {
 		}
 	}
 	s := spawn(t, program, dir, "--agents", agents, "--data", data)
-	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cli.ExitOK) // and again, while it runs
+	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitOK) // and again, while it runs
 	soon(t, "the queue is empty", func() bool { waiting, _ := inQueue(t, data); return waiting == 0 })
 	if _, dead := inQueue(t, data); dead != 0 {
 		t.Errorf("%d dead letters", dead)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestEnqueueRefusesWhatIsNoTenant(t *testing.T) {
@@ -13,11 +13,11 @@ func TestEnqueueRefusesWhatIsNoTenant(t *testing.T) {
 	for _, name := range []string{"Acme", "acme corp", "../acme", "-acme", strings.Repeat("a", 64), "acme\n", "ä"} {
 		for _, what := range []string{written(t, message("a")), "--dead", "--retry-dead", "--forget-dead"} {
 			s := offline(t.Context(), "", "enqueue", what, "--data", data, "--tenant", name)
-			s.want(t, cli.ExitUsage, "dormouse: --tenant: ", "is no tenant; use up to 63 small letters, digits, _ and -")
+			s.want(t, cmdline.ExitUsage, "dormouse: --tenant: ", "is no tenant; use up to 63 small letters, digits, _ and -")
 		}
 	}
-	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cli.ExitUsage, "there is no data in")
-	offline(t.Context(), message("a"), "enqueue", "-", "--data", data, "--tenant", "acme-2_b").want(t, cli.ExitOK, "1 in the intake queue")
+	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cmdline.ExitUsage, "there is no data in")
+	offline(t.Context(), message("a"), "enqueue", "-", "--data", data, "--tenant", "acme-2_b").want(t, cmdline.ExitOK, "1 in the intake queue")
 }
 
 func TestEnqueueWarnsOfATenantThatNoServerHas(t *testing.T) {
@@ -28,16 +28,16 @@ func TestEnqueueWarnsOfATenantThatNoServerHas(t *testing.T) {
 		return offline(t.Context(), message("a"), "enqueue", "-", "--data", "data", "--tenant", tenant)
 	}
 	for _, says := range []string{"there was no data in data, and it was made; no server has served it yet.", "no server has served data with an agent yet."} {
-		if s := enqueue("acme"); s.exit != cli.ExitOK || !strings.HasPrefix(s.stderr, "dormouse: warning: "+says) || strings.Count(s.stderr, "\n") != 1 {
+		if s := enqueue("acme"); s.exit != cmdline.ExitOK || !strings.HasPrefix(s.stderr, "dormouse: warning: "+says) || strings.Count(s.stderr, "\n") != 1 {
 			t.Errorf("before any server: %+v, want %s", s, says)
 		}
 	}
 	enqueue("default")
 	serveUntil(t, "data", "agents", func() bool { waiting, _ := inQueue(t, "data"); return waiting == 0 })
-	if s := enqueue("acme"); s.exit != cli.ExitOK || s.stderr != warning {
+	if s := enqueue("acme"); s.exit != cmdline.ExitOK || s.stderr != warning {
 		t.Errorf("after it: %+v", s)
 	}
-	if s := enqueue("default"); s.exit != cli.ExitOK || s.stderr != "" {
+	if s := enqueue("default"); s.exit != cmdline.ExitOK || s.stderr != "" {
 		t.Errorf("the tenant that is there: %+v", s)
 	}
 }

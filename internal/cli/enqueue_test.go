@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
@@ -25,7 +26,7 @@ type spoken struct {
 // offline runs a verb that needs no server.
 func offline(ctx context.Context, stdin string, args ...string) spoken {
 	var stdout, stderr bytes.Buffer
-	exit := cli.Main(ctx, args, strings.NewReader(stdin), &stdout, &stderr, cli.Options{Getenv: func(string) string { return "" }})
+	exit := cli.Main(ctx, args, strings.NewReader(stdin), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
 	return spoken{exit, stdout.String(), stderr.String()}
 }
 
@@ -66,8 +67,8 @@ func inQueue(t *testing.T, data string, more ...string) (waiting, dead int) {
 
 func TestEnqueueStoresEveryLine(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	offline(t.Context(), "", "enqueue", written(t, message("a"), "", message("b")), "--data", data).want(t, cli.ExitOK, "2 in the intake queue of "+data)
-	offline(t.Context(), message("c"), "enqueue", "-", "--data", data, "--tenant", "acme").want(t, cli.ExitOK, "1 in")
+	offline(t.Context(), "", "enqueue", written(t, message("a"), "", message("b")), "--data", data).want(t, cmdline.ExitOK, "2 in the intake queue of "+data)
+	offline(t.Context(), message("c"), "enqueue", "-", "--data", data, "--tenant", "acme").want(t, cmdline.ExitOK, "1 in")
 	s := offline(t.Context(), "", "enqueue", written(t, message("a")), "--data", data, "--json")
 	want := map[string]any{"enqueued": 1.0, "bad": 0.0, "tenant": "default", "data": data}
 	var got map[string]any
@@ -100,11 +101,11 @@ func TestEnqueueStoresNothingIfALineIsBad(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			file := written(t, message("a"), tt.line, message("b"))
-			offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cli.ExitUsage, tt.says, "1 of 3 lines are bad", "nothing was stored", "--keep-going")
+			offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitUsage, tt.says, "1 of 3 lines are bad", "nothing was stored", "--keep-going")
 			if _, err := os.Stat(data); err == nil {
 				t.Error("a data directory was made")
 			}
-			offline(t.Context(), "", "enqueue", file, "--data", data, "--keep-going").want(t, cli.ExitFailed, tt.says, "2 in the intake queue", "left out")
+			offline(t.Context(), "", "enqueue", file, "--data", data, "--keep-going").want(t, cmdline.ExitFailed, tt.says, "2 in the intake queue", "left out")
 			if waiting, _ := inQueue(t, data); waiting != 2 {
 				t.Errorf("%d wait, want the good two", waiting)
 			}
@@ -115,12 +116,12 @@ func TestEnqueueStoresNothingIfALineIsBad(t *testing.T) {
 func TestEnqueueWritesTheSameBodyInAnotherFormUnderOneKey(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	same := `{ "input":"go", "agent":"desk", "idempotency_key":"a" }`
-	offline(t.Context(), message("a")+"\n"+same, "enqueue", "-", "--data", data).want(t, cli.ExitOK, "2 in")
+	offline(t.Context(), message("a")+"\n"+same, "enqueue", "-", "--data", data).want(t, cmdline.ExitOK, "2 in")
 }
 
 func TestEnqueueTellsOnlyTheFirstBadLines(t *testing.T) {
 	s := offline(t.Context(), strings.Repeat("bad\n", 50), "enqueue", "-", "--data", t.TempDir(), "--json")
-	s.want(t, cli.ExitUsage, "50 of 50 lines are bad (the first 20 are told above)")
+	s.want(t, cmdline.ExitUsage, "50 of 50 lines are bad (the first 20 are told above)")
 	lines := strings.Split(strings.TrimSpace(s.stderr), "\n")
 	for _, line := range lines {
 		if !json.Valid([]byte(line)) {
@@ -136,7 +137,7 @@ func TestEnqueueUsage(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{{}, {"a", "b"}, {"a", "--dead"}, {"--dead", "--retry-dead"}, {"--dead", "--keep-going"}, {none},
 		{none, "--tenant", ""}, {"--dead", "--data", none}, {"--retry-dead", "--data", none}} {
-		if s := offline(t.Context(), "", append([]string{"enqueue"}, args...)...); s.exit != cli.ExitUsage || s.stderr == "" {
+		if s := offline(t.Context(), "", append([]string{"enqueue"}, args...)...); s.exit != cmdline.ExitUsage || s.stderr == "" {
 			t.Errorf("%v: %+v", args, s)
 		}
 	}
@@ -149,7 +150,7 @@ func TestEnqueueThatIsInterruptedStoresNothingBeforeAllLinesAreRead(t *testing.T
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	data := filepath.Join(t.TempDir(), "data")
-	offline(ctx, message("a"), "enqueue", "-", "--data", data).want(t, cli.ExitFailed, "interrupted")
+	offline(ctx, message("a"), "enqueue", "-", "--data", data).want(t, cmdline.ExitFailed, "interrupted")
 	if _, err := os.Stat(data); err == nil {
 		t.Error("a data directory was made")
 	}
@@ -157,29 +158,29 @@ func TestEnqueueThatIsInterruptedStoresNothingBeforeAllLinesAreRead(t *testing.T
 
 func TestDeadLettersAreShownRetriedAndForgotten(t *testing.T) {
 	data, agents := filepath.Join(t.TempDir(), "my data"), t.TempDir()
-	offline(t.Context(), message("a"), "enqueue", "-", "--data", data).want(t, cli.ExitOK)
+	offline(t.Context(), message("a"), "enqueue", "-", "--data", data).want(t, cmdline.ExitOK)
 	served := serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 })
-	served.want(t, cli.ExitOK)
+	served.want(t, cmdline.ExitOK)
 	show := []string{"enqueue", "--dead", "--data", data}
-	offline(t.Context(), "", show...).want(t, cli.ExitOK, "agent_not_found", "there is no such agent", "--retry-dead --data '"+data+"'\n")
+	offline(t.Context(), "", show...).want(t, cmdline.ExitOK, "agent_not_found", "there is no such agent", "--retry-dead --data '"+data+"'\n")
 
 	text := "name: desk\nmodel: {provider: scripted, turns: [{say: Done.}]}\n"
 	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	offline(t.Context(), "", "enqueue", "--retry-dead", "--data", data).want(t, cli.ExitOK, "1 dead letter put back")
+	offline(t.Context(), "", "enqueue", "--retry-dead", "--data", data).want(t, cmdline.ExitOK, "1 dead letter put back")
 	if waiting, dead := inQueue(t, data); waiting != 1 || dead != 0 {
 		t.Errorf("%d wait, %d dead", waiting, dead)
 	}
-	serveUntil(t, data, agents, func() bool { waiting, _ := inQueue(t, data); return waiting == 0 }).want(t, cli.ExitOK)
+	serveUntil(t, data, agents, func() bool { waiting, _ := inQueue(t, data); return waiting == 0 }).want(t, cmdline.ExitOK)
 	if _, dead := inQueue(t, data); dead != 0 {
 		t.Errorf("%d dead", dead)
 	}
 	warned := offline(t.Context(), strings.Replace(message("b"), "desk", "dsk", 1), "enqueue", "-", "--data", data)
-	warned.want(t, cli.ExitOK, "line 1", `no agent "dsk"`, "it had desk")
-	serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 }).want(t, cli.ExitOK)
-	offline(t.Context(), "", "enqueue", "--forget-dead", "--data", data).want(t, cli.ExitOK, "1 dead letter removed\n")
-	offline(t.Context(), "", show...).want(t, cli.ExitOK, "dead     0")
+	warned.want(t, cmdline.ExitOK, "line 1", `no agent "dsk"`, "it had desk")
+	serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 }).want(t, cmdline.ExitOK)
+	offline(t.Context(), "", "enqueue", "--forget-dead", "--data", data).want(t, cmdline.ExitOK, "1 dead letter removed\n")
+	offline(t.Context(), "", show...).want(t, cmdline.ExitOK, "dead     0")
 }
 
 // The lines are put in beside a server without its word, so that it must not be in the way of one.
@@ -190,7 +191,7 @@ func TestEnqueueNeedsNoShareOfTheDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer queue.Close()
-	offline(t.Context(), message("a"), "enqueue", "-", "--data", data).want(t, cli.ExitOK)
+	offline(t.Context(), message("a"), "enqueue", "-", "--data", data).want(t, cmdline.ExitOK)
 	if c, err := queue.Counts(t.Context(), "default"); err != nil || c.Waiting != 1 {
 		t.Errorf("counts %+v, %v", c, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -19,44 +20,44 @@ func TestExitCodes(t *testing.T) {
 		exit    int
 		stderr  string
 	}{
-		{"version needs no server", nil, []string{"version"}, cli.ExitOK, ""},
-		{"help needs no server", nil, []string{"help", "exit-codes"}, cli.ExitOK, ""},
-		{"no command shows the help", nil, nil, cli.ExitOK, ""},
-		{"unknown command", nil, []string{"sleep"}, cli.ExitUsage, "unknown command"},
-		{"unknown flag", nil, []string{"runs", "--colour"}, cli.ExitUsage, "unknown flag"},
-		{"missing argument", nil, []string{"run", "refund-desk"}, cli.ExitUsage, "usage: dormouse run AGENT INPUT"},
-		{"help for nothing", nil, []string{"help", "sleep"}, cli.ExitUsage, `no help for "sleep"`},
-		{"a limit of nothing", nil, []string{"runs", "--limit", "0"}, cli.ExitUsage, "--limit is a number from 1"},
-		{"no workers", nil, []string{"dev", "--workers", "0"}, cli.ExitUsage, "--workers is a number from 1"},
-		{"a rate that is no number", nil, []string{"dev", "--starts-per-second", "NaN"}, cli.ExitUsage, "--starts-per-second is a number from 0, not NaN"},
-		{"a rate without end", nil, []string{"dev", "--starts-per-second", "Inf"}, cli.ExitUsage, "not +Inf; 0 is no limit"},
-		{"a rate without beginning", nil, []string{"dev", "--starts-per-second=-Inf"}, cli.ExitUsage, "not -Inf"},
-		{"a rate below nothing", nil, []string{"dev", "--starts-per-second=-0.5"}, cli.ExitUsage, "not -0.5"},
-		{"empty input", nil, []string{"run", "refund-desk", " "}, cli.ExitUsage, "the input is empty"},
-		{"metadata that is no JSON", nil, []string{"run", "a", "b", "--metadata", "{"}, cli.ExitUsage, "--metadata is not JSON"},
-		{"an address that is none", nil, []string{"runs", "--url", "localhost"}, cli.ExitUsage, "is not the address of a server"},
-		{"a token file that is not there", nil, []string{"runs", "--token-file", "no/such/file"}, cli.ExitUsage, "token file"},
-		{"nobody listens", nil, []string{"runs"}, cli.ExitUnreachable, "start one with: dormouse dev"},
-		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cli.ExitFailed, "there is no run"},
+		{"version needs no server", nil, []string{"version"}, cmdline.ExitOK, ""},
+		{"help needs no server", nil, []string{"help", "exit-codes"}, cmdline.ExitOK, ""},
+		{"no command shows the help", nil, nil, cmdline.ExitOK, ""},
+		{"unknown command", nil, []string{"sleep"}, cmdline.ExitUsage, "unknown command"},
+		{"unknown flag", nil, []string{"runs", "--colour"}, cmdline.ExitUsage, "unknown flag"},
+		{"missing argument", nil, []string{"run", "refund-desk"}, cmdline.ExitUsage, "usage: dormouse run AGENT INPUT"},
+		{"help for nothing", nil, []string{"help", "sleep"}, cmdline.ExitUsage, `no help for "sleep"`},
+		{"a limit of nothing", nil, []string{"runs", "--limit", "0"}, cmdline.ExitUsage, "--limit is a number from 1"},
+		{"no workers", nil, []string{"dev", "--workers", "0"}, cmdline.ExitUsage, "--workers is a number from 1"},
+		{"a rate that is no number", nil, []string{"dev", "--starts-per-second", "NaN"}, cmdline.ExitUsage, "--starts-per-second is a number from 0, not NaN"},
+		{"a rate without end", nil, []string{"dev", "--starts-per-second", "Inf"}, cmdline.ExitUsage, "not +Inf; 0 is no limit"},
+		{"a rate without beginning", nil, []string{"dev", "--starts-per-second=-Inf"}, cmdline.ExitUsage, "not -Inf"},
+		{"a rate below nothing", nil, []string{"dev", "--starts-per-second=-0.5"}, cmdline.ExitUsage, "not -0.5"},
+		{"empty input", nil, []string{"run", "refund-desk", " "}, cmdline.ExitUsage, "the input is empty"},
+		{"metadata that is no JSON", nil, []string{"run", "a", "b", "--metadata", "{"}, cmdline.ExitUsage, "--metadata is not JSON"},
+		{"an address that is none", nil, []string{"runs", "--url", "localhost"}, cmdline.ExitUsage, "is not the address of a server"},
+		{"a token file that is not there", nil, []string{"runs", "--token-file", "no/such/file"}, cmdline.ExitUsage, "token file"},
+		{"nobody listens", nil, []string{"runs"}, cmdline.ExitUnreachable, "start one with: dormouse dev"},
+		{"the server refuses", map[string]http.HandlerFunc{}, []string{"runs", runID}, cmdline.ExitFailed, "there is no run"},
 		{"a value that the server does not take", map[string]http.HandlerFunc{"GET /v1/runs": problem(400, "invalid_request", "status is none")},
-			[]string{"runs", "--status", "foo"}, cli.ExitUsage, "status is none"},
+			[]string{"runs", "--status", "foo"}, cmdline.ExitUsage, "status is none"},
 		{"a grant that is none", map[string]http.HandlerFunc{decisions: problem(400, "bad_grant", "grant is run, or left out")},
-			[]string{"decide", runID, "sus_1_a", "--approve", "--grant", "all"}, cli.ExitUsage, "grant is run"},
+			[]string{"decide", runID, "sus_1_a", "--approve", "--grant", "all"}, cmdline.ExitUsage, "grant is run"},
 		{"a decision that does not suit its call", map[string]http.HandlerFunc{decisions: problem(400, "wrong_kind", "the call waits for a result")},
-			[]string{"decide", runID, "sus_1_a", "--approve"}, cli.ExitFailed, "waits for a result"},
+			[]string{"decide", runID, "sus_1_a", "--approve"}, cmdline.ExitFailed, "waits for a result"},
 		{"the run ended as blocked", map[string]http.HandlerFunc{
 			"POST /v1/runs":         answer(202, run("created")),
 			"GET /v1/runs/" + runID: answer(200, run("done", done("blocked"))),
-		}, []string{"run", "a", "b", "--wait"}, cli.ExitOK, ""},
+		}, []string{"run", "a", "b", "--wait"}, cmdline.ExitOK, ""},
 		{"no token where one is needed", map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "no token")},
-			[]string{"runs"}, cli.ExitFailed, "$DORMOUSE_TOKEN"},
+			[]string{"runs"}, cmdline.ExitFailed, "$DORMOUSE_TOKEN"},
 		{"the run ended in error", map[string]http.HandlerFunc{
 			"POST /v1/runs":         answer(202, run("created")),
 			"GET /v1/runs/" + runID: answer(200, run("done", done("error"))),
-		}, []string{"run", "a", "b", "--wait"}, cli.ExitFailed, "claimed 9 times"},
+		}, []string{"run", "a", "b", "--wait"}, cmdline.ExitFailed, "claimed 9 times"},
 		{"showing a run that ended in error", map[string]http.HandlerFunc{
 			"GET /v1/runs/" + runID: answer(200, run("done", done("error"))),
-		}, []string{"runs", runID}, cli.ExitOK, ""},
+		}, []string{"runs", runID}, cmdline.ExitOK, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,9 +105,9 @@ func TestErrorsAsJSON(t *testing.T) {
 }
 
 func TestEveryVerbHasAnExample(t *testing.T) {
-	for _, verb := range []string{"approvals", "decide", "dev", "messages", "replay", "run", "runs", "runs cancel", "version", "watch", "interrupt", "resume", "retry"} {
+	for _, verb := range []string{"approvals", "decide", "dev", "messages", "run", "runs", "runs cancel", "version", "watch", "interrupt", "resume", "retry"} {
 		out := dormouse(t, nil, append(strings.Fields(verb), "--help")...)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "Examples:\n  dormouse "+verb)
 	}
 }
@@ -119,10 +120,10 @@ func TestDevThatCannotStart(t *testing.T) {
 		exit   int
 		stderr string
 	}{
-		{"an address that others reach, without tokens", []string{"--addr", "0.0.0.0:0"}, cli.ExitUsage, "--tokens"},
-		{"no directory of agents", []string{"--addr", "127.0.0.1:0", "--agents", "no/such/directory"}, cli.ExitFailed, "there is no directory no/such/directory; dormouse new NAME --dir no/such/directory makes it with an agent"},
+		{"an address that others reach, without tokens", []string{"--addr", "0.0.0.0:0"}, cmdline.ExitUsage, "--tokens"},
+		{"no directory of agents", []string{"--addr", "127.0.0.1:0", "--agents", "no/such/directory"}, cmdline.ExitFailed, "there is no directory no/such/directory; dormouse new NAME --dir no/such/directory makes it with an agent"},
 		{"an address that is taken", []string{"--addr", strings.TrimPrefix(taken.url, "http://"), "--agents", t.TempDir()},
-			cli.ExitFailed, "another program listens at " + strings.TrimPrefix(taken.url, "http://")},
+			cmdline.ExitFailed, "another program listens at " + strings.TrimPrefix(taken.url, "http://")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,16 +140,16 @@ func TestDevServesUntilItIsToldToStop(t *testing.T) {
 	exit := make(chan int, 1)
 	go func() {
 		exit <- cli.Main(ctx, []string{"dev", "--json", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", t.TempDir()},
-			strings.NewReader(""), ready, io.Discard, cli.Options{})
+			strings.NewReader(""), ready, io.Discard, cmdline.Options{})
 		ready.Close()
 	}()
 	var said struct{ URL string }
 	if err := json.NewDecoder(stdout).Decode(&said); err != nil {
 		t.Fatal(err)
 	}
-	dormouse(t, nil, "runs", "--url", said.URL).wantExit(t, cli.ExitOK)
+	dormouse(t, nil, "runs", "--url", said.URL).wantExit(t, cmdline.ExitOK)
 	stop()
-	if got := <-exit; got != cli.ExitOK {
+	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
 }

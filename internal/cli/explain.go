@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
 // explainAll lets every verb below tell what a server refuses in the words of who typed it: with the id that was named and the verb's flags.
@@ -27,20 +29,20 @@ func (a *app) explainAll(cmd *cobra.Command) {
 // explained adds to a refusal what the verb knows better than the server. Every other error stays as it is.
 func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	problem, isRefusal := errors.AsType[*client.Error](err)
-	if _, worded := errors.AsType[*failure](err); !isRefusal || worded || errors.Is(err, context.Canceled) {
+	if _, worded := errors.AsType[*cmdline.Failure](err); !isRefusal || worded || errors.Is(err, context.Canceled) {
 		return err
 	}
-	f := a.refused(problem)
+	f := a.Refused(problem)
 	id := runNamed(cmd, args)
 	switch {
 	case id != "" && (problem.Code == "run_not_found" || problem.Code == "thread_not_found"):
-		f.detail = a.notThere(cmd.Context(), id, takesThread(cmd))
+		f.Detail = a.notThere(cmd.Context(), id, takesThread(cmd))
 	case problem.Code == "run_open" && cmd.Name() == "retry":
-		f.detail = a.stillOpen(cmd.Context(), id, f.detail)
+		f.Detail = a.stillOpen(cmd.Context(), id, f.Detail)
 	case problem.Status == http.StatusNotFound && problem.Code == "not_found":
-		f.detail += besidesPath(a.address())
+		f.Detail += besidesPath(a.Address())
 	}
-	f.detail += flagsNamed(cmd, problem.Detail)
+	f.Detail += flagsNamed(cmd, problem.Detail)
 	return f
 }
 
@@ -57,23 +59,23 @@ func takesThread(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "TH
 
 // notThere says of an id that the server does not know what it may be instead, and how to find the right one.
 func (a *app) notThere(ctx context.Context, id string, takesThread bool) string {
-	shown := brief(id)
+	shown := display.Brief(id)
 	if thread := threadBehind(id); thread != "" && !takesThread {
 		if runs := a.runsOf(ctx, thread); len(runs) > 0 {
 			what := "is a thread, and this takes one of its runs"
 			if thread != id {
 				what = "is not the whole id of a run; those of its thread are"
 			}
-			return fmt.Sprintf("%s %s: %s", shown, what, listed(runs))
+			return fmt.Sprintf("%s %s: %s", shown, what, display.Listed(runs))
 		}
 	}
 	switch {
 	case takesThread:
-		return fmt.Sprintf("there is no thread and no run %q; %s lists the runs, and any run of a thread may stand for it", shown, a.command("runs"))
+		return fmt.Sprintf("there is no thread and no run %q; %s lists the runs, and any run of a thread may stand for it", shown, a.Command("runs"))
 	case !strings.HasPrefix(id, "run_"):
-		return fmt.Sprintf("%q is no id of a run (run_...); to list them: %s", shown, a.command("runs"))
+		return fmt.Sprintf("%q is no id of a run (run_...); to list them: %s", shown, a.Command("runs"))
 	}
-	return fmt.Sprintf("there is no run %q; to list those that are there: %s", shown, a.command("runs"))
+	return fmt.Sprintf("there is no run %q; to list those that are there: %s", shown, a.Command("runs"))
 }
 
 // withoutNumber is the id of a run that lacks what tells it from the others of its thread.
@@ -92,7 +94,7 @@ func threadBehind(id string) string {
 
 // runsOf are the newest runs of a thread, if the server tells them at once: they only stand in a hint.
 func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
-	c, err := a.connect()
+	c, err := a.Connect()
 	if err != nil {
 		return nil
 	}
@@ -110,7 +112,7 @@ func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
 
 // stillOpen says what to do about a run that cannot be retried since it is not done.
 func (a *app) stillOpen(ctx context.Context, id, otherwise string) string {
-	c, err := a.connect()
+	c, err := a.Connect()
 	if err != nil {
 		return otherwise
 	}
@@ -119,11 +121,11 @@ func (a *app) stillOpen(ctx context.Context, id, otherwise string) string {
 	case err != nil || run.Status == "done":
 		return otherwise
 	case len(run.Pending) > 0 && run.Pending[0].Kind == "interrupt":
-		return fmt.Sprintf("%s is not done, it is paused; it goes on with: %s", id, a.command("resume "+id))
+		return fmt.Sprintf("%s is not done, it is paused; it goes on with: %s", id, a.Command("resume "+id))
 	case run.Status == "waiting":
-		return fmt.Sprintf("%s is not done, it waits for a decision; %s lists what waits", id, a.command("approvals"))
+		return fmt.Sprintf("%s is not done, it waits for a decision; %s lists what waits", id, a.Command("approvals"))
 	}
-	return fmt.Sprintf("%s is not done, it works; to see what it does: %s", id, a.command("watch "+id))
+	return fmt.Sprintf("%s is not done, it works; to see what it does: %s", id, a.Command("watch "+id))
 }
 
 // besidesPath doubts the path of an address at which nothing was found.
@@ -134,7 +136,7 @@ func besidesPath(addr string) string {
 	}
 	path := u.Path
 	u.Path, u.RawPath = "", ""
-	return fmt.Sprintf("; is the %s in the address right? A server without a proxy before it is at %s", path, shownAddress(u.String()))
+	return fmt.Sprintf("; is the %s in the address right? A server without a proxy before it is at %s", path, cmdline.ShownAddress(u.String()))
 }
 
 // memberFlags are members of the API that are flags here, by another name.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
@@ -25,16 +25,16 @@ func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
 	} {
 		want := "dormouse: unknown command \"" + word + "\" for \"dormouse\"; did you mean: " + says + "; see: dormouse help\n"
 		for _, rest := range [][]string{nil, {runID}, {"--json=false", runID}} {
-			if out := dormouse(t, nil, append([]string{word}, rest...)...); out.exit != cli.ExitUsage || out.stderr != want {
+			if out := dormouse(t, nil, append([]string{word}, rest...)...); out.exit != cmdline.ExitUsage || out.stderr != want {
 				t.Errorf("%s %q says %d %q, want %q", word, rest, out.exit, out.stderr, want)
 			}
 		}
 		help := dormouse(t, nil, "help", word)
-		help.wantExit(t, cli.ExitUsage)
+		help.wantExit(t, cmdline.ExitUsage)
 		contains(t, help.stderr, "did you mean: "+says+"; see: dormouse help\n")
 	}
 	out := dormouse(t, nil, `a"b`)
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, `unknown command "a\"b" for "dormouse"; see: dormouse help`)
 }
 
@@ -44,7 +44,7 @@ func TestTheVerbsThatWordsLeadToAreThere(t *testing.T) {
 		"attach cancel abort kill stop pause suspend continue unpause status show get describe list ls ps send say chat message thread threads history init create scaffold " +
 		"check validate lint test tests diff plan queue import load batch submit login auth token") {
 		out := dormouse(t, nil, word)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		_, said, found := strings.Cut(strings.TrimSuffix(out.stderr, "; see: dormouse help\n"), "; did you mean: ")
 		if !found {
 			t.Errorf("%s leads nowhere: %s", word, out.stderr)
@@ -57,7 +57,7 @@ func TestTheVerbsThatWordsLeadToAreThere(t *testing.T) {
 					args = append(args, w)
 				}
 			}
-			dormouse(t, nil, args...).wantExit(t, cli.ExitOK)
+			dormouse(t, nil, args...).wantExit(t, cmdline.ExitOK)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestATextWithoutQuotesIsToldHowToBeWritten(t *testing.T) {
 		"wrong number of arguments; usage: dormouse messages THREAD":                                    {"messages"},
 	} {
 		out := dormouse(t, nil, args...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, want)
 	}
 }
@@ -92,7 +92,7 @@ func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 			"thr_nope":   `"thr_nope" is no id of a run`,
 		} {
 			out := dormouse(t, nil, append(strings.Fields(verb), id, "--url", s.url)...)
-			out.wantExit(t, cli.ExitFailed)
+			out.wantExit(t, cmdline.ExitFailed)
 			if !strings.HasPrefix(out.stderr, "dormouse: "+says) || strings.Count(out.stderr, "\n") != 1 {
 				t.Errorf("%s %s says %q, want %q", verb, id, out.stderr, says)
 			}
@@ -100,7 +100,7 @@ func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 	}
 	for _, args := range [][]string{{"messages", "thr_nope"}, {"messages", "run_nope_0"}, {"messages", "run_nope_0", "hello"}} {
 		out := dormouse(t, s, args...)
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, `there is no thread and no run "`+args[1]+`"; dormouse runs lists the runs`)
 	}
 	out := dormouse(t, s, "watch", "run_nope_0", "--json")
@@ -124,7 +124,7 @@ func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
 	} {
 		out := dormouse(t, s, tt.args...)
 		contains(t, out.stderr, tt.says)
-		if out.exit == cli.ExitOK {
+		if out.exit == cmdline.ExitOK {
 			t.Errorf("%q: exit 0", tt.args)
 		}
 	}
@@ -139,21 +139,21 @@ func TestDecideNamesTheAnswersThatContradictEachOther(t *testing.T) {
 		"say one of --approve, --deny, --result JSON, --error TEX": {},
 	} {
 		out := dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, says)
 	}
 }
 
 func TestJSONThatIsNoneIsToldWithThePlaceAndWhatItLooksLike(t *testing.T) {
 	out := dormouse(t, nil, "decide", runID, "sus_1_a", "--approve", "--arguments", "{amount:80}")
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, "--arguments is not JSON: {amount:80}: invalid character 'a'", "at character 2", `in a shell it looks like '{"amount":80}'`)
 	out = dormouse(t, nil, "decide", runID, "sus_1_a", "--result", "sunny")
 	contains(t, out.stderr, "--result is not JSON: sunny", `'"sunny"'`)
 	file := filepath.Join(t.TempDir(), "edited.json")
 	put(t, file, "{\n\"ä\": }")
 	out = dormouse(t, nil, "decide", runID, "sus_1_a", "--approve", "--arguments", "@"+file)
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, "the file "+file+": invalid character '}'", "at character 8")
 }
 
@@ -161,7 +161,7 @@ func TestAPathInTheAddressIsDoubtedIfNothingIsThere(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/v1/runs": problem(404, "not_found", "there is nothing at this path"),
 		"GET /v1/runs": problem(404, "not_found", "there is nothing at this path")})
 	out := dormouse(t, nil, "runs", "--url", strings.Replace(s.url, "://", "://anna:secret@", 1)+"/v1")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "there is nothing at this path; is the /v1 in the address right? A server without a proxy before it is at "+s.url+"\n")
 	if out := dormouse(t, s, "runs"); strings.Contains(out.stderr, "is the") {
 		t.Error("an address without a path is doubted:", out.stderr)
@@ -183,7 +183,7 @@ func TestRetryOfARunThatIsNotDoneSaysWhatItDoes(t *testing.T) {
 		}
 		s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, at), "POST /v1/runs/" + runID + "/retry": open})
 		out := dormouse(t, s, "retry", runID)
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, says)
 	}
 }
@@ -205,7 +205,7 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 			"--addr", taken.Addr().String()},
 	} {
 		out := dormouse(t, nil, append([]string{"dev", "--data", "data", "--addr", "127.0.0.1:0"}, args...)...)
-		out.wantExit(t, cli.ExitFailed)
+		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, says)
 		if strings.Contains(out.stderr, "no such file") {
 			t.Errorf("%q says %s", args, out.stderr)
@@ -216,9 +216,9 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 func TestAPageIsNotAskedForLargerThanItCanBe(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{}), "GET /v1/approvals": answer(200, wire.Page[wire.Approval]{})})
 	for _, tt := range []struct{ verb, most, more string }{{"runs", "100", "101"}, {"approvals", "200", "201"}} {
-		dormouse(t, s, tt.verb, "--limit", tt.most).wantExit(t, cli.ExitOK)
+		dormouse(t, s, tt.verb, "--limit", tt.most).wantExit(t, cmdline.ExitOK)
 		out := dormouse(t, s, tt.verb, "--limit", tt.more)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "--limit is at most "+tt.most+", not "+tt.more)
 	}
 	if len(s.seen) != 2 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // feedOnce is a stream of a feed with one event, which is not served again.
@@ -24,7 +24,7 @@ func feedOnce(w http.ResponseWriter, r *http.Request) {
 func TestWatchWithoutARunFollowsAllRuns(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/events": feedOnce})
 	out := dormouse(t, s, "watch")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stdout, "3 waiting: 2 approval, 1 client\n", "12:00:00  run_x_0  call.suspended     refund\n")
 	contains(t, out.stderr, "the token may not do this any more")
 	out = dormouse(t, s, "watch", "--agent", "desk", "--json", "--all")
@@ -35,7 +35,7 @@ func TestWatchWithoutARunFollowsAllRuns(t *testing.T) {
 	contains(t, dormouse(t, s, "watch", "--agent", "desk").stdout, "at least 3 waiting: ")
 	for _, args := range [][]string{{"watch", "--follow"}, {"watch", runID, "--all"}, {"watch", runID, "--agent", "desk"}, {"watch", runID, runID}} {
 		wrong := dormouse(t, s, args...)
-		wrong.wantExit(t, cli.ExitUsage)
+		wrong.wantExit(t, cmdline.ExitUsage)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 		answer(200, page)(w, r)
 	}})
 	out := dormouse(t, s, "decisions", "--action", "resume", "--agent", "desk")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (late, not used)", "resume (by the deadline)", "interrupt", "link", "unreadable",
 		"decisions --agent desk --action resume --limit 20 --cursor more")
 	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "more: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
@@ -74,5 +74,5 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	contains(t, dormouse(t, s, "decisions", "--by", "no one").stdout, "no decisions")
 	contains(t, dormouse(t, s, "decisions", "--json").stdout, `"next":"more"`)
 	wrong := dormouse(t, s, "decisions", "--limit", "201")
-	wrong.wantExit(t, cli.ExitUsage)
+	wrong.wantExit(t, cmdline.ExitUsage)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this package anew")
@@ -104,25 +104,25 @@ func TestGoldenJSON(t *testing.T) {
 		args []string
 		exit int
 	}{
-		{"version", []string{"version"}, cli.ExitOK},
-		{"runs", []string{"runs"}, cli.ExitOK},
-		{"runs RUN", []string{"runs", id}, cli.ExitOK},
-		{"approvals", []string{"approvals"}, cli.ExitOK},
-		{"decide --dry-run", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--approve", "--arguments", `{"amount":7}`, "--dry-run"}, cli.ExitOK},
-		{"decide", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--approve", "--arguments", `{"amount":7}`, "--reason", "ok"}, cli.ExitOK},
-		{"decide again", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--deny"}, cli.ExitFailed},
-		{"decide the other", []string{"decide", id, runs["desk"].Pending[1].Suspension.ID, "--deny", "--reason", "no"}, cli.ExitOK},
-		{"watch", []string{"watch", id, "--follow"}, cli.ExitOK},
-		{"runs RUN done", []string{"runs", id}, cli.ExitOK},
-		{"messages", []string{"messages", id}, cli.ExitOK},
-		{"run --wait", []string{"run", "desk", "go", "--wait", "--key", "k1"}, cli.ExitOK},
-		{"run again", []string{"run", "desk", "go", "--key", "k1"}, cli.ExitOK},
-		{"run of nobody", []string{"run", "dsk", "go"}, cli.ExitUsage},
-		{"interrupt done", []string{"interrupt", id}, cli.ExitFailed},
-		{"resume", []string{"resume", id}, cli.ExitFailed},
-		{"retry", []string{"retry", id}, cli.ExitFailed},
-		{"runs cancel", []string{"runs", "cancel", id}, cli.ExitFailed},
-		{"wrong usage", []string{"decide"}, cli.ExitUsage},
+		{"version", []string{"version"}, cmdline.ExitOK},
+		{"runs", []string{"runs"}, cmdline.ExitOK},
+		{"runs RUN", []string{"runs", id}, cmdline.ExitOK},
+		{"approvals", []string{"approvals"}, cmdline.ExitOK},
+		{"decide --dry-run", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--approve", "--arguments", `{"amount":7}`, "--dry-run"}, cmdline.ExitOK},
+		{"decide", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--approve", "--arguments", `{"amount":7}`, "--reason", "ok"}, cmdline.ExitOK},
+		{"decide again", []string{"decide", id, runs["desk"].Pending[0].Suspension.ID, "--deny"}, cmdline.ExitFailed},
+		{"decide the other", []string{"decide", id, runs["desk"].Pending[1].Suspension.ID, "--deny", "--reason", "no"}, cmdline.ExitOK},
+		{"watch", []string{"watch", id, "--follow"}, cmdline.ExitOK},
+		{"runs RUN done", []string{"runs", id}, cmdline.ExitOK},
+		{"messages", []string{"messages", id}, cmdline.ExitOK},
+		{"run --wait", []string{"run", "desk", "go", "--wait", "--key", "k1"}, cmdline.ExitOK},
+		{"run again", []string{"run", "desk", "go", "--key", "k1"}, cmdline.ExitOK},
+		{"run of nobody", []string{"run", "dsk", "go"}, cmdline.ExitUsage},
+		{"interrupt done", []string{"interrupt", id}, cmdline.ExitFailed},
+		{"resume", []string{"resume", id}, cmdline.ExitFailed},
+		{"retry", []string{"retry", id}, cmdline.ExitFailed},
+		{"runs cancel", []string{"runs", "cancel", id}, cmdline.ExitFailed},
+		{"wrong usage", []string{"decide"}, cmdline.ExitUsage},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			if tt.file == "decide the other" {
@@ -130,7 +130,7 @@ func TestGoldenJSON(t *testing.T) {
 			}
 			out := dormouse(t, s, append(tt.args, "--json")...)
 			out.wantExit(t, tt.exit)
-			if tt.exit == cli.ExitOK && out.stderr != "" || tt.exit != cli.ExitOK && out.stdout != "" {
+			if tt.exit == cmdline.ExitOK && out.stderr != "" || tt.exit != cmdline.ExitOK && out.stdout != "" {
 				t.Errorf("stdout %q, stderr %q", out.stdout, out.stderr)
 			}
 			golden(t, "json/"+strings.ReplaceAll(tt.file, " ", "_")+".golden.json", placeholders(readable(t, out.stdout+out.stderr)))
@@ -161,14 +161,7 @@ func TestGoldenJSONOfAnswers(t *testing.T) {
 	s := newServer(t, answersOfControl())
 	for _, verb := range []string{"interrupt", "resume", "retry", "runs cancel"} {
 		out := dormouse(t, s, append(strings.Fields(verb), runID, "--json")...)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		golden(t, "json/"+strings.ReplaceAll(verb, " ", "_")+"_accepted.golden.json", readable(t, out.stdout))
 	}
-}
-
-func TestGoldenJSONOfReplay(t *testing.T) {
-	out := dormouse(t, nil, "replay", recorded(t, talk), "--json")
-	out.wantExit(t, cli.ExitOK)
-	took := regexp.MustCompile(`"([a-z_]*seconds)": [0-9.e-]+`)
-	golden(t, "json/replay.golden.json", took.ReplaceAllString(readable(t, out.stdout), `"$1": 0`))
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // verbs are all commands of the program, those below others included.
@@ -22,7 +24,7 @@ func verbs(cmd *cobra.Command) (all []*cobra.Command) {
 }
 
 func tree() *cobra.Command {
-	return (&app{opts: Options{Getenv: func(string) string { return "" }}}).root()
+	return (&app{&cmdline.App{Opts: cmdline.Options{Getenv: func(string) string { return "" }}}}).root()
 }
 
 func TestEveryVerbOfTheTreeHasHelpAndAnExampleThatNamesIt(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // jwt has the form of a token that an issuer makes; nobody reads it here.
@@ -20,7 +20,7 @@ func listing(t *testing.T) *server {
 func TestAJWTIsAToken(t *testing.T) {
 	s := listing(t)
 	environment(t, nil) // it needs no credentials
-	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": jwt}, "runs").wantExit(t, cli.ExitOK)
+	dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": jwt}, "runs").wantExit(t, cmdline.ExitOK)
 	if got := s.last("GET").auth; got != "Bearer "+jwt {
 		t.Errorf("authorization %q", got)
 	}
@@ -40,7 +40,7 @@ func TestRequestsAreSignedWhereThatIsAskedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := listing(t)
-			dormouseWith(t, s, "", tt.env, append([]string{"runs"}, tt.args...)...).wantExit(t, cli.ExitOK)
+			dormouseWith(t, s, "", tt.env, append([]string{"runs"}, tt.args...)...).wantExit(t, cmdline.ExitOK)
 			if got := s.last("GET").auth; !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 				t.Errorf("authorization %q", got)
 			}
@@ -49,7 +49,7 @@ func TestRequestsAreSignedWhereThatIsAskedFor(t *testing.T) {
 	t.Run("without credentials it is said what to do", func(t *testing.T) {
 		environment(t, nil)
 		out := dormouse(t, listing(t), "runs", "--aws-iam")
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, "there are no AWS credentials", "AWS_PROFILE")
 	})
 }
@@ -80,7 +80,7 @@ func TestAStreamElsewhereIsReadWithoutCredentials(t *testing.T) {
 					answer(200, wire.EventPage{Next: "c1", Done: true})(w, r)
 				},
 			})
-			dormouseWith(t, s, "", env, append([]string{"watch", "run_a_0"}, args...)...).wantExit(t, cli.ExitOK)
+			dormouseWith(t, s, "", env, append([]string{"watch", "run_a_0"}, args...)...).wantExit(t, cmdline.ExitOK)
 			if len(got) == 0 || got[0].URL.Query().Get("ticket") != "t1" {
 				t.Fatalf("the stream was not read: %v", got)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestInboxShowsTheCallsOfItsFilters(t *testing.T) {
@@ -26,7 +26,7 @@ func TestInboxShowsTheCallsOfItsFilters(t *testing.T) {
 	exit := p.start(t.Context(), s, nil, "approvals", "-i", "--agent", "desk", "--kind", "client", "--thread", "thr_x7", "--limit", "7", "--cursor", "c2")
 	p.sees("locate")
 	p.types("q")
-	if got := <-exit; got != cli.ExitOK {
+	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
 	if strings.Contains(p.everything(), "pay") {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func agentsThere(names ...string) http.HandlerFunc {
@@ -27,34 +27,28 @@ func TestMistakesAreToldInWordsThatHelp(t *testing.T) {
 		exit    int
 		says    string
 	}{
-		"a verb that is misspelt":       {nil, []string{"wacth", "run_1"}, cli.ExitUsage, `unknown command "wacth" for "dormouse"; did you mean: watch; see: dormouse help`},
-		"a verb below one":              {nil, []string{"runs", "cancl", runID}, cli.ExitUsage, "did you mean: dormouse runs cancel"},
-		"no verb of a group":            {nil, []string{"agents", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, deploy, diff, list, schema, test`},
-		"a verb of a group, misspelt":   {nil, []string{"agents", "chek", "x"}, cli.ExitUsage, "did you mean: dormouse agents check"},
-		"no verb of tokens":             {nil, []string{"tokens", "nope"}, cli.ExitUsage, `unknown command "nope" for "dormouse tokens"; it has: add, list, remove`},
-		"a verb of tokens, misspelt":    {nil, []string{"tokens", "lst"}, cli.ExitUsage, "did you mean: dormouse tokens list"},
-		"help for a verb misspelt":      {nil, []string{"help", "decde"}, cli.ExitUsage, "did you mean: dormouse decide"},
-		"a seed below zero":             {nil, []string{"replay", "--generate", "1", "--seed", "-1"}, cli.ExitUsage, `--seed takes a whole number from 0, not "-1"`},
-		"a number that is none":         {nil, []string{"runs", "--limit", "many"}, cli.ExitUsage, `--limit takes a whole number, not "many"`},
-		"a duration that is none":       {nil, []string{"torture", "--every", "soon"}, cli.ExitUsage, `--every takes a duration such as 500ms, 30s or 10m, not "soon"`},
-		"a rate that is none":           {nil, []string{"replay", "x", "--faults", "half"}, cli.ExitUsage, `--faults takes a number, not "half"`},
-		"a flag that is not there":      {nil, []string{"runs", "--colour"}, cli.ExitUsage, "unknown flag: --colour; see: dormouse runs --help"},
-		"an agent that is not there":    {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere("desk", "shop")}, []string{"run", "dsk", "hi"}, cli.ExitUsage, `there is no agent "dsk"; there is: desk, shop`},
-		"where there are many":          {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere(many...)}, []string{"run", "dsk", "hi"}, cli.ExitUsage, "b2, b3, and 2 more"},
-		"where none is":                 {map[string]http.HandlerFunc{"POST /v1/runs": noAgent}, []string{"run", "dsk", "hi"}, cli.ExitUsage, `there is no agent "dsk", and the server shows no other`},
-		"torture of an agent not there": {map[string]http.HandlerFunc{"GET /v1/agents": agentsThere("desk")}, []string{"torture", "--agent", "desk,dsk", "--for", "1ms"}, cli.ExitUsage, `there is no agent "dsk"; there is: desk`},
-		"no token":                      {map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "a bearer token is needed")}, []string{"runs"}, cli.ExitFailed, "$DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add"},
-		"a role that is missing":        {map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "role_required", "it needs read or admin")}, []string{"runs"}, cli.ExitFailed, "it needs read or admin; use a token that has the role, made beside the server with: dormouse tokens add"},
-		"words that are not the shell":  {nil, []string{"completion", "ksh"}, cli.ExitUsage, `SHELL is bash, zsh or fish, not "ksh"`},
-		"a server with an evil tongue":  {map[string]http.HandlerFunc{"GET /v1/runs": problem(500, "internal", "a\x1b[2J\u202eb")}, []string{"runs"}, cli.ExitFailed, `a\x1b[2J\u202eb`},
+		"a verb that is misspelt":         {nil, []string{"wacth", "run_1"}, cmdline.ExitUsage, `unknown command "wacth" for "dormouse"; did you mean: watch; see: dormouse help`},
+		"a verb below one":                {nil, []string{"runs", "cancl", runID}, cmdline.ExitUsage, "did you mean: dormouse runs cancel"},
+		"no verb of a group":              {nil, []string{"agents", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, deploy, diff, list, schema, test`},
+		"a verb of a group, misspelt":     {nil, []string{"agents", "chek", "x"}, cmdline.ExitUsage, "did you mean: dormouse agents check"},
+		"no verb of tokens":               {nil, []string{"tokens", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse tokens"; it has: add, list, remove`},
+		"a verb of tokens, misspelt":      {nil, []string{"tokens", "lst"}, cmdline.ExitUsage, "did you mean: dormouse tokens list"},
+		"help for a verb misspelt":        {nil, []string{"help", "decde"}, cmdline.ExitUsage, "did you mean: dormouse decide"},
+		"a verb of the tests of Dormouse": {nil, []string{"replay", "x.jsonl"}, cmdline.ExitUsage, `unknown command "replay" for "dormouse"; did you mean: dormouse-proof replay FILE.jsonl`},
+		"a duration that is none":         {nil, []string{"doctor", "--for", "soon"}, cmdline.ExitUsage, `--for takes a duration such as 500ms, 30s or 10m, not "soon"`},
+		"a number that is none":           {nil, []string{"runs", "--limit", "many"}, cmdline.ExitUsage, `--limit takes a whole number, not "many"`},
+		"a flag that is not there":        {nil, []string{"runs", "--colour"}, cmdline.ExitUsage, "unknown flag: --colour; see: dormouse runs --help"},
+		"an agent that is not there":      {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere("desk", "shop")}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `there is no agent "dsk"; there is: desk, shop`},
+		"where there are many":            {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere(many...)}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, "b2, b3, and 2 more"},
+		"where none is":                   {map[string]http.HandlerFunc{"POST /v1/runs": noAgent}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `there is no agent "dsk", and the server shows no other`},
+		"no token":                        {map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "a bearer token is needed")}, []string{"runs"}, cmdline.ExitFailed, "$DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add"},
+		"a role that is missing":          {map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "role_required", "it needs read or admin")}, []string{"runs"}, cmdline.ExitFailed, "it needs read or admin; use a token that has the role, made beside the server with: dormouse tokens add"},
+		"words that are not the shell":    {nil, []string{"completion", "ksh"}, cmdline.ExitUsage, `SHELL is bash, zsh or fish, not "ksh"`},
+		"a server with an evil tongue":    {map[string]http.HandlerFunc{"GET /v1/runs": problem(500, "internal", "a\x1b[2J\u202eb")}, []string{"runs"}, cmdline.ExitFailed, `a\x1b[2J\u202eb`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, tt.answers)
-			args := tt.args
-			if args[0] == "torture" && tt.answers != nil {
-				args = append(args, "--url", s.url)
-			}
-			out := dormouse(t, s, args...)
+			out := dormouse(t, s, tt.args...)
 			out.wantExit(t, tt.exit)
 			contains(t, out.stderr, tt.says)
 			if strings.Count(out.stderr, "\n") != 1 || strings.Contains(out.stderr, "strconv") {
@@ -99,7 +93,7 @@ func TestCompletion(t *testing.T) {
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		out := dormouse(t, nil, "completion", shell)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "dormouse")
 	}
 }
@@ -116,7 +110,7 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, map[string]http.HandlerFunc{decisions: accepted(), readRun: answer(200, run("waiting", pending("sus_1_a")))})
 			out := dormouse(t, s, append([]string{"decide", "--approve", "--arguments", `{"order":"A-17","amount":80}`}, tt.args...)...)
-			out.wantExit(t, cli.ExitOK)
+			out.wantExit(t, cmdline.ExitOK)
 			if out.stdout != tt.want {
 				t.Errorf("it says\n%s\nwant\n%s", out.stdout, tt.want)
 			}
@@ -124,7 +118,7 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 	}
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", pending("sus_1_a")))})
 	out := dormouse(t, s, "decide", "--approve", "--dry-run", "--arguments", `{"order":"A-17","amount":120}`, runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "the arguments are those that issue_refund was asked for with", `not sent, and not looked at by the server: {"target":"sus_1_a","action":"resume"`)
 	for _, sent := range s.seen {
 		if sent.method != "GET" {
@@ -133,19 +127,11 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 	}
 }
 
-func TestTortureSaysHowItIsRepeated(t *testing.T) {
-	s, _ := serving(t, map[string]string{"asks": asks})
-	exit, stdout, stderr := said(t, "torture", "--url", s.url, "--agent", "asks", "--for", "100ms", "--callers", "2", "--seed", "7")
-	if exit != cli.ExitOK || !strings.HasSuffix(stdout, "--seed 7\n") {
-		t.Errorf("exit %d, %q, %q", exit, stdout, stderr)
-	}
-}
-
 func TestAWordBelowAGroupThatIsNoVerbIsWrongUsage(t *testing.T) {
 	for _, group := range []string{"agents", "tokens", "completion"} {
 		for _, args := range [][]string{{group, "nope"}, {group, "nope", "--json"}, {"--json", group, "nope"}} {
 			out := dormouse(t, nil, args...)
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			if out.stdout != "" || out.stderr == "" {
 				t.Errorf("%v prints %q, says %q", args, out.stdout, out.stderr)
 			}
@@ -153,7 +139,7 @@ func TestAWordBelowAGroupThatIsNoVerbIsWrongUsage(t *testing.T) {
 	}
 	for _, group := range []string{"agents", "tokens"} {
 		out := dormouse(t, nil, group)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "dormouse "+group+" [command]")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // emptyFolder makes an empty directory the one that commands run in.
@@ -30,7 +31,7 @@ func here(t *testing.T, url string, args ...string) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	getenv := func(name string) string { return map[string]string{"DORMOUSE_URL": url}[name] }
-	exit := cli.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cli.Options{Version: "v1.2.3", Getenv: getenv})
+	exit := cli.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cmdline.Options{Version: "v1.2.3", Getenv: getenv})
 	return output{exit, stdout.String(), stderr.String()}
 }
 
@@ -43,13 +44,13 @@ func devHere(t *testing.T, args ...string) string {
 	ended := make(chan int, 1)
 	go func() {
 		code := cli.Main(ctx, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...), strings.NewReader(""), write, &stderr,
-			cli.Options{Getenv: func(string) string { return "" }})
+			cmdline.Options{Getenv: func(string) string { return "" }})
 		write.Close()
 		ended <- code
 	}()
 	t.Cleanup(func() {
 		stop()
-		if code := <-ended; code != cli.ExitOK {
+		if code := <-ended; code != cmdline.ExitOK {
 			t.Errorf("dev ended with %d: %s", code, stderr.String())
 		}
 	})
@@ -65,42 +66,42 @@ func devHere(t *testing.T, args ...string) string {
 func TestANewAgentIsCheckedTestedServedAndRunInAnEmptyFolder(t *testing.T) {
 	emptyFolder(t)
 	made := here(t, "", "new", "my-desk")
-	made.wantExit(t, cli.ExitOK)
+	made.wantExit(t, cmdline.ExitOK)
 	contains(t, made.stdout, "wrote agents/my-desk.yaml\n", "wrote agents/scripts/my-desk.yaml\n", "wrote agents/tests/my-desk.yaml\n")
 
 	checked := here(t, "", "agents", "check")
-	checked.wantExit(t, cli.ExitOK)
+	checked.wantExit(t, cmdline.ExitOK)
 	if checked.stdout != "1 agent and 4 tests, nothing wrong\n" {
 		t.Errorf("check says %q", checked.stdout)
 	}
 	tested := here(t, "", "agents", "test")
-	tested.wantExit(t, cli.ExitOK)
+	tested.wantExit(t, cmdline.ExitOK)
 	contains(t, tested.stdout, "approve send_refund", "4 tests, nothing wrong\n")
 
 	url := devHere(t)
 	ran := here(t, url, "run", "my-desk", "Refund order A-2", "--wait")
-	ran.wantExit(t, cli.ExitOK)
+	ran.wantExit(t, cmdline.ExitOK)
 	contains(t, ran.stdout, "waiting", `approval of send_refund {"amount":120,"order":"A-2"}`)
 	id := regexp.MustCompile(`run_\w+`).FindString(ran.stdout)
-	here(t, url, "decide", id, "--approve").wantExit(t, cli.ExitOK)
+	here(t, url, "decide", id, "--approve").wantExit(t, cmdline.ExitOK)
 	watched := here(t, url, "watch", id)
-	watched.wantExit(t, cli.ExitOK)
+	watched.wantExit(t, cmdline.ExitOK)
 	contains(t, watched.stdout, "The money for order A-2 is on its way.")
 }
 
 func TestTheNextCommandsThatNewPrintsFindTheDirectory(t *testing.T) {
 	emptyFolder(t)
 	made := here(t, "", "new", "my-desk", "--dir", "work/desks")
-	made.wantExit(t, cli.ExitOK)
+	made.wantExit(t, cmdline.ExitOK)
 	for _, command := range regexp.MustCompile(`(?m)^  dormouse (agents .*)$`).FindAllStringSubmatch(made.stdout, -1) {
-		here(t, "", strings.Fields(command[1])...).wantExit(t, cli.ExitOK)
+		here(t, "", strings.Fields(command[1])...).wantExit(t, cmdline.ExitOK)
 	}
 	dev := regexp.MustCompile(`(?m)^  dormouse dev (.*)$`).FindStringSubmatch(made.stdout)
 	if dev == nil {
 		t.Fatalf("no command serves the agent:\n%s", made.stdout)
 	}
 	url := devHere(t, strings.Fields(dev[1])...)
-	here(t, url, "run", "my-desk", "Refund order A-1", "--wait").wantExit(t, cli.ExitOK)
+	here(t, url, "run", "my-desk", "Refund order A-1", "--wait").wantExit(t, cmdline.ExitOK)
 }
 
 // words are what a shell makes of the end of a command.
@@ -117,7 +118,7 @@ func TestTheNextCommandsCanBeCopiedWhateverTheDirectoryIsCalled(t *testing.T) {
 	for _, dir := range []string{"a b", "it's $HOME", "-all", "\u00fcber"} {
 		emptyFolder(t)
 		made := here(t, "", "new", "my-desk", "--dir="+dir)
-		made.wantExit(t, cli.ExitOK)
+		made.wantExit(t, cmdline.ExitOK)
 		text, err := os.ReadFile(filepath.Join(dir, "my-desk.yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +128,7 @@ func TestTheNextCommandsCanBeCopiedWhateverTheDirectoryIsCalled(t *testing.T) {
 			t.Errorf("%q: it names %q", dir, commands)
 		}
 		for _, command := range commands {
-			here(t, "", words(t, command[1])...).wantExit(t, cli.ExitOK)
+			here(t, "", words(t, command[1])...).wantExit(t, cmdline.ExitOK)
 		}
 		dev := regexp.MustCompile(`(?m)^  dormouse dev (.*)$`).FindStringSubmatch(made.stdout)
 		if dev == nil || words(t, dev[1])[0] != "--agents" || filepath.Clean(words(t, dev[1])[1]) != dir {
@@ -139,7 +140,7 @@ func TestTheNextCommandsCanBeCopiedWhateverTheDirectoryIsCalled(t *testing.T) {
 func TestNewTakesNoDirectoryThatCannotBeCopied(t *testing.T) {
 	folder := emptyFolder(t)
 	refused := here(t, "", "new", "my-desk", "--dir", "a\nb")
-	refused.wantExit(t, cli.ExitUsage)
+	refused.wantExit(t, cmdline.ExitUsage)
 	contains(t, refused.stderr, `does not show (a\nb)`)
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)
@@ -151,7 +152,7 @@ func TestNewLeavesNothingWhereAFileIsInThePlaceOfADirectory(t *testing.T) {
 	put(t, "agents/schemas", "mine")
 	before := tree(t)
 	refused := here(t, "", "new", "my-desk", "--json")
-	refused.wantExit(t, cli.ExitFailed)
+	refused.wantExit(t, cmdline.ExitFailed)
 	contains(t, refused.stderr, `"in_the_way"`, "agents/schemas is there already, and must be a directory; move it away")
 	if left := tree(t); !slices.Equal(left, before) {
 		t.Errorf("the folder has %v, and had %v", left, before)
@@ -160,18 +161,18 @@ func TestNewLeavesNothingWhereAFileIsInThePlaceOfADirectory(t *testing.T) {
 
 func TestNewOverwritesNothing(t *testing.T) {
 	emptyFolder(t)
-	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	here(t, "", "new", "my-desk").wantExit(t, cmdline.ExitOK)
 	if err := os.WriteFile("agents/my-desk.yaml", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again := here(t, "", "new", "my-desk")
-	again.wantExit(t, cli.ExitFailed)
+	again.wantExit(t, cmdline.ExitFailed)
 	contains(t, again.stderr, "agents/my-desk.yaml is there already")
 	if text, err := os.ReadFile("agents/my-desk.yaml"); string(text) != "mine" {
 		t.Errorf("the file is now %q, %v", text, err)
 	}
 	second := here(t, "", "new", "other", "--json")
-	second.wantExit(t, cli.ExitOK)
+	second.wantExit(t, cmdline.ExitOK)
 	if want := `{"agent":"other","written":["agents/other.yaml","agents/scripts/other.yaml","agents/tests/other.yaml"],"kept":[]}` + "\n"; second.stdout != want {
 		t.Errorf("%s, want %s", second.stdout, want)
 	}
@@ -179,7 +180,7 @@ func TestNewOverwritesNothing(t *testing.T) {
 
 func TestNewRefusesTheNameOfAnAgentInAnotherFile(t *testing.T) {
 	emptyFolder(t)
-	here(t, "", "new", "first").wantExit(t, cli.ExitOK)
+	here(t, "", "new", "first").wantExit(t, cmdline.ExitOK)
 	text, err := os.ReadFile("agents/first.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestNewRefusesTheNameOfAnAgentInAnotherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := here(t, "", "new", "second")
-	second.wantExit(t, cli.ExitFailed)
+	second.wantExit(t, cmdline.ExitFailed)
 	contains(t, second.stderr, `there is an agent "second" already, in agents/first.yaml`)
 }
 
@@ -196,7 +197,7 @@ func TestNewRefusesWhatCannotBeAName(t *testing.T) {
 	dir := emptyFolder(t)
 	for _, name := range []string{"", "My-Desk", "../desk", "a b", "desk.yaml", strings.Repeat("a", 65)} {
 		refused := here(t, "", "new", "--", name)
-		refused.wantExit(t, cli.ExitUsage)
+		refused.wantExit(t, cmdline.ExitUsage)
 		contains(t, refused.stderr, "cannot be an agent's name")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -213,13 +214,13 @@ func TestNewSaysWhichSchemasAreOfAnotherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := here(t, "", "new", "my-desk")
-	made.wantExit(t, cli.ExitOK)
+	made.wantExit(t, cmdline.ExitOK)
 	contains(t, made.stdout, "kept  agents/schemas/script.json", "dormouse agents schema script > agents/schemas/script.json")
 }
 
 func TestTheToolThatIsCommentedOutInANewAgentIsRight(t *testing.T) {
 	emptyFolder(t)
-	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	here(t, "", "new", "my-desk").wantExit(t, cmdline.ExitOK)
 	text, err := os.ReadFile("agents/my-desk.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -238,13 +239,13 @@ func TestTheToolThatIsCommentedOutInANewAgentIsRight(t *testing.T) {
 	if err := os.WriteFile("agents/my-desk.yaml", []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	here(t, "", "agents", "check", "agents/my-desk.yaml").wantExit(t, cli.ExitOK)
+	here(t, "", "agents", "check", "agents/my-desk.yaml").wantExit(t, cmdline.ExitOK)
 }
 
 // TestTheModelsThatAreCommentedOutInANewAgentAreRight puts each in the place of the script.
 func TestTheModelsThatAreCommentedOutInANewAgentAreRight(t *testing.T) {
 	emptyFolder(t)
-	here(t, "", "new", "my-desk").wantExit(t, cli.ExitOK)
+	here(t, "", "new", "my-desk").wantExit(t, cmdline.ExitOK)
 	text, err := os.ReadFile("agents/my-desk.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +259,7 @@ func TestTheModelsThatAreCommentedOutInANewAgentAreRight(t *testing.T) {
 		model = strings.ReplaceAll(strings.ReplaceAll(model, "# model:", "model:"), "#   ", "  ")
 		put(t, "agents/my-desk.yaml", script.ReplaceAllString(string(text), model))
 		o := here(t, "", "agents", "check", "agents/my-desk.yaml")
-		o.wantExit(t, cli.ExitOK)
+		o.wantExit(t, cmdline.ExitOK)
 		contains(t, o.stdout, "1 agent, nothing wrong")
 	}
 }
@@ -266,7 +267,7 @@ func TestTheModelsThatAreCommentedOutInANewAgentAreRight(t *testing.T) {
 func TestTheSchemasAreJSON(t *testing.T) {
 	for _, kind := range []string{"agent", "policy", "script", "test"} {
 		printed := here(t, "", "agents", "schema", kind)
-		printed.wantExit(t, cli.ExitOK)
+		printed.wantExit(t, cmdline.ExitOK)
 		var schema struct {
 			Schema string `json:"$schema"`
 			Title  string
@@ -278,7 +279,7 @@ func TestTheSchemasAreJSON(t *testing.T) {
 	if here(t, "", "agents", "schema").stdout != here(t, "", "agents", "schema", "agent").stdout {
 		t.Error("without a kind it is not that of agents")
 	}
-	here(t, "", "agents", "schema", "agents").wantExit(t, cli.ExitUsage)
+	here(t, "", "agents", "schema", "agents").wantExit(t, cmdline.ExitUsage)
 	if written := filepath.Join(root, "docs", "agent.schema.json"); here(t, "", "agents", "schema").stdout != read(t, "docs/agent.schema.json") {
 		t.Errorf("%s is not what the command prints", written)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestRunsSayThatTheModelDoesNotAnswer(t *testing.T) {
@@ -16,10 +16,10 @@ func TestRunsSayThatTheModelDoesNotAnswer(t *testing.T) {
 	})
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, down), "GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{down}})})
 	one := dormouse(t, s, "runs", runID)
-	one.wantExit(t, cli.ExitOK)
+	one.wantExit(t, cmdline.ExitOK)
 	contains(t, one.stdout, "running (model_unavailable)", "model since "+since.UTC().Format("2006-01-02 15:04:05Z")+"; next attempt "+
 		next.UTC().Format("2006-01-02 15:04:05Z")+", in 5h ", "the endpoint refused the connection")
 	list := dormouse(t, s, "runs")
-	list.wantExit(t, cli.ExitOK)
+	list.wantExit(t, cmdline.ExitOK)
 	contains(t, list.stdout, "running (model_unavailable)")
 }

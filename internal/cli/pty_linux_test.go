@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // terminal is a real one: the program has one end, the test the other.
@@ -154,7 +155,7 @@ func (p *terminal) start(ctx context.Context, s *server, env map[string]string, 
 		return env[name]
 	}
 	go func() {
-		code := cli.Main(ctx, args, p.tty, p.tty, p.tty, cli.Options{Getenv: getenv, Now: slowly()})
+		code := cli.Main(ctx, args, p.tty, p.tty, p.tty, cmdline.Options{Getenv: getenv, Now: slowly()})
 		_, _ = p.tty.WriteString(endMark)
 		exit <- code
 	}()
@@ -194,7 +195,7 @@ func TestInboxOnATerminal(t *testing.T) {
 	p.types("too much\r")
 	p.sees("denied: "+run.Pending[0].Suspension.ID, "nothing waits")
 	p.types("q")
-	if got := <-exit; got != cli.ExitOK {
+	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
 	if p.state() != before {
@@ -228,7 +229,7 @@ func TestInboxForgetsWhatAnEditorDidNotRead(t *testing.T) {
 	p.types("z")
 	p.sees("Nothing was sent.")
 	p.types("qq")
-	if got := <-exit; got != cli.ExitOK {
+	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
 	run, err := client.New(s.url, "", nil).Run(t.Context(), runs["desk"].ID, 0)
@@ -245,7 +246,7 @@ func TestInboxGivesTheTerminalBackWhenItIsStopped(t *testing.T) {
 	exit := p.start(ctx, s, nil, "approvals", "-i")
 	p.sees("What waits cannot be read")
 	stop()
-	if got := <-exit; got != cli.ExitFailed || p.state() != before {
+	if got := <-exit; got != cmdline.ExitFailed || p.state() != before {
 		t.Errorf("exit code %d, as before: %v", got, p.state() == before)
 	}
 	p.sees("interrupted")
@@ -253,10 +254,10 @@ func TestInboxGivesTheTerminalBackWhenItIsStopped(t *testing.T) {
 
 func TestInboxNeedsATerminal(t *testing.T) {
 	out := dormouse(t, newServer(t, nil), "approvals", "-i")
-	out.wantExit(t, cli.ExitUsage)
+	out.wantExit(t, cmdline.ExitUsage)
 	contains(t, out.stderr, "needs a terminal", "dormouse approvals", "dormouse decide")
 	p := openTerminal(t, 80, 24)
-	if got := <-p.start(t.Context(), newServer(t, nil), map[string]string{"TERM": "dumb"}, "approvals", "-i"); got != cli.ExitUsage {
+	if got := <-p.start(t.Context(), newServer(t, nil), map[string]string{"TERM": "dumb"}, "approvals", "-i"); got != cmdline.ExitUsage {
 		t.Errorf("exit code %d on a dumb terminal", got)
 	}
 }
@@ -275,7 +276,7 @@ func TestListsFitATerminalAndColoursCanBeTurnedOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := openTerminal(t, 80, 24)
-			if got := <-p.start(t.Context(), s, tt.env, "runs"); got != cli.ExitOK {
+			if got := <-p.start(t.Context(), s, tt.env, "runs"); got != cmdline.ExitOK {
 				t.Fatalf("exit code %d", got)
 			}
 			p.sees("run_2qtfzdef7psnavp54cp3ztfx_0", "waiting")
@@ -305,7 +306,7 @@ func TestWatchTellsInWordsOnATerminal(t *testing.T) {
 			event("call.suspended", `{"call_id":"c1","tool_name":"issue_refund","kind":"approval","suspension":{"id":"sus_1_a","message":"Above 100."}}`)),
 	})
 	p := openTerminal(t, 100, 24)
-	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cli.ExitOK {
+	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
 	p.sees("02:28:44  begins\r\n", "02:28:44  says: Let me th\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\\x1b[2J\r\n02:28:44  asks for issue_refund order=A-17 amount=120\r\n",
@@ -329,7 +330,7 @@ func TestRunShowsWhatTheModelSaysOnATerminalWhileItSaysSo(t *testing.T) {
 			event("text.delta", `{"text":"I look it"}`), event("text.delta", `{"text":" up."}`), event("text.ended", `{"text":"I look it up."}`)),
 	})
 	p := openTerminal(t, 100, 24)
-	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cli.ExitOK {
+	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
 	p.sees("02:28:44  says: I loo\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\r\n", "done")

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // started are the answers of a server on which a run is started and then has come to rest.
@@ -27,13 +27,13 @@ func TestRunWatchEndsLikeRunWait(t *testing.T) {
 		exit    int
 		says    []string
 	}{
-		"it waits": {started(run("waiting", pending("sus_1_a"))), cli.ExitOK,
+		"it waits": {started(run("waiting", pending("sus_1_a"))), cmdline.ExitOK,
 			[]string{"dormouse decide " + runID + " sus_1_a --approve"}},
-		"it is done":         {started(run("done", done("natural_end"))), cli.ExitOK, nil},
-		"it is blocked":      {started(run("done", done("blocked"))), cli.ExitOK, nil},
-		"it ended in error":  {started(run("done", done("error"))), cli.ExitFailed, []string{"the run ended in error"}},
-		"it cannot be read":  {map[string]http.HandlerFunc{"POST /v1/runs": answer(202, run("created"))}, cli.ExitFailed, []string{"the run is " + runID + ", but: "}},
-		"it is not admitted": {map[string]http.HandlerFunc{"POST /v1/runs": problem(429, "rate_limited", "too fast")}, cli.ExitFailed, []string{"too fast"}},
+		"it is done":         {started(run("done", done("natural_end"))), cmdline.ExitOK, nil},
+		"it is blocked":      {started(run("done", done("blocked"))), cmdline.ExitOK, nil},
+		"it ended in error":  {started(run("done", done("error"))), cmdline.ExitFailed, []string{"the run ended in error"}},
+		"it cannot be read":  {map[string]http.HandlerFunc{"POST /v1/runs": answer(202, run("created"))}, cmdline.ExitFailed, []string{"the run is " + runID + ", but: "}},
+		"it is not admitted": {map[string]http.HandlerFunc{"POST /v1/runs": problem(429, "rate_limited", "too fast")}, cmdline.ExitFailed, []string{"too fast"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			watched := dormouse(t, newServer(t, tt.answers), "run", "refund-desk", "Refund A-17", "--watch")
@@ -46,7 +46,7 @@ func TestRunWatchEndsLikeRunWait(t *testing.T) {
 		})
 	}
 	out := dormouse(t, nil, "run", "refund-desk", "Refund A-17", "--watch")
-	out.wantExit(t, cli.ExitUnreachable)
+	out.wantExit(t, cmdline.ExitUnreachable)
 }
 
 func TestRunWatchShowsTheIDAndThenTheEvents(t *testing.T) {
@@ -54,7 +54,7 @@ func TestRunWatchShowsTheIDAndThenTheEvents(t *testing.T) {
 		s := newServer(t, started(run("waiting", pending("sus_1_a"))))
 		args := append([]string{"run", "refund-desk", "Refund A-17", "--key", "k1", "--metadata", `{"ticket":1}`}, flags...)
 		out := dormouse(t, s, args...)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		rest := out.stdout
 		for _, want := range []string{runID, "thr_x7", "turn.started", "call.suspended", "approval of issue_refund"} {
 			_, behind, found := strings.Cut(rest, want)
@@ -73,7 +73,7 @@ func TestRunWatchShowsTheIDAndThenTheEvents(t *testing.T) {
 
 func TestRunWatchWithJSONIsOneEventALine(t *testing.T) {
 	out := dormouse(t, newServer(t, started(run("waiting", pending("sus_1_a")))), "run", "refund-desk", "Refund A-17", "--watch", "--json")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	var kinds []string
 	for line := range strings.Lines(out.stdout) {
 		var e wire.Event
@@ -94,7 +94,7 @@ func TestRunWatchOnAServer(t *testing.T) {
 	for i := range 2 {
 		file := filepath.Join(t.TempDir(), "made.jsonl")
 		out := typed("run", "desk", "Refund A-17", "--key", "k1", "--watch", "--record", file)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "run_", "run.started", "call.succeeded", "Done.", "run.status")
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "Done.") || out.stderr != "" {
 			t.Errorf("time %d: the recording is %s, %v; stderr %s", i+1, text, err, out.stderr)

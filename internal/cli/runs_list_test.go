@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestRunsAsksForWhatItsFlagsSay(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{}, Next: "c.mark"})})
 	out := dormouse(t, s, "runs", "--status", "done", "--agent", "desk", "--reason", "error", "--response-state", "no_op", "--metadata", "order=A-17",
 		"--metadata", "a.b=it's = 1", "--metadata", "empty=", "--created-after", "2026-03-01t09:30:00+01:00", "--created-before", "2026-03-02T00:00:00.5Z", "--limit", "7")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	want := url.Values{"status": {"done"}, "agent": {"desk"}, "reason": {"error"}, "response_state": {"no_op"}, "metadata.order": {"A-17"}, "metadata.a.b": {"it's = 1"},
 		"metadata.empty": {""}, "created_after": {"2026-03-01T09:30:00+01:00"}, "created_before": {"2026-03-02T00:00:00.5Z"}, "limit": {"7"}}
 	got, err := url.ParseQuery(s.seen[0].query)
@@ -46,7 +46,7 @@ func TestFlagsOfRunsThatCannotBeRead(t *testing.T) {
 		"--limit is a number from 1, not 0":                                                         {"--limit", "0"},
 	} {
 		out := dormouse(t, nil, append([]string{"runs"}, args...)...)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, want)
 	}
 }

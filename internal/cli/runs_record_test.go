@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"github.com/dormouse-dev/dormouse/internal/proof/verbs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -64,7 +66,7 @@ func serveDesk(t *testing.T, agent string) (typed func(args ...string) output, c
 	url := "http://" + server.Addr()
 	return func(args ...string) output {
 		var stdout, stderr bytes.Buffer
-		exit := cli.Main(t.Context(), append(args, "--url", url), strings.NewReader(""), &stdout, &stderr, cli.Options{Getenv: func(string) string { return "" }})
+		exit := cli.Main(t.Context(), append(args, "--url", url), strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
 		return output{exit, stdout.String(), stderr.String()}
 	}, client.New(url, "", nil)
 }
@@ -80,7 +82,7 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	}
 	typed, c := serveDesk(t, recordedDesk)
 	first := typed("run", "desk", "is this the cup?", "--image", image, "--document", document, "--record", file)
-	first.wantExit(t, cli.ExitOK)
+	first.wantExit(t, cmdline.ExitOK)
 	contains(t, first.stdout, "waiting")
 	contains(t, first.stderr, "not recorded: the run run_", "is waiting; it can be recorded when it is done", "dormouse runs record run_")
 	page, err := c.Runs(t.Context(), client.List{})
@@ -89,14 +91,14 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	}
 	run := page.Items[0]
 	refused := typed("runs", "record", run.ID, file)
-	refused.wantExit(t, cli.ExitFailed)
+	refused.wantExit(t, cmdline.ExitFailed)
 
-	typed("decide", run.ID, run.Pending[0].Suspension.ID, "--approve").wantExit(t, cli.ExitOK)
+	typed("decide", run.ID, run.Pending[0].Suspension.ID, "--approve").wantExit(t, cmdline.ExitOK)
 	if run, err = c.Run(t.Context(), run.ID, 20*time.Second); err != nil || run.Status != "done" {
 		t.Fatalf("%+v, %v", run, err)
 	}
 	wrote := typed("runs", "record", run.ID, file)
-	wrote.wantExit(t, cli.ExitOK)
+	wrote.wantExit(t, cmdline.ExitOK)
 	contains(t, wrote.stdout, "recorded: 5 messages, added to "+file)
 	printed := typed("runs", "record", run.ID)
 	text, err := os.ReadFile(file)
@@ -109,8 +111,8 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	contains(t, shown.stdout, "[image image/png, 12 KB]", `[document "order A-17" application/pdf, 4 bytes]`, "is this the cup?")
 
 	for _, how := range [][]string{nil, {"--gate", "refund"}, {"--gate", "refund", "--faults", "0.1", "--seed", "3"}} {
-		replayed := dormouse(t, nil, append([]string{"replay", file}, how...)...)
-		replayed.wantExit(t, cli.ExitOK)
+		replayed := replays(t, append([]string{file}, how...)...)
+		replayed.wantExit(t, cmdline.ExitOK)
 		contains(t, replayed.stdout, "mismatches")
 	}
 }
@@ -120,7 +122,7 @@ func TestARunThatEndsIsRecordedAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made.jsonl")
 	for range 2 {
 		out := typed("run", "desk", "is this the cup?", "--record", file)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		if out.stderr != "" {
 			t.Errorf("it says %s", out.stderr)
 		}
@@ -129,13 +131,13 @@ func TestARunThatEndsIsRecordedAtOnce(t *testing.T) {
 	if err != nil || strings.Count(string(text), "\n") != 2 {
 		t.Errorf("recorded\n%s%v", text, err)
 	}
-	out := dormouse(t, nil, "replay", file)
-	out.wantExit(t, cli.ExitOK)
+	out := replays(t, file)
+	out.wantExit(t, cmdline.ExitOK)
 
 	away := typed("run", "desk", "is this the cup?", "--record", filepath.Join(t.TempDir(), "none", "made.jsonl"))
-	away.wantExit(t, cli.ExitUsage)
+	away.wantExit(t, cmdline.ExitUsage)
 	contains(t, away.stderr, "--record: the file cannot be written")
-	typed("dev", "--record", t.TempDir()).wantExit(t, cli.ExitUsage)
+	typed("dev", "--record", t.TempDir()).wantExit(t, cmdline.ExitUsage)
 }
 
 func TestFilesOfAnInputAreParts(t *testing.T) {
@@ -154,7 +156,7 @@ func TestFilesOfAnInputAreParts(t *testing.T) {
 	want := `[{"type":"text","text":"hi"},{"type":"image","media_type":"image/jpeg","data":"anBlZw=="},` +
 		`{"type":"document","media_type":"text/csv","name":"t","data":"YSxi"}]`
 	for _, verb := range [][]string{{"run", "desk"}, {"messages", "thr_x7"}} {
-		dormouse(t, s, append(verb, "hi", "--document", table, "--image", image)...).wantExit(t, cli.ExitOK)
+		dormouse(t, s, append(verb, "hi", "--document", table, "--image", image)...).wantExit(t, cmdline.ExitOK)
 		var sent wire.MessageRequest
 		if err := json.Unmarshal(s.last("POST").body, &sent); err != nil {
 			t.Fatal(err)
@@ -168,9 +170,23 @@ func TestFilesOfAnInputAreParts(t *testing.T) {
 			"it is one of csv": {"--document", image},
 		} {
 			out := dormouse(t, s, append(append(verb, "hi"), files...)...)
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, says)
 		}
 	}
-	dormouse(t, s, "messages", "thr_x7", "--image", image).wantExit(t, cli.ExitUsage)
+	dormouse(t, s, "messages", "thr_x7", "--image", image).wantExit(t, cmdline.ExitUsage)
+}
+
+// replays runs what was recorded again.
+func replays(t *testing.T, args ...string) output {
+	t.Helper()
+	return proves(t, append([]string{"replay"}, args...)...)
+}
+
+// proves runs a command of the program that tests Dormouse.
+func proves(t *testing.T, args ...string) output {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	exit := verbs.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
+	return output{exit, stdout.String(), stderr.String()}
 }

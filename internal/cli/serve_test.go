@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // life is a server that a person started, line by line.
@@ -34,13 +35,13 @@ func serves(t *testing.T, verb, agents string, flags ...string) *life {
 	ended := make(chan int, 1)
 	args := append([]string{verb, "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--json"}, flags...)
 	go func() {
-		ended <- cli.Main(ctx, args, strings.NewReader(""), in, &stderr, cli.Options{Version: "v1.2.3", Getenv: func(string) string { return "" }})
+		ended <- cli.Main(ctx, args, strings.NewReader(""), in, &stderr, cmdline.Options{Version: "v1.2.3", Getenv: func(string) string { return "" }})
 		in.Close()
 	}()
 	t.Cleanup(func() {
 		stop()
 		go func() { _, _ = io.Copy(io.Discard, out) }()
-		if code := <-ended; code != cli.ExitOK {
+		if code := <-ended; code != cmdline.ExitOK {
 			t.Errorf("%s ended with %d\n%s", verb, code, stderr.String())
 		}
 	})
@@ -93,10 +94,10 @@ func TestServeIsTheServerAndIsStrict(t *testing.T) {
 	}
 	broken := agentsDir(t, map[string]string{"talker": talker, "needy": needy})
 	out := dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", broken)
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "the secret SHOP is not set", "dormouse serve starts only if every agent can be served; --strict=false serves the others")
 	out = dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", broken, "--strict")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	if strings.Contains(out.stderr, "--strict=false") {
 		t.Errorf("advises a flag that was given: %s", out.stderr)
 	}
@@ -115,7 +116,7 @@ func TestAPublicURLIsHeldToTheForm(t *testing.T) {
 			"https://kim:pass@desk.example.com": "password",
 		} {
 			out := dormouse(t, nil, append(verb, "--public-url", url)...)
-			out.wantExit(t, cli.ExitUsage)
+			out.wantExit(t, cmdline.ExitUsage)
 			contains(t, out.stderr, says)
 		}
 	}
@@ -125,7 +126,7 @@ func TestAPublicURLIsHeldToTheForm(t *testing.T) {
 // away is the proxy's choice.
 func TestALinkOfAServerWithAPublicURLLeadsToThePage(t *testing.T) {
 	tokens, kim := filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "kim")
-	here(t, "", "tokens", "add", "kim", "--roles", "start,read,link", "--file", tokens, "--out", kim).wantExit(t, cli.ExitOK)
+	here(t, "", "tokens", "add", "kim", "--roles", "start,read,link", "--file", tokens, "--out", kim).wantExit(t, cmdline.ExitOK)
 	s := serves(t, "serve", agentsDir(t, map[string]string{"desk": asks}), "--tokens", tokens, "--public-url", "https://desk.example.com/ops/")
 	if s.first["public_url"] != "https://desk.example.com/ops" {
 		t.Errorf("said %v", s.first)
@@ -133,7 +134,7 @@ func TestALinkOfAServerWithAPublicURLLeadsToThePage(t *testing.T) {
 	typed := func(args ...string) map[string]any {
 		t.Helper()
 		out := here(t, s.url, append(args, "--token-file", kim, "--json")...)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		var said map[string]any
 		if err := json.Unmarshal([]byte(out.stdout), &said); err != nil {
 			t.Fatal(err)
@@ -162,7 +163,7 @@ func TestALinkOfAServerWithAPublicURLLeadsToThePage(t *testing.T) {
 func TestAPublicURLWithoutTokensIsWarnedOf(t *testing.T) {
 	for url, warns := range map[string]bool{"https://desk.example.com": true, "http://localhost:9000/a": false, "http://127.0.0.1": false, "": false} {
 		out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", "none", "--public-url", url)
-		out.wantExit(t, cli.ExitFailed) // there are no agents
+		out.wantExit(t, cmdline.ExitFailed) // there are no agents
 		if strings.Contains(out.stderr, "links lead to desk.example.com; add --tokens FILE") != warns {
 			t.Errorf("%q: %s", url, out.stderr)
 		}
@@ -194,7 +195,7 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 				shown = s.url + path
 			}
 			out := dormouse(t, s, args...)
-			out.wantExit(t, cli.ExitOK)
+			out.wantExit(t, cmdline.ExitOK)
 			if first, _, _ := strings.Cut(out.stdout, "\n"); strings.Fields(first)[1] != shown {
 				t.Errorf("shown %q, want %q", first, shown)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
@@ -31,7 +32,7 @@ Roles:
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens list
   dormouse tokens remove ci`,
-		Args: noVerb,
+		Args: cmdline.NoVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.tokensAddCommand(), a.tokensListCommand(), a.tokensRemoveCommand())
@@ -54,11 +55,11 @@ NAME is recorded as token:NAME with everything the token does: starts, messages,
 and starters of an agent file name callers this way.`,
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens add anna --tenant acme --roles read,decide --file /etc/dormouse/tokens`,
-		Args: takes(1, 1),
+		Args: cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := access.Principal{Name: args[0], Tenant: tenant, Roles: access.ParseRoles(roles)}
 			if err := p.Check(); err != nil {
-				return usagef("%v", err)
+				return cmdline.Usagef("%v", err)
 			}
 			if err := out.check(cmd); err != nil {
 				return err
@@ -81,7 +82,7 @@ func (a *app) addToken(file string, p access.Principal, out tokenOut) error {
 	token := access.NewToken(random)
 	err := updateTokens(file, true, func(text string, keys access.Keys) (string, error) {
 		if has(keys, p.Name) {
-			return "", usagef("%s has a token %q already; remove it first, or take another name", file, p.Name)
+			return "", cmdline.Usagef("%s has a token %q already; remove it first, or take another name", file, p.Name)
 		}
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -99,16 +100,16 @@ func (a *app) addToken(file string, p access.Principal, out tokenOut) error {
 func (a *app) printToken(file string, p access.Principal, token string, out tokenOut) error {
 	shown := map[string]any{"name": p.Name, "tenant": p.Tenant, "roles": p.Roles, "file": file}
 	switch {
-	case a.json && out.file != "":
+	case a.JSON && out.file != "":
 		shown["out"] = out.file
-	case a.json:
+	case a.JSON:
 		shown["token"] = token
 	case out.file != "":
-		return a.printf("the token of %s is in %s, which only its owner may read; its hash is in %s\n", p.Name, out.file, file)
+		return a.Printf("the token of %s is in %s, which only its owner may read; its hash is in %s\n", p.Name, out.file, file)
 	default:
-		return a.printf("%s\n", token)
+		return a.Printf("%s\n", token)
 	}
-	return a.printJSON(shown)
+	return a.PrintJSON(shown)
 }
 
 func has(keys access.Keys, name string) bool {
@@ -121,7 +122,7 @@ func (a *app) tokensListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the tokens of a file, without the tokens",
 		Example: "  dormouse tokens list",
-		Args:    takes(0, 0),
+		Args:    cmdline.Takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, keys, err := local.ReadTokens(file)
 			if err != nil {
@@ -135,12 +136,12 @@ func (a *app) tokensListCommand() *cobra.Command {
 }
 
 func (a *app) printTokens(grants []access.Grant) error {
-	if a.json {
+	if a.JSON {
 		listed := []map[string]any{}
 		for _, g := range grants {
 			listed = append(listed, map[string]any{"name": g.Name, "tenant": g.Tenant, "roles": g.Roles})
 		}
-		return a.printJSON(map[string]any{"items": listed})
+		return a.PrintJSON(map[string]any{"items": listed})
 	}
 	var rows [][]string
 	for _, g := range grants {
@@ -150,7 +151,7 @@ func (a *app) printTokens(grants []access.Grant) error {
 		}
 		rows = append(rows, []string{g.Name, g.Tenant, strings.Join(roles, ",")})
 	}
-	return a.list(append([][]string{{"NAME", "TENANT", "ROLES"}}, rows...))
+	return a.List(append([][]string{{"NAME", "TENANT", "ROLES"}}, rows...))
 }
 
 func (a *app) tokensRemoveCommand() *cobra.Command {
@@ -159,11 +160,11 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 		Use:     "remove NAME",
 		Short:   "Remove a token; the server lets it in no more within a second",
 		Example: "  dormouse tokens remove ci",
-		Args:    takes(1, 1),
+		Args:    cmdline.Takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return updateTokens(file, false, func(text string, keys access.Keys) (string, error) {
 				if !has(keys, args[0]) {
-					return "", usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], scaffold.ShellWord(file))
+					return "", cmdline.Usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], scaffold.ShellWord(file))
 				}
 				return withoutToken(text, args[0]), nil
 			})
@@ -191,7 +192,7 @@ func updateTokens(file string, create bool, change func(text string, keys access
 // wrongLines says of a line that is wrong that a person must put it right first.
 func wrongLines(err error) error {
 	if errors.Is(err, access.ErrLines) {
-		return usagef("%v", err)
+		return cmdline.Usagef("%v", err)
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // tokenOut is where a new token goes, if not to standard output: a file that was not there. A shell that is told to write what the command
@@ -22,7 +24,7 @@ func outFlag(cmd *cobra.Command, out *tokenOut) {
 
 func (o *tokenOut) check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("out") && (o.file == "" || o.file == "-") {
-		return usagef("--out names a new file for the token; leave it out to have the token printed")
+		return cmdline.Usagef("--out names a new file for the token; leave it out to have the token printed")
 	}
 	return nil
 }
@@ -35,15 +37,15 @@ func (o *tokenOut) write(token, tokens string) error {
 	}
 	to, err := os.OpenFile(o.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s is there already and may hold a token; name another file with --out, or move it away. Nothing was changed", o.file)
+		return cmdline.Usagef("%s is there already and may hold a token; name another file with --out, or move it away. Nothing was changed", o.file)
 	}
 	if err != nil {
-		return usagef("the token cannot be written: %v; name a file in a directory that is there with --out. Nothing was changed", err)
+		return cmdline.Usagef("the token cannot be written: %v; name a file in a directory that is there with --out. Nothing was changed", err)
 	}
 	o.made = true
 	if same(to, tokens) {
 		to.Close()
-		return usagef("--out names the file of the hashes; the token needs a file of its own, such as NAME.token. Nothing was changed")
+		return cmdline.Usagef("--out names the file of the hashes; the token needs a file of its own, such as NAME.token. Nothing was changed")
 	}
 	_, err = to.WriteString(token + "\n")
 	return errors.Join(err, to.Sync(), to.Close())

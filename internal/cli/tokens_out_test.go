@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func content(t *testing.T, file string) string {
@@ -24,7 +25,7 @@ func TestATokenIsWrittenToANewFileOfItsOwnerAndTheLineSaysWhere(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "tokens"), filepath.Join(dir, "anna.token")
 	exit, said, errs := tokensCLI(t, file, "add", "anna", "--roles", "read", "--out", out)
-	if exit != ExitOK || said != "the token of anna is in "+out+", which only its owner may read; its hash is in "+file+"\n" {
+	if exit != cmdline.ExitOK || said != "the token of anna is in "+out+", which only its owner may read; its hash is in "+file+"\n" {
 		t.Fatal(exit, said, errs)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
@@ -46,7 +47,7 @@ func TestATokenIsWrittenToANewFileOfItsOwnerAndTheLineSaysWhere(t *testing.T) {
 func TestATokenNeverReplacesAFileAndARefusalLeavesNone(t *testing.T) {
 	dir := t.TempDir()
 	file, there, fresh := filepath.Join(dir, "tokens"), filepath.Join(dir, "there.token"), filepath.Join(dir, "fresh.token")
-	if exit, _, errs := tokensCLI(t, file, "add", "anna", "--roles", "read", "--out", there); exit != ExitOK {
+	if exit, _, errs := tokensCLI(t, file, "add", "anna", "--roles", "read", "--out", there); exit != cmdline.ExitOK {
 		t.Fatal(errs)
 	}
 	link := filepath.Join(dir, "link.token")
@@ -69,7 +70,7 @@ func TestATokenNeverReplacesAFileAndARefusalLeavesNone(t *testing.T) {
 		"a token there, a file, too": {[]string{"add", "anna", "--roles", "read", "--out", there}, "remove it first"},
 	} {
 		exit, out, errs := tokensCLI(t, file, tt.args...)
-		if exit != ExitUsage || out != "" || !strings.Contains(errs, tt.says) {
+		if exit != cmdline.ExitUsage || out != "" || !strings.Contains(errs, tt.says) {
 			t.Errorf("%s: exit %d, %q %q", name, exit, out, errs)
 		}
 		if content(t, file) != hashes || content(t, there) != token {
@@ -89,7 +90,7 @@ func TestATokenIsNotWrittenToAFileOfHashesThatIsNotThereYet(t *testing.T) {
 	}
 	for _, out := range []string{"tokens", "./tokens", filepath.Join(dir, "tokens"), "other/tokens"} {
 		exit, said, errs := tokensCLI(t, "tokens", "add", "anna", "--roles", "read", "--out", out)
-		if _, err := os.Lstat("tokens"); exit != ExitUsage || !strings.Contains(errs, "a file of its own") || !os.IsNotExist(err) {
+		if _, err := os.Lstat("tokens"); exit != cmdline.ExitUsage || !strings.Contains(errs, "a file of its own") || !os.IsNotExist(err) {
 			t.Errorf("%s: exit %d, %q %q, %v", out, exit, said, errs, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestATokenIsNotWrittenToAFileOfHashesThatIsNotThereYet(t *testing.T) {
 func TestATokenWhoseHashCouldNotBeStoredIsTakenAway(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "tokens"), filepath.Join(dir, "anna.token")
-	a := &app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	a := &app{&cmdline.App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	if err := os.Mkdir(filepath.Join(dir, "made"), 0o700); err != nil {
 		t.Fatal(err)
 	}

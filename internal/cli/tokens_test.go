@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // tokensCLI runs `dormouse tokens` on a file of its own.
@@ -16,7 +17,7 @@ func tokensCLI(t *testing.T, file string, args ...string) (exit int, stdout, std
 	t.Helper()
 	var out, errs bytes.Buffer
 	exit = Main(t.Context(), append(append([]string{"tokens"}, args...), "--file", file), strings.NewReader(""), &out, &errs,
-		Options{Getenv: func(string) string { return "" }})
+		cmdline.Options{Getenv: func(string) string { return "" }})
 	return exit, out.String(), errs.String()
 }
 
@@ -24,7 +25,7 @@ func TestATokenIsPrintedOnceAndOnlyItsHashIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	exit, out, errs := tokensCLI(t, file, "add", "ci", "--tenant", "acme", "--roles", "start,read")
 	token := strings.TrimSpace(out)
-	if exit != ExitOK || !strings.HasPrefix(token, "dmt_") {
+	if exit != cmdline.ExitOK || !strings.HasPrefix(token, "dmt_") {
 		t.Fatal(exit, out, errs)
 	}
 	text, err := os.ReadFile(file)
@@ -49,11 +50,11 @@ func TestTokensAreAddedAndRemovedWithoutTouchingTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ci", "ci2"} {
-		if exit, out, errs := tokensCLI(t, file, "add", name, "--roles", "read", "--json"); exit != ExitOK || !json.Valid([]byte(out)) {
+		if exit, out, errs := tokensCLI(t, file, "add", name, "--roles", "read", "--json"); exit != cmdline.ExitOK || !json.Valid([]byte(out)) {
 			t.Fatal(exit, out, errs)
 		}
 	}
-	if exit, _, errs := tokensCLI(t, file, "remove", "ci"); exit != ExitOK {
+	if exit, _, errs := tokensCLI(t, file, "remove", "ci"); exit != cmdline.ExitOK {
 		t.Fatal(errs)
 	}
 	text, err := os.ReadFile(file)
@@ -78,7 +79,7 @@ func TestWrongTokenCommandsChangeNothingAndSayWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		exit, out, errs := tokensCLI(t, file, args...)
-		if text, err := os.ReadFile(file); exit != ExitUsage || out != "" || err != nil || string(text) != before {
+		if text, err := os.ReadFile(file); exit != cmdline.ExitUsage || out != "" || err != nil || string(text) != before {
 			t.Errorf("%v: exit %d, %q, the file is %q", args, exit, out, text)
 		}
 		if want != "the command takes one argument," && !strings.Contains(errs, want) {

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // mcpServer serves tools on the loopback to those who know the token.
@@ -52,7 +52,7 @@ func TestToolsOfAnMCPServerBecomePartOfAnAgentFile(t *testing.T) {
 	url := mcpServer(t, "the-token", listedTools...)
 	out := dormouseWith(t, nil, "", map[string]string{"DORMOUSE_SECRET_CRM_TOKEN": "the-token"},
 		"tools", "mcp", url, "--name", "crm", "--header", "Authorization: Bearer {secret:CRM_TOKEN}")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	if strings.Contains(out.stdout+out.stderr, "the-token") {
 		t.Errorf("the secret is in\n%s%s", out.stdout, out.stderr)
 	}
@@ -114,7 +114,7 @@ tools:
 func TestSomeToolsOfAnMCPServerAsJSON(t *testing.T) {
 	url := mcpServer(t, "", listedTools...)
 	out := dormouseWith(t, nil, "", nil, "tools", "mcp", url, "--only", "refund", "--json")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	var got struct {
 		Servers map[string]agent.Server
 		Tools   []struct {
@@ -136,15 +136,15 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 		exit int
 		says string
 	}{
-		"no address":          {[]string{"mcp.example.com"}, nil, cli.ExitUsage, "is no address of a server"},
-		"no header":           {[]string{url, "--header", "Authorization"}, nil, cli.ExitUsage, "'Name: value'"},
-		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cli.ExitUsage, "write {secret:TOKEN} in its place"},
-		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cli.ExitUsage, "set the environment variable DORMOUSE_SECRET_CRM"},
-		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cli.ExitFailed, "does not let this program in: it answered 401 Unauthorized"},
-		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cli.ExitUsage, `has no tool "refnd"; it lists`},
-		"no name":             {[]string{url, "--name", "C R M"}, nil, cli.ExitUsage, "cannot be the name of a server"},
-		"nobody answers":      {[]string{"http://127.0.0.1:1"}, nil, cli.ExitFailed, "it refused the connection"},
-		"the verb is another": {[]string{}, nil, cli.ExitUsage, "wrong number of arguments"},
+		"no address":          {[]string{"mcp.example.com"}, nil, cmdline.ExitUsage, "is no address of a server"},
+		"no header":           {[]string{url, "--header", "Authorization"}, nil, cmdline.ExitUsage, "'Name: value'"},
+		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cmdline.ExitUsage, "write {secret:TOKEN} in its place"},
+		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cmdline.ExitUsage, "set the environment variable DORMOUSE_SECRET_CRM"},
+		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cmdline.ExitFailed, "does not let this program in: it answered 401 Unauthorized"},
+		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cmdline.ExitUsage, `has no tool "refnd"; it lists`},
+		"no name":             {[]string{url, "--name", "C R M"}, nil, cmdline.ExitUsage, "cannot be the name of a server"},
+		"nobody answers":      {[]string{"http://127.0.0.1:1"}, nil, cmdline.ExitFailed, "it refused the connection"},
+		"the verb is another": {[]string{}, nil, cmdline.ExitUsage, "wrong number of arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := dormouseWith(t, nil, "", tt.env, append([]string{"tools", "mcp"}, tt.args...)...)
@@ -160,14 +160,14 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
 	const document = "../tool/toolimport/testdata/orders.yaml"
 	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stderr, "left out: bulk (POST /bulk): its body is not an object", "6 tool(s) written, 5 left out")
 	d, err := agent.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 6 {
 		t.Errorf("%d tools, error %v", len(d.Tools), err)
 	}
 	out = dormouseWith(t, nil, "", nil, "tools", "openapi", document, "--only", "bulk,upload")
-	out.wantExit(t, cli.ExitFailed)
+	out.wantExit(t, cmdline.ExitFailed)
 	contains(t, out.stderr, "no tool could be written", "upload (POST /orders/{id}/files): its body is none of JSON and form")
 	broken := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(broken, []byte("swagger: '2.0'"), 0o600); err != nil {
@@ -175,7 +175,7 @@ func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
 	}
 	for file, says := range map[string]string{broken: "convert it to OpenAPI 3 first", "not-there.yaml": "no such file"} {
 		out = dormouseWith(t, nil, "", nil, "tools", "openapi", file)
-		out.wantExit(t, cli.ExitUsage)
+		out.wantExit(t, cmdline.ExitUsage)
 		contains(t, out.stderr, says)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/runs"
 )
 
 func TestRun(t *testing.T) {
@@ -26,7 +27,7 @@ func TestRun(t *testing.T) {
 	t.Run("sends agent, input, thread, metadata and key", func(t *testing.T) {
 		s := newServer(t, answers())
 		out := dormouse(t, s, "run", "refund-desk", "Refund A-17", "--thread", "thr_x7", "--key", "k1", "--metadata", `{"ticket":1}`)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		sent := s.last("POST")
 		var got wire.StartRequest
 		if err := json.Unmarshal(sent.body, &got); err != nil {
@@ -44,12 +45,12 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("reads the input from standard input", func(t *testing.T) {
 		s := newServer(t, answers())
-		dormouseWith(t, s, "two\nlines\n", nil, "run", "refund-desk", "-").wantExit(t, cli.ExitOK)
+		dormouseWith(t, s, "two\nlines\n", nil, "run", "refund-desk", "-").wantExit(t, cmdline.ExitOK)
 		contains(t, string(s.last("POST").body), `"two\nlines"`)
 	})
 	t.Run("waits until the run waits, and says how to answer", func(t *testing.T) {
 		out := dormouse(t, newServer(t, answers()), "run", "refund-desk", "Refund A-17", "--wait")
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "waiting", "issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
 	})
 	t.Run("warns soon, and once for each attempt, that the model does not answer", func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestRun(t *testing.T) {
 			table[readRun] = inTurn(first, first, down(50*time.Minute), answer(200, run("running")), answer(200, run("done", done("natural_end"))))
 			s := newServer(t, table)
 			out := dormouse(t, s, append([]string{"run", "refund-desk", "hi", "--wait"}, flags...)...)
-			out.wantExit(t, cli.ExitOK)
+			out.wantExit(t, cmdline.ExitOK)
 			if n := strings.Count(out.stderr, "waits for its model: nobody listens; check base_url; next attempt in "); n != 2 || !strings.Contains(out.stderr, runID) {
 				t.Errorf("warned %d times: %s", n, out.stderr)
 			}
@@ -92,7 +93,7 @@ func TestToken(t *testing.T) {
 	list := map[string]http.HandlerFunc{"GET /v1/runs": answer(200, wire.Page[wire.Run]{Items: []wire.Run{}})}
 	t.Run("from the environment", func(t *testing.T) {
 		s := newServer(t, list)
-		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs").wantExit(t, cli.ExitOK)
+		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs").wantExit(t, cmdline.ExitOK)
 		if got := s.last("GET").auth; got != "Bearer secret" {
 			t.Errorf("Authorization %q", got)
 		}
@@ -103,7 +104,7 @@ func TestToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newServer(t, list)
-		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs", "--token-file", file).wantExit(t, cli.ExitOK)
+		dormouseWith(t, s, "", map[string]string{"DORMOUSE_TOKEN": "secret"}, "runs", "--token-file", file).wantExit(t, cmdline.ExitOK)
 		if got := s.last("GET").auth; got != "Bearer other" {
 			t.Errorf("Authorization %q", got)
 		}
@@ -117,12 +118,12 @@ func TestRuns(t *testing.T) {
 		"POST /v1/runs/" + runID + "/cancel": answer(202, run("running")),
 	})
 	out := dormouse(t, s, "runs", "--status", "waiting", "--agent", "refund-desk", "--limit", "2")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "more: dormouse runs --status waiting --agent refund-desk --limit 2 --cursor c2")
 	contains(t, s.last("GET").query, "status=waiting", "agent=refund-desk", "limit=2")
 
 	out = dormouse(t, s, "runs", "cancel", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "accepted")
 }
 
@@ -135,7 +136,7 @@ func TestApprovalsShowTheCommandsThatAnswer(t *testing.T) {
 		{RunID: "run_c_0", Agent: "refund-desk", Pending: lost},
 	}})})
 	out := dormouse(t, s, "approvals", "--url", s.url)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	flag := " --url " + s.url
 	contains(t, out.stdout,
 		"dormouse decide run_a_0 sus_1_a"+flag+" --approve", "dormouse decide run_a_0 sus_1_a"+flag+" --deny",
@@ -158,17 +159,17 @@ func TestMessages(t *testing.T) {
 		"GET /v1/runs/" + runID:            answer(200, run("running")),
 	})
 	out := dormouse(t, s, "messages", "thr_x7")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "Refund A-17", `calls lookup_order {"order":"A-17"}`, "lookup_order failed")
 
 	asRun := dormouse(t, s, "messages", runID)
-	asRun.wantExit(t, cli.ExitOK)
+	asRun.wantExit(t, cmdline.ExitOK)
 	if asRun.stdout != out.stdout {
 		t.Errorf("a run should show its thread:\n%s", asRun.stdout)
 	}
 
 	out = dormouse(t, s, "messages", "thr_x7", "And B-02", "--on-pending", "queue", "--key", "m1")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	sent := s.last("POST")
 	contains(t, string(sent.body), `"And B-02"`, `"queue"`)
 	if sent.key != "m1" {
@@ -213,7 +214,7 @@ func TestWatch(t *testing.T) {
 	t.Run("shows every event, one JSON value a line", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("waiting", pending("sus_1_a"))), events: log("turn.started", "call.suspended")})
 		out := dormouse(t, s, "watch", runID, "--json")
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		var kinds []string
 		for line := range strings.Lines(out.stdout) {
 			var e wire.Event
@@ -229,7 +230,7 @@ func TestWatch(t *testing.T) {
 	t.Run("says how to answer what the run waits for", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("waiting", pending("sus_1_a"))), events: log("call.suspended")})
 		out := dormouse(t, s, "watch", runID)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "approval of issue_refund", "dormouse decide "+runID+" sus_1_a --approve")
 	})
 	t.Run("goes on through a wait if told to", func(t *testing.T) {
@@ -240,14 +241,14 @@ func TestWatch(t *testing.T) {
 				log("turn.started")(w, r)
 			}})
 		out := dormouse(t, s, "watch", runID, "--follow")
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		if got := <-asked; got != "true" {
 			t.Errorf("the stream was asked for with follow=%q", got)
 		}
 	})
 	t.Run("fails when the run ended in error", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("error"))), events: log("run.status")})
-		dormouse(t, s, "watch", runID).wantExit(t, cli.ExitFailed)
+		dormouse(t, s, "watch", runID).wantExit(t, cmdline.ExitFailed)
 	})
 	t.Run("what the run says never reaches the terminal as it is", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{state: answer(200, run("done", done("natural_end"))),
@@ -262,7 +263,7 @@ func TestAPlaceholderIsLeftOutOnceTheResultIsThere(t *testing.T) {
 	other := wire.Message{Role: "tool", Tool: "locate", CallID: "c2", Text: "waits", Pending: true}
 	result := wire.Message{Role: "tool", Tool: "locate", CallID: "c1", Text: "Rome"}
 	want := [][]string{{"locate waits", "waits"}, {"locate", "Rome"}}
-	if diff := cmp.Diff(want, cli.Transcript([]wire.Message{waits, other, result})); diff != "" {
+	if diff := cmp.Diff(want, runs.Transcript([]wire.Message{waits, other, result})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
@@ -284,19 +285,19 @@ func TestApprovalLinks(t *testing.T) {
 	})
 	for name, args := range map[string][]string{"the only one": {runID}, "a named one": {runID, "sus_1_a"}} {
 		out := dormouse(t, s, append([]string{"approvals", "link", "--for", "anna@example.com", "--expires-in", "4h"}, args...)...)
-		out.wantExit(t, cli.ExitOK)
+		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "/v1/approvals/s3cret", "anna@example.com", "dormouse approvals revoke "+runID+" lnk_1")
 		if sent := string(s.last("POST").body); sent != `{"target":"sus_1_a","for":"anna@example.com","expires_in":14400}` {
 			t.Errorf("%s: sent %s", name, sent)
 		}
 	}
 	out := dormouse(t, s, "approvals", "links", runID)
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "lnk_1", "anna@example.com", "token:mailer", "issue_refund", "revoked -", "2020-01-01 00:00:00Z  expired", "2999-01-01 00:00:00Z  open")
 	out = dormouse(t, s, "approvals", "revoke", runID, "lnk_1")
-	out.wantExit(t, cli.ExitOK)
+	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "revoked: lnk_1 for anna@example.com")
 	for _, args := range [][]string{{"link", runID}, {"link", runID, "--for", "anna", "--expires-in", "-1s"}, {"link", runID, "--for", "anna", "--expires-in", "1500ms"}, {"revoke", runID}} {
-		dormouse(t, s, append([]string{"approvals"}, args...)...).wantExit(t, cli.ExitUsage)
+		dormouse(t, s, append([]string{"approvals"}, args...)...).wantExit(t, cmdline.ExitUsage)
 	}
 }

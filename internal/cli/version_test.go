@@ -3,7 +3,7 @@ package cli_test
 import (
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func TestTheVersionIsPrintedByTheVerbAndByBothFlags(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTheVersionIsPrintedByTheVerbAndByBothFlags(t *testing.T) {
 		} {
 			args := append(append([]string{}, words...), tt.flags...)
 			out := dormouse(t, nil, args...)
-			out.wantExit(t, cli.ExitOK)
+			out.wantExit(t, cmdline.ExitOK)
 			if out.stdout != tt.want || out.stderr != "" {
 				t.Errorf("%q prints %q and %q, want %q", args, out.stdout, out.stderr, tt.want)
 			}
@@ -31,11 +31,11 @@ func TestTheFlagsOfTheVersionTakeNothingElseAway(t *testing.T) {
 		exit int
 		says string
 	}{
-		"no verb is help":       {nil, cli.ExitOK, "Available Commands:"},
-		"JSON alone is help":    {[]string{"--json"}, cli.ExitOK, "Available Commands:"},
-		"before it as well":     {[]string{"--json", "-v"}, cli.ExitOK, `{"version":"v1.2.3"}`},
-		"not with a verb":       {[]string{"runs", "-v"}, cli.ExitUsage, "unknown shorthand flag: 'v'"},
-		"not with another word": {[]string{"--version", "now"}, cli.ExitUsage, `unknown command "now"`},
+		"no verb is help":       {nil, cmdline.ExitOK, "Available Commands:"},
+		"JSON alone is help":    {[]string{"--json"}, cmdline.ExitOK, "Available Commands:"},
+		"before it as well":     {[]string{"--json", "-v"}, cmdline.ExitOK, `{"version":"v1.2.3"}`},
+		"not with a verb":       {[]string{"runs", "-v"}, cmdline.ExitUsage, "unknown shorthand flag: 'v'"},
+		"not with another word": {[]string{"--version", "now"}, cmdline.ExitUsage, `unknown command "now"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := dormouse(t, nil, tt.args...)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 // A model that fills its line with blanks, up to the end of the screen or over two pieces, does not get to the left edge, where our own lines begin.
@@ -36,7 +36,7 @@ func TestNoLineOfALiveModelLooksLikeOneOfOurs(t *testing.T) {
 			whole, _ := json.Marshal(map[string]string{"text": strings.Join(pieces, "")})
 			s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("done")), readRun + "/events": logOf(append(events, event("text.ended", string(whole)))...)})
 			p := openTerminal(t, columns, 24)
-			if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cli.ExitOK {
+			if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cmdline.ExitOK {
 				t.Fatalf("%s: exit code %d", name, got)
 			}
 			p.sees("anna\r\n")
@@ -65,7 +65,7 @@ func TestLiveProseIsShownAsProse(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("done")),
 		readRun + "/events": logOf(event("text.delta", `{"text":"a\tb ❤\ufe0f\r\nnext"}`), event("text.ended", `{"text":"a\tb ❤\ufe0f\r\nnext"}`))})
 	p := openTerminal(t, 80, 24)
-	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cli.ExitOK {
+	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
 	p.sees("02:28:44  says: a    b ❤\r\n                next\r\n")
@@ -79,7 +79,7 @@ func TestRunShowsWhatBecameOfLiveText(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"POST /v1/runs": answer(202, run("created")), readRun: answer(200, run("done")),
 		readRun + "/events": logOf(event("text.delta", `{"text":"The card is 4711"}`), event("text.ended", `{"text":"The card is [removed]"}`))})
 	p := openTerminal(t, 100, 24)
-	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cli.ExitOK {
+	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
 	p.sees("says: The card is 4711\r\n02:28:44  says: The card is [removed]\r\n")

@@ -10,7 +10,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/cli"
+	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
+	"github.com/dormouse-dev/dormouse/internal/cli/runs"
 )
 
 const (
@@ -162,7 +163,7 @@ func (s *story) transcript(ctx context.Context) error {
 		return fmt.Errorf("reading the conversation: %w", err)
 	}
 	s.say("the conversation:")
-	for _, row := range cli.Transcript(messages) {
+	for _, row := range runs.Transcript(messages) {
 		s.show("%-12s  %s", row[0], row[1])
 	}
 	return nil
@@ -183,7 +184,7 @@ func (s *story) timeline(ctx context.Context) error {
 			s.show("%+8.3fs  -- %s --", power[0].at.Sub(start).Seconds(), power[0].what)
 			power = power[1:]
 		}
-		s.show("%+8.3fs  %-17s  %s", e.At.Sub(start).Seconds(), e.Type, cli.Describe(e))
+		s.show("%+8.3fs  %-17s  %s", e.At.Sub(start).Seconds(), e.Type, narrate.Describe(e))
 	}
 	return nil
 }

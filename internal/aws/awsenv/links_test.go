@@ -27,7 +27,7 @@ var (
 const module = "github.com/dormouse-dev/dormouse"
 
 // noFunction links what belongs to a laptop, or to tests.
-var noFunction = []string{"internal/store/sqlite", "internal/local", "internal/cli", "internal/proof/replay", "internal/cli/rehearsal", "internal/proof/torture", "internal/proof/sim",
+var noFunction = []string{"internal/store/sqlite", "internal/local", "internal/cli", "internal/proof/replay", "internal/cli/agents/rehearsal", "internal/proof/torture", "internal/proof/sim",
 	"internal/api/client", "internal/proof/awsdouble", "internal/engine/enginetest", "testing", "net/rpc", "html/template"}
 
 // agents is what stands behind definitions: models, tools, hooks.

@@ -80,13 +80,16 @@ func (p *proof) target(ctx context.Context) (*suites.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	cli := filepath.Join(p.dir, "dormouse")
-	build := exec.CommandContext(ctx, "go", "build", "-o", cli, "./cmd/dormouse")
+	bin := filepath.Join(p.dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return nil, err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/dormouse", "./cmd/dormouse-proof")
 	build.Dir = module
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building dormouse: %w\n%s", err, said)
 	}
-	t := &suites.Target{Module: module, Dir: p.dir, CLI: cli, Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
+	t := &suites.Target{Module: module, Dir: p.dir, CLI: filepath.Join(bin, "dormouse"), Verbs: filepath.Join(bin, "dormouse-proof"), Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
 		TortureFor: p.tortureFor, Kills: p.kills}
 	if p.api != "" {
 		return t, p.deployed(t)

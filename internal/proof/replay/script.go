@@ -113,7 +113,7 @@ func scriptName(c recording.Conversation) string {
 func (s *script) file(o Options) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# The recorded conversation %s, written by dormouse replay --agents-to.", quote(s.conversation.ID))
+	line("# The recorded conversation %s, written by dormouse-proof replay --agents-to.", quote(s.conversation.ID))
 	line("name: %s", s.name)
 	line("description: %s", quote("The recorded conversation "+s.conversation.ID+"."))
 	if s.conversation.System != "" {

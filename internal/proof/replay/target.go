@@ -65,7 +65,7 @@ type MissingError struct {
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("the server has not got %d of the %d agents, %s first; "+
-		"write them with dormouse replay FILE --agents-to DIR (and the same --limit) and serve them: "+
+		"write them with dormouse-proof replay FILE --agents-to DIR (and the same --limit) and serve them: "+
 		"dormouse dev --agents DIR, or dormouse agents deploy DIR --table NAME", len(e.Names), e.Of, e.Names[0])
 }
 

@@ -15,22 +15,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
-// program builds the real one, as a person has it.
-func program(t *testing.T) string {
+// build builds the real programs, as a person has them, into one directory.
+func build(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and kills whole processes")
 	}
-	binary := filepath.Join(t.TempDir(), "dormouse")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../../cmd/dormouse").CombinedOutput(); err != nil {
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, "../../../cmd/dormouse", "../../../cmd/dormouse-proof").CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
-	return binary
+	return dir
 }
 
 func TestTheRealProgramKeepsItsWordUnderKills(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	cmd := exec.CommandContext(t.Context(), program(t), "torture", "--kills", "8", "--callers", "12", "--every", "300ms", "--dir", dir, "--json")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(build(t), "dormouse-proof"), "torture", "--kills", "8", "--callers", "12", "--every", "300ms", "--dir", dir, "--json")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

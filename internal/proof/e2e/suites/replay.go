@@ -34,7 +34,7 @@ func replayRecordings(ctx context.Context, t *Target, b *book) {
 	}
 	agents := filepath.Join(t.Dir, "replay-agents")
 	common := []string{file, "--gate", gate, "--limit", strconv.Itoa(t.Limit)}
-	_, err = t.command(ctx, t.environment(), append([]string{"replay", "--agents-to", agents}, common...)...)
+	_, err = run(ctx, t.environment(), t.Verbs, append([]string{"replay", "--agents-to", agents}, common...)...)
 	if err == nil {
 		err = t.deploy(ctx, agents)
 	}
@@ -43,7 +43,7 @@ func replayRecordings(ctx context.Context, t *Target, b *book) {
 	}
 	stop := t.kill()
 	defer stop()
-	out, err := t.command(ctx, t.environment(), append([]string{"replay", "--json", "--target", t.API, "--target-faults", requestFaults,
+	out, err := run(ctx, t.environment(), t.Verbs, append([]string{"replay", "--json", "--target", t.API, "--target-faults", requestFaults,
 		"--edits", "0.1", "--denials", "0.1", "--seed", strconv.FormatUint(t.shortSeed(), 10)}, common...)...)
 	var report replay.Report
 	if wrong := json.Unmarshal([]byte(out), &report); wrong != nil {

@@ -42,6 +42,7 @@ type Target struct {
 	Module   string // directory of the repository
 	Dir      string // for what suites write
 	CLI      string // the dormouse program
+	Verbs    string // the program that replays recordings
 	Seed     uint64
 	Progress io.Writer
 
@@ -131,11 +132,16 @@ func (t *Target) environment() []string {
 
 // command runs the program, and returns what it printed.
 func (t *Target) command(ctx context.Context, env []string, args ...string) (string, error) {
+	return run(ctx, env, t.CLI, args...)
+}
+
+// run runs a program and returns what it printed.
+func run(ctx context.Context, env []string, program string, args ...string) (string, error) {
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, t.CLI, args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &said
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("dormouse %s: %w\n%s%s", strings.Join(args, " "), err, said.String(), out.String())
+		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(program), strings.Join(args, " "), err, said.String(), out.String())
 	}
 	return out.String(), nil
 }

@@ -1,0 +1,214 @@
+package agents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+)
+
+func (a *app) agentsCheckCommand() *cobra.Command {
+	var policy string
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "check [DIR|FILE...]",
+		Short: "Say what is wrong with agent files, with file, line and what to do",
+		Long: `Say everything that serving the agents of DIR (default agents), or of the files, would be refused for: what the files say, the scripts
+and recordings they name, and the functions, hooks, memories and effects that this program has. The tests in the directory tests below DIR are
+read, too, and the file of --policy. Nothing is started and nothing is changed; no server is needed.
+
+What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, each host that must be
+allowed with --allow-private-hosts, and each effect that runs a command, which --allow-commands allows. The server leaves out an agent that
+lacks one, and with --strict it does not start. Each http, lambda or mcp tool whose schema lets arguments through that it does not name
+(additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a bound on rounds, tokens and
+time, and what each effect with detect finds in its workspace now. Here --strict makes every note a problem.
+
+The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
+{"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
+		Example: `  dormouse agents check
+  dormouse agents check agents/my-desk.yaml
+  dormouse agents check examples/refund-desk --policy policy.yaml --json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{scaffold.Usual}
+			}
+			found, err := a.check(args, policy, strict)
+			if err != nil {
+				return err
+			}
+			return a.printCheck(found)
+		},
+	}
+	cmd.Flags().StringVar(&policy, "policy", "", policyFlag)
+	cmd.Flags().BoolVar(&strict, "strict", false, "count every note as a problem")
+	return cmd
+}
+
+const policyFlag = "YAML file of permissions over all agents, as dev takes it"
+
+// checked is what agents check found.
+type checked struct {
+	agents, tests int
+	problems      []agent.Problem
+	notes         []note
+}
+
+// demand makes problems of the notes.
+func (c *checked) demand() {
+	for _, n := range c.notes {
+		c.problems = append(c.problems, agent.NewProblem(n.File, 1, n.Note))
+	}
+	c.notes = []note{}
+}
+
+// check reads everything that the names stand for. If it is strict, every note is a problem.
+func (a *app) check(names []string, policyFile string, strict bool) (checked, error) {
+	found := checked{problems: []agent.Problem{}, notes: []note{}}
+	agentNames, testFiles, err := sortNames(names)
+	if err != nil {
+		return found, err
+	}
+	agents, problems, err := agent.Survey(agentNames...)
+	if err != nil {
+		return found, cmdline.Usagef("%v; dormouse new NAME writes an agent", err)
+	}
+	found.problems = append(found.problems, problems...)
+	policy, problems, err := readPolicy(policyFile)
+	if err != nil {
+		return found, err
+	}
+	found.problems = append(found.problems, problems...)
+	if found.agents = len(agents); len(agents)+len(testFiles)+len(found.problems) == 0 {
+		return found, cmdline.Usagef("there is no agent in %s; dormouse new NAME writes one", names[0])
+	}
+	for _, file := range testFiles {
+		script, problems, err := readTests(file)
+		if err != nil {
+			return found, err
+		}
+		if problems == nil {
+			problems = aimless(script)
+		}
+		found.tests += len(script.Tests)
+		found.problems = append(found.problems, problems...)
+	}
+	problems, err = a.lacking(agents, policy)
+	found.problems = append(found.problems, problems...)
+	found.notes = append(found.notes, a.demands(agents)...)
+	found.notes = append(found.notes, detections(agents)...)
+	for _, d := range agents {
+		for _, unjudged := range d.Unjudged(policy) {
+			found.notes = append(found.notes, note{d.File, unjudged})
+		}
+	}
+	found.notes = append(found.notes, unbounded(agents)...)
+	if strict {
+		found.demand()
+	}
+	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	return found, err
+}
+
+// unbounded warns of agents whose runs nothing bounds.
+func unbounded(agents []agent.Surveyed) (notes []note) {
+	for _, d := range agents {
+		if d.Unbounded() {
+			notes = append(notes, note{d.File, "max_rounds is unlimited, and no token_budget or timeout bounds a run: a model that never stops calling tools is asked " +
+				"and paid for without end; set one of the three under stop"})
+		}
+	}
+	return notes
+}
+
+// readPolicy reads the policy; nil if no file is named.
+func readPolicy(file string) (*agent.Permissions, []agent.Problem, error) {
+	if file == "" {
+		return nil, nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, cmdline.Usagef("the policy cannot be read: %v", err)
+	}
+	policy, err := agent.ParsePolicy(file, text)
+	return &policy, agent.Problems(file, err), nil
+}
+
+func readTests(file string) (rehearsal.Script, []agent.Problem, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return rehearsal.Script{}, nil, cmdline.Usagef("the tests cannot be read: %v", err)
+	}
+	script, problems := rehearsal.Read(file, text)
+	return script, problems, nil
+}
+
+// aimless says that the agent of a file of tests is not there. If some agents cannot be read, it may be one of them.
+func aimless(s rehearsal.Script) []agent.Problem {
+	agents, wrong, err := agent.Survey(above(s.File))
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.Name)
+	}
+	if err != nil || len(wrong) > 0 || slices.Contains(names, s.Agent) {
+		return nil
+	}
+	instead := "write one, or move the tests"
+	if len(names) > 0 {
+		instead = "name one it has (" + strings.Join(names, ", ") + ")"
+	}
+	return []agent.Problem{agent.NewProblem(s.File, s.Line, fmt.Sprintf("there is no agent %q in %s; %s", s.Agent, above(s.File), instead))}
+}
+
+func (a *app) printCheck(found checked) error {
+	n := len(found.problems)
+	if a.JSON {
+		if err := a.PrintJSON(map[string]any{"problems": found.problems, "notes": found.notes}); err != nil || n == 0 {
+			return err
+		}
+		return wrongFiles(n)
+	}
+	for _, p := range found.problems {
+		if err := a.Print(display.Clean(p.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	for _, n := range found.notes {
+		if err := a.Print(display.Clean(n.File+": note: "+n.Note) + "\n"); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return wrongFiles(n)
+	}
+	var words []string
+	if found.agents > 0 {
+		words = append(words, display.Counted(found.agents, "agent"))
+	}
+	if found.tests > 0 {
+		words = append(words, display.Counted(found.tests, "test"))
+	}
+	return a.Printf("%s, nothing wrong\n", strings.Join(words, " and "))
+}
+
+func wrongFiles(n int) error {
+	return cmdline.Fail(cmdline.ExitFailed, "problems", display.Counted(n, "problem")+" found; nothing was changed")
+}
+
+// withScratch runs f with a temporary directory, which functions may keep their data in.
+func withScratch(f func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "dormouse-agents")
+	if err != nil {
+		return fmt.Errorf("making a temporary directory: %w", err)
+	}
+	return errors.Join(f(dir), os.RemoveAll(dir))
+}

@@ -1,0 +1,240 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+)
+
+// deployFlags say where a stack keeps its agents, and what becomes of those that are there.
+type deployFlags struct {
+	table, tenant, region string
+	dry, keep             bool
+}
+
+func (f *deployFlags) where(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.table, "table", "", "name of the stack's DynamoDB table, its output TableName")
+	cmd.Flags().StringVar(&f.tenant, "tenant", access.Tenant, "whose agents they are")
+	cmd.Flags().StringVar(&f.region, "region", "", "AWS region of the table (default: $AWS_REGION or the profile's)")
+}
+
+func (a *app) agentsDeployCommand() *cobra.Command {
+	var f deployFlags
+	cmd := &cobra.Command{
+		Use:   "deploy DIR",
+		Short: "Make the agents of DIR what new runs on a stack start with",
+		Long: `Make the agents of DIR, and no others, what new runs of a tenant on an AWS stack start with. Runs that are there keep the version they
+started with, except that what the new version denies or blocks counts for them too.
+
+The files are read and refused as dormouse dev does it; what a stack cannot run is refused as well: a recording as model, the memory "notes" and
+effects that run a command, all of which are files of a server's own. Nothing is written if one agent cannot be. It shows what is new, changed, the
+same and taken away. Versions are never removed.
+
+Credentials, region and endpoint are found as other AWS tools find them: environment, profile, machine. They need dynamodb:GetItem, PutItem,
+UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
+		Example: `  dormouse agents deploy agents --table dormouse-prod --region eu-central-1 --dry-run
+  AWS_PROFILE=prod dormouse agents deploy agents --table dormouse-prod --tenant acme`,
+		Args: cmdline.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.deployAgents(cmd.Context(), args[0], f) },
+	}
+	f.where(cmd)
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave agents that are not in DIR deployed; with it DIR may be a file")
+	return cmd
+}
+
+// What becomes of an agent. The words are a contract with scripts.
+const (
+	agentNew     = "new"
+	agentChanged = "changed"
+	agentSame    = "same"
+	agentRemoved = "removed"
+)
+
+// deployment is what agents deploy prints with --json.
+type deployment struct {
+	Table  string          `json:"table"`
+	Tenant string          `json:"tenant"`
+	DryRun bool            `json:"dry_run"`
+	Agents []deployedAgent `json:"agents"`
+	Notes  []note          `json:"notes"`
+}
+
+type deployedAgent struct {
+	Name   string `json:"name"`
+	Change string `json:"change"`
+	From   string `json:"from,omitempty"` // the version before
+	To     string `json:"to,omitempty"`   // the version now
+}
+
+func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error {
+	if err := cmp.Or(f.check(), f.whole(dir)); err != nil {
+		return err
+	}
+	agents, err := a.deployable(dir)
+	if err != nil {
+		return err
+	}
+	agents = slices.DeleteFunc(agents, func(d agent.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) }) // those of other tenants
+	table, err := awscli.OpenTable(ctx, f.table, f.region)
+	if err != nil {
+		return err
+	}
+	done, err := deploy(ctx, table, agents, f)
+	if err != nil {
+		return stopped(ctx, halfway(err, table.Explain(err, "write agents")))
+	}
+	done.Notes = stackNotes(agents)
+	return a.printDeployment(done)
+}
+
+// stopped is the reason why ctx ended, if it did: what failed because of that is no news.
+func stopped(ctx context.Context, err error) error { return cmp.Or(ctx.Err(), err) }
+
+func (f deployFlags) check() error {
+	switch {
+	case f.table == "":
+		return cmdline.Usagef("name the stack's table with --table; the stack shows it as its output TableName")
+	case f.tenant == "":
+		return cmdline.Usagef("--tenant is the name of a tenant, as tokens or the stack's parameter have it; leave it out for %q", access.Tenant)
+	}
+	if err := access.CheckTenant(f.tenant); err != nil {
+		return cmdline.Usagef("--tenant: %v", err)
+	}
+	return nil
+}
+
+// whole refuses to take agents away because they are not in a file, which is hardly ever a directory of all agents.
+func (f deployFlags) whole(name string) error {
+	if at, err := os.Stat(name); f.keep || err != nil || at.IsDir() { // what is not there is refused with better words
+		return nil
+	}
+	return cmdline.Usagef("%s is a file and no directory of all agents, so that all others would be taken away; say --keep, or name the directory", name)
+}
+
+// deployable reads the agents of a directory; everything that keeps a stack from running them is one error.
+func (a *app) deployable(dir string) ([]agent.Surveyed, error) {
+	agents, problems, err := agent.Survey(dir)
+	if err != nil {
+		return nil, cmdline.Usagef("%v; name a directory of agents", err)
+	}
+	if len(agents)+len(problems) == 0 {
+		return nil, cmdline.Usagef("there is no agent in %s; dormouse new NAME writes one", dir)
+	}
+	lacking, err := a.lacking(agents, nil)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, lacking...)
+	for _, d := range agents {
+		problems = append(problems, offStack(d)...)
+	}
+	if len(problems) == 0 {
+		return agents, nil
+	}
+	slices.SortStableFunc(problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return nil, cmdline.Usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), display.Counted(len(problems), "problem"))
+}
+
+// offStack is what the functions of a stack do not have though this program may: they have no files of their own.
+func offStack(d agent.Surveyed) (problems []agent.Problem) {
+	refuse := func(key, value, text string) {
+		problems = append(problems, agent.NewProblem(d.File, d.Line(key, value), text))
+	}
+	if d.Model.Provider == agent.ProviderRecorded {
+		refuse("provider", agent.ProviderRecorded, "a recording as model is a file beside a server, and a stack has none; use the provider scripted, "+
+			"or write the agents with dormouse-proof replay FILE --agents-to DIR")
+	}
+	if d.Memory == "notes" {
+		refuse("memory", d.Memory, `the memory "notes" keeps files in the directory of a server, and a stack has none; remove memory, `+
+			"or build functions that register another one")
+	}
+	for _, e := range d.Effects {
+		if e.Go == "" {
+			refuse("name", e.Name, fmt.Sprintf("the effect %q runs a command in a workspace, and a stack has none; remove it, "+
+				"or build functions that register a Go effect", e.Name))
+		}
+	}
+	return problems
+}
+
+// stackNotes are what the functions of a stack must have; this environment does not tell what they have.
+func stackNotes(agents []agent.Surveyed) []note {
+	notes := []note{}
+	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
+		before, _, private := strings.Cut(n.Note, "; name it with --allow-private-hosts")
+		before, variable, unset := strings.Cut(before, " is not set; set the environment variable ")
+		switch {
+		case private:
+			n.Note = before + "; set DORMOUSE_PRIVATE_HOSTS for the functions of the stack"
+		case unset:
+			n.Note = before + " is read by the stack's step function; see to it that " + variable + " is there, or a parameter under SecretsPath"
+		}
+		notes = append(notes, n)
+	}
+	for _, d := range agents {
+		notes = append(notes, rightNotes(d)...)
+	}
+	return notes
+}
+
+// rightNotes are what the template's parameters must name, so that the step function may do what an agent asks for.
+func rightNotes(d agent.Surveyed) (notes []note) {
+	say := func(what, parameter string) {
+		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; the stack may do that if %s names it", d.Name, what, parameter)})
+	}
+	if d.Model.Provider == agent.ProviderBedrock {
+		say("it asks the model "+d.Model.ID+" of Bedrock", "BedrockModels")
+	}
+	if g := d.Model.Guardrail; g != nil {
+		say("it uses the guardrail "+g.ID, "BedrockGuardrails")
+	}
+	for _, t := range d.Tools {
+		if t.Lambda != nil {
+			say("tool "+t.Name+" invokes the function "+t.Lambda.Function, "ToolFunctions")
+		}
+	}
+	return notes
+}
+
+func (a *app) printDeployment(done deployment) error {
+	if a.JSON {
+		return a.PrintJSON(done)
+	}
+	rows := [][]string{{"AGENT", "CHANGE", "VERSION"}}
+	count := map[string]int{}
+	for _, d := range done.Agents {
+		count[d.Change]++
+		rows = append(rows, []string{d.Name, d.Change, cmp.Or(d.To, d.From)})
+	}
+	if err := a.List(rows); err != nil {
+		return err
+	}
+	verb := "deployed to"
+	if done.DryRun {
+		verb = "nothing was written; this would be deployed to"
+	}
+	err := a.Printf("%s %s for %s: %d new, %d changed, %d the same, %d taken away\n", verb, display.Clean(done.Table), display.Clean(done.Tenant),
+		count[agentNew], count[agentChanged], count[agentSame], count[agentRemoved])
+	for _, n := range done.Notes {
+		err = errors.Join(err, a.Print(display.Clean(n.File+": note: "+n.Note)+"\n"))
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+)
+
+func (a *app) newCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a new agent that runs as it is, with its script and its tests",
+		Long: `Write a new agent into DIR: the agent, the script of its model, and tests. It runs without an account and asks a person before
+it does something large. JSON Schemas for editors are written beside it.
+
+Nothing is overwritten: a file that is there already is named, and then none is written. Schemas that are there are left as they are.`,
+		Example: `  dormouse new my-desk
+  dormouse new my-desk --dir work/agents`,
+		Args: cmdline.Takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if display.Clean(dir) != dir {
+				return cmdline.Usagef("--dir has a character in it that does not show (%s), so that no command could be copied; take another name", display.Clean(dir))
+			}
+			return a.writeAgent(filepath.Clean(dir), args[0])
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", scaffold.Usual, "directory of the agents; it is made if it is not there")
+	return cmd
+}
+
+// novelty is what new prints with --json.
+type novelty struct {
+	Agent   string   `json:"agent"`
+	Written []string `json:"written"`
+	Kept    []string `json:"kept"` // schemas that are there with another text
+}
+
+func (a *app) writeAgent(dir, name string) error {
+	if err := agent.CheckName(name); err != nil {
+		return cmdline.Usagef("%v", err)
+	}
+	if err := unnamed(dir, name); err != nil {
+		return err
+	}
+	schemas := map[string][]byte{}
+	for _, kind := range []string{agent.SchemaAgent, agent.SchemaScript, schemaTest} {
+		text, err := schemaOf(kind)
+		if err != nil {
+			return err
+		}
+		schemas[kind] = text
+	}
+	files, err := scaffold.Agent(dir, name, schemas)
+	if err != nil {
+		return err
+	}
+	written, kept, err := scaffold.Write(files)
+	if errors.Is(err, scaffold.ErrInTheWay) {
+		return cmdline.Fail(cmdline.ExitFailed, "in_the_way", err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	return a.printNew(dir, novelty{name, written, append([]string{}, kept...)})
+}
+
+// unnamed refuses a name that an agent in the directory has, whatever its file is called.
+func unnamed(dir, name string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	agents, _, err := agent.Survey(dir) // what is wrong with others is not this command's to say
+	if err != nil {
+		return cmdline.Fail(cmdline.ExitFailed, "failed", err.Error())
+	}
+	for _, other := range agents {
+		if other.Name == name {
+			return cmdline.Fail(cmdline.ExitFailed, "in_the_way", fmt.Sprintf("there is an agent %q already, in %s; take another name", name, other.File))
+		}
+	}
+	return nil
+}
+
+func (a *app) printNew(dir string, n novelty) error {
+	if a.JSON {
+		return a.PrintJSON(n)
+	}
+	var b strings.Builder
+	for _, file := range n.Written {
+		fmt.Fprintf(&b, "wrote %s\n", file)
+	}
+	for _, file := range n.Kept {
+		kind := strings.TrimSuffix(filepath.Base(file), ".json")
+		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: dormouse agents schema %s > %s\n", file, kind, scaffold.ShellWord(file))
+	}
+	argument, option := scaffold.Naming(dir)
+	fmt.Fprintf(&b, `
+Next:
+  dormouse agents check%s
+  dormouse agents test%s
+  dormouse dev%s
+and, while that runs, in another terminal:
+  dormouse run %s "Refund order A-2" --wait
+`, argument, argument, option, n.Agent)
+	return a.Print(b.String())
+}

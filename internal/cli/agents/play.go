@@ -1,0 +1,259 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+)
+
+// testsDir is where the tests of agents are, below the directory of the agents.
+const testsDir = "tests"
+
+// rehearse is what agents test is told.
+type rehearse struct {
+	agents, policy string
+	patience       time.Duration
+	allowed        []string
+	private        netguard.Private // what allowed says
+	commands       bool
+}
+
+func (a *app) agentsTestCommand() *cobra.Command {
+	var r rehearse
+	cmd := &cobra.Command{
+		Use:   "test [DIR|FILE...]",
+		Short: "Play the tests of agents",
+		Long: `Play the tests of the agents of DIR (default agents), which are the YAML files in the directory tests below it, or those of the files.
+Each test has a server of its own on a temporary directory, and nothing of it stays. A tool runs as it would otherwise: recorded answers touch
+nothing, but http tools send requests and Go functions do what they do. So http tools need what they need with dev: their secrets in the
+environment, --allow-private-hosts for a service that is not public, and --allow-commands if effects run commands.
+
+A test is a list of steps. The first difference ends the test, and is shown.
+
+  agent: my-desk
+  tests:
+    - name: a large refund waits for a person
+      steps:
+        - run: Refund order A-2
+        - expect: {status: waiting, pending: [send_refund]}
+        - decide: {approve: send_refund}
+        - expect: {status: done, output: /on its way/, calls: [look_up, send_refund]}
+
+  run, say   what the user says, in a new thread or as the next message
+  decide     approve, deny, answer or fail: the tool; and arguments, grant, reason, result or error
+  expect     status, reason, code, response_state, error, output, pending, calls;
+             of a call: tool, arguments as the model asked, ran with what the tool was given, result, failed;
+             a text between slashes is a regular expression
+
+The exit code is 1 if a test failed, and 2 if there is nothing to play or a file cannot be read.`,
+		Example: `  dormouse agents test
+  dormouse agents test agents/tests/my-desk.yaml --json
+  DORMOUSE_SECRET_ORDERS=... dormouse agents test --allow-private-hosts localhost:9000`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.patience <= 0 {
+				return cmdline.Usagef("--patience is a time above 0")
+			}
+			var err error
+			if r.private, err = cmdline.ReadPrivate(r.allowed); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				args = []string{scaffold.Usual}
+			}
+			return a.playTests(cmd.Context(), r, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&r.agents, "agents", "", "directory of the agents (default: the one above the directory of the tests)")
+	flags.StringVar(&r.policy, "policy", "", policyFlag)
+	cmdline.PrivateFlag(cmd, &r.allowed)
+	cmdline.CommandsFlag(cmd, &r.commands)
+	flags.DurationVar(&r.patience, "patience", 30*time.Second, "how long a step may take")
+	return cmd
+}
+
+// playTests plays all tests of the names and shows what came out.
+func (a *app) playTests(ctx context.Context, r rehearse, names []string) error {
+	scripts, err := testScripts(names)
+	if err != nil {
+		return err
+	}
+	results, failed := []rehearsal.Result{}, 0
+	for _, script := range scripts {
+		for _, test := range script.Tests {
+			result, err := a.playTest(ctx, r, script, test)
+			if err != nil {
+				return err
+			}
+			results = append(results, result)
+			if !result.OK {
+				failed++
+			}
+			if err := a.printResult(result); err != nil {
+				return err
+			}
+		}
+	}
+	if a.JSON {
+		err = a.PrintJSON(map[string]any{"tests": results, "failed": failed})
+	} else if failed == 0 {
+		err = a.Printf("%s, nothing wrong\n", display.Counted(len(results), "test"))
+	}
+	if err == nil && failed > 0 {
+		err = cmdline.Fail(cmdline.ExitFailed, "tests_failed", fmt.Sprintf("%d of %s failed", failed, display.Counted(len(results), "test")))
+	}
+	return err
+}
+
+// testScripts reads the files of tests, and refuses what cannot be played before anything is.
+func testScripts(names []string) ([]rehearsal.Script, error) {
+	dirs, files, err := sortNames(names)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(dirs) > 0 && slices.ContainsFunc(dirs, isFile):
+		return nil, cmdline.Usagef("%s is no file of tests; tests are in a directory called %s", dirs[slices.IndexFunc(dirs, isFile)], testsDir)
+	case len(files) == 0:
+		return nil, cmdline.Usagef("there is no test in %s; dormouse new NAME writes an agent with tests", filepath.Join(names[0], testsDir))
+	}
+	var scripts []rehearsal.Script
+	var wrong []string
+	for _, file := range files {
+		script, problems, err := readTests(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range problems {
+			wrong = append(wrong, p.String())
+		}
+		scripts = append(scripts, script)
+	}
+	if len(wrong) > 0 {
+		return nil, cmdline.Usagef("%s", strings.Join(wrong, "\n"))
+	}
+	return scripts, nil
+}
+
+func isFile(name string) bool {
+	stat, err := os.Stat(name)
+	return err == nil && !stat.IsDir()
+}
+
+// sortNames tells files of tests, which are in a directory called tests, from everything else. A directory has those below it.
+func sortNames(names []string) (agents, tests []string, err error) {
+	for _, name := range names {
+		stat, err := os.Stat(name)
+		switch {
+		case err != nil:
+			return nil, nil, cmdline.Usagef("%s cannot be read: %v; dormouse new NAME writes an agent", name, errors.Unwrap(err))
+		case stat.IsDir():
+			agents = append(agents, name)
+			below, err := testsBelow(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			tests = append(tests, below...)
+		case inTests(name):
+			tests = append(tests, name)
+		default:
+			agents = append(agents, name)
+		}
+	}
+	slices.Sort(tests)
+	return agents, slices.Compact(tests), nil
+}
+
+// testsBelow are the files of tests of a directory of agents; it need not have any.
+func testsBelow(dir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, testsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cmdline.Usagef("the tests cannot be read: %v", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if ending := filepath.Ext(e.Name()); !e.IsDir() && (ending == ".yaml" || ending == ".yml") {
+			files = append(files, filepath.Join(dir, testsDir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// above is the directory of the agents that a file of tests is about.
+func above(file string) string { return filepath.Join(filepath.Dir(file), "..") }
+
+func inTests(file string) bool {
+	full, err := filepath.Abs(file)
+	return err == nil && filepath.Base(filepath.Dir(full)) == testsDir
+}
+
+// playTest plays one test against a server of its own.
+func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t rehearsal.Test) (result rehearsal.Result, err error) {
+	err = withScratch(func(dir string) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		server, err := a.stage(ctx, r, s, dir)
+		if err != nil {
+			return err
+		}
+		web := &http.Client{Transport: &http.Transport{}} // no proxy, and no connections that outlive the test
+		result, err = rehearsal.Play(ctx, client.New("http://"+server.Addr(), "", web), s, t, r.patience)
+		web.CloseIdleConnections()
+		stop()
+		return errors.Join(err, server.Wait())
+	})
+	return result, err
+}
+
+// stage starts the server of a test, with its data in dir.
+func (a *app) stage(ctx context.Context, r rehearse, s rehearsal.Script, dir string) (*local.Server, error) {
+	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Private: r.private, Commands: r.commands, Strict: true, Logger: quiet(), Version: a.Opts.Version}
+	if o.Agents == "" {
+		o.Agents = above(s.File)
+	}
+	if err := a.Register(&o); err != nil {
+		return nil, err
+	}
+	return local.Start(ctx, o)
+}
+
+func (a *app) printResult(r rehearsal.Result) error {
+	if a.JSON {
+		return nil
+	}
+	rows := [][]string{}
+	for _, step := range r.Steps {
+		rows = append(rows, []string{"  " + step.Did, step.Found})
+	}
+	if err := a.Print(display.Clean(fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.Name)) + "\n"); err != nil {
+		return err
+	}
+	if err := a.Table(rows); err != nil || r.Failure == nil {
+		return err
+	}
+	rows = nil
+	for _, d := range r.Failure.Differences {
+		rows = append(rows, []string{"    " + d.What, "expected", d.Expected}, []string{"", "found", d.Found})
+	}
+	head := display.Clean(fmt.Sprintf("  FAILED at %s:%d: %s", r.File, r.Failure.Line, r.Failure.Problem))
+	if err := a.Print(strings.TrimSuffix(head, ": ") + "\n"); err != nil {
+		return err
+	}
+	return a.Table(rows)
+}

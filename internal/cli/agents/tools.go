@@ -1,0 +1,68 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "Write tools that others describe as a part of an agent file",
+		Long: `Write the tools of an MCP server, or the operations of an OpenAPI document, as the part of an agent file that names them. Read it, take out
+what the agent is not to call, and put the rest into the file: what the file says is pinned with the agent's version, and a server that
+changes its list later adds nothing to it.`,
+		Example: `  dormouse tools mcp https://tools.example.com/mcp --name crm --header 'Authorization: Bearer {secret:CRM_TOKEN}'
+  dormouse tools openapi orders.yaml --only listOrders,getOrder --server https://orders.example.com`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmdline.NoVerb(cmd, args); err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(a.toolsMCPCommand(), a.toolsOpenAPICommand())
+	return cmd
+}
+
+// printFragment prints the part of an agent file, and on stderr what is not in it. It fails if nothing is.
+func (a *app) printFragment(f *toolimport.Fragment) error {
+	if f.LeftOut == nil {
+		f.LeftOut = []toolimport.LeftOut{}
+	}
+	if len(f.Tools) == 0 {
+		return a.nothingImported(f)
+	}
+	if a.JSON {
+		return a.PrintJSON(f)
+	}
+	text, err := f.YAML()
+	if err != nil {
+		return err
+	}
+	if err := a.Print(string(text)); err != nil {
+		return err
+	}
+	for _, l := range f.LeftOut {
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", display.Clean(l.Name), display.Clean(l.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "%d tool(s) written, %d left out\n", len(f.Tools), len(f.LeftOut))
+	return nil
+}
+
+func (a *app) nothingImported(f *toolimport.Fragment) error {
+	var reasons []string
+	for _, l := range f.LeftOut {
+		reasons = append(reasons, fmt.Sprintf("%s: %s", l.Name, l.Reason))
+	}
+	if len(reasons) == 0 {
+		return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "there is no tool to write")
+	}
+	return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "no tool could be written:\n"+strings.Join(reasons, "\n"))
+}

@@ -1,0 +1,160 @@
+package agents
+
+import (
+	"context"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
+)
+
+// mcpFlags say which server, and what of it.
+type mcpFlags struct {
+	headers []string
+	only    []string
+	name    string
+}
+
+func (a *app) toolsMCPCommand() *cobra.Command {
+	var f mcpFlags
+	cmd := &cobra.Command{
+		Use:   "mcp URL",
+		Short: "Write the tools of an MCP server as tools of an agent file",
+		Long: `Ask an MCP server for its tools, over streamable HTTP, and write them as tools of an agent file. What a tool changes is the server's word:
+read_only and idempotent are taken from it, so look at them. A tool that says neither is not repeated after a crash.
+
+A secret is named and not written out: --header 'Authorization: Bearer {secret:CRM_TOKEN}' sends what is in the environment variable
+DORMOUSE_SECRET_CRM_TOKEN, here and where the agent runs.`,
+		Example: `  dormouse tools mcp https://tools.example.com/mcp --name crm > part.yaml
+  dormouse tools mcp https://tools.example.com/mcp --header 'Authorization: Bearer {secret:CRM_TOKEN}' --only search,read`,
+		Args: cmdline.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			server, err := f.server(args[0])
+			if err != nil {
+				return err
+			}
+			listed, err := a.listMCP(cmd.Context(), server)
+			if err != nil {
+				return err
+			}
+			fragment, err := f.fragment(server, listed)
+			if err != nil {
+				return err
+			}
+			return a.printFragment(fragment)
+		},
+	}
+	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "header to send, 'Name: value' with {secret:NAME} for a secret; may be given several times")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "tools to write, as the server calls them, with commas between them (default all)")
+	cmd.Flags().StringVar(&f.name, "name", "", "name of the server in the agent file (default from its address)")
+	return cmd
+}
+
+// server is the one that the flags describe, as an agent file would.
+func (f *mcpFlags) server(text string) (agent.Server, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return agent.Server{}, cmdline.Usagef("%q is no address of a server; write one as https://tools.example.com/mcp", text)
+	}
+	if f.name == "" {
+		f.name = nameOfHost(u.Hostname())
+	}
+	if agent.CheckName(f.name) != nil {
+		return agent.Server{}, cmdline.Usagef("%q cannot be the name of a server; use a-z, 0-9, - and _, beginning with a letter or digit", f.name)
+	}
+	s := agent.Server{URL: text, AllowPrivate: toolimport.IsPrivate(text), Headers: map[string]string{}}
+	for _, header := range f.headers {
+		name, value, ok := strings.Cut(header, ":")
+		if name = textproto.TrimString(name); !ok || name == "" {
+			return agent.Server{}, cmdline.Usagef("a header is written as 'Name: value', and this one is not")
+		}
+		template, err := agent.ReadTemplate(textproto.TrimString(value))
+		if err != nil {
+			return agent.Server{}, cmdline.Usagef("the header %s: %v", name, err)
+		}
+		if len(template.Secrets()) == 0 && mayBeSecret.MatchString(name) {
+			return agent.Server{}, cmdline.Usagef("the header %s would be written into the agent file as it is; put its secret into the environment variable %s and write {secret:%s} in its place",
+				name, secret.Variable("TOKEN"), "TOKEN")
+		}
+		s.Headers[name] = textproto.TrimString(value)
+	}
+	return s, nil
+}
+
+var (
+	mayBeSecret = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`)
+	notInName   = regexp.MustCompile(`[^a-z0-9_-]+`)
+)
+
+// nameOfHost is what a server may be called: crm of crm.example.com.
+func nameOfHost(host string) string {
+	first, _, _ := strings.Cut(strings.ToLower(host), ".")
+	if name := strings.Trim(notInName.ReplaceAllString(first, ""), "-_"); strings.Trim(name, "0123456789") != "" {
+		return name
+	}
+	return "server"
+}
+
+// listMCP asks the server. Whoever types an address may reach it: what an agent may reach is decided where it runs.
+func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, error) {
+	for _, name := range (agent.Definition{Servers: map[string]agent.Server{"server": s}}).Secrets() {
+		if a.Opts.Getenv(secret.Variable(name)) == "" {
+			return nil, cmdline.Usagef("the secret %s is not set; set the environment variable %s", name, secret.Variable(name))
+		}
+	}
+	tools := mcptool.New(mcptool.Options{HTTP: func(agent.Server) *http.Client { return &http.Client{} },
+		Secrets: secret.Environment(a.Opts.Getenv), Clock: machine.Clock{}, Random: machine.Random{}, Version: a.Opts.Version})
+	listed, err := tools.List(ctx, s)
+	if err != nil && ctx.Err() == nil {
+		return nil, cmdline.Fail(cmdline.ExitFailed, "not_listed", err.Error())
+	}
+	return listed, err
+}
+
+// fragment is what the server lists as the part of an agent file.
+func (f *mcpFlags) fragment(s agent.Server, listed []mcptool.Listed) (*toolimport.Fragment, error) {
+	fragment := &toolimport.Fragment{Servers: map[string]agent.Server{f.name: s},
+		Head: []string{"From the MCP server " + s.URL + ". All texts, read_only and idempotent are its own words.", "Take out what the agent is not to call."}}
+	missing := slices.Clone(f.only)
+	for _, l := range listed {
+		if len(f.only) > 0 && !slices.Contains(f.only, l.Name) {
+			continue
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == l.Name })
+		t := toolimport.Tool{Name: l.Name, Description: l.Description, Parameters: l.Schema, Idempotent: l.Idempotent && !l.ReadOnly, MCP: &agent.MCP{Server: f.name}}
+		if t.Description == "" {
+			t.Description = l.Title
+		}
+		if l.ReadOnly {
+			yes := true
+			t.ReadOnly = &yes
+		}
+		fragment.Add(t)
+	}
+	if len(missing) > 0 {
+		return nil, cmdline.Usagef("the server has no tool %q; it lists %s", missing[0], someNames(listed))
+	}
+	return fragment, nil
+}
+
+func someNames(listed []mcptool.Listed) string {
+	var names []string
+	for _, l := range listed {
+		names = append(names, l.Name)
+	}
+	if len(names) > 20 {
+		names = append(names[:20], "and others")
+	}
+	return strings.Join(names, ", ")
+}

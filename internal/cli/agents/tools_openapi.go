@@ -1,0 +1,63 @@
+package agents
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
+)
+
+// longestDocument bounds what is read of an OpenAPI document.
+const longestDocument = 20 << 20
+
+func (a *app) toolsOpenAPICommand() *cobra.Command {
+	var o toolimport.OpenAPIOptions
+	cmd := &cobra.Command{
+		Use:   "openapi FILE",
+		Short: "Write the operations of an OpenAPI document as HTTP tools",
+		Long: `Write the operations of an OpenAPI document (3.0 or 3.1, JSON or YAML) as HTTP tools of an agent file. Parameters and the members of a body
+become arguments; a security scheme becomes a header or a query value with a secret, {secret:NAME}, whose value the server that runs the
+agent finds in its environment. References are followed within the document alone, and nothing is fetched.
+
+What an agent file cannot say is named on stderr with the reason; the exit code is 1 only if nothing could be written.`,
+		Example: `  dormouse tools openapi orders.yaml > part.yaml
+  dormouse tools openapi orders.json --only listOrders,getOrder --server https://eu.orders.example.com/v2`,
+		Args: cmdline.Takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := readAtMost(args[0], longestDocument)
+			if err != nil {
+				return err
+			}
+			f, err := toolimport.OpenAPI(text, o)
+			if err != nil {
+				return cmdline.Usagef("%s: %v", args[0], err)
+			}
+			f.Head = []string{"From " + args[0] + ". Take out what the agent is not to call."}
+			return a.printFragment(f)
+		},
+	}
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "operation ids to write, with commas between them (default all)")
+	cmd.Flags().StringVar(&o.Server, "server", "", "address of the service (default the first one that the document names)")
+	return cmd
+}
+
+// readAtMost reads a file that somebody names, which may be another one than he thinks.
+func readAtMost(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	if int64(len(text)) > most {
+		return nil, cmdline.Usagef("%s is longer than %s", name, fmt.Sprintf("%d MiB", most>>20))
+	}
+	return text, nil
+}

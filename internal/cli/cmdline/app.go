@@ -1,0 +1,58 @@
+// Package cmdline is what all verbs of a program share: the arguments and flags, the way to the server, exit codes, and how runs and waiting
+// calls are shown. It knows no verb.
+package cmdline
+
+import (
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+// Options are what the program around the command line gives to it.
+type Options struct {
+	// Name is what the program is called in usage, hints and completion; empty is "dormouse".
+	Name string
+
+	// Version is what the version command prints.
+	Version string
+
+	// Register adds the Go functions that agents may name, before dev serves; data is its data directory. Nil adds none.
+	Register func(r *tool.Registry, data string) error
+
+	// RegisterHooks adds the hooks, memories and effects that agents may name, likewise. The memory "notes" is there already.
+	RegisterHooks func(r *hook.Registry, data string) error
+
+	// Control is the program's control of the runs that dev works on; nil has none.
+	Control func(data string) (engine.Controls, error)
+
+	// Getenv reads the environment; nil is [os.Getenv].
+	Getenv func(string) string
+
+	// Now is the clock that ages and what is left of a deadline are told by; nil is [time.Now].
+	Now func() time.Time
+}
+
+// App is one invocation of the program.
+type App struct {
+	Opts           Options
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	Started   bool // the arguments were understood
+	JSON      bool
+	URL       string
+	TokenFile string
+	AWSIAM    bool
+	Flags     *pflag.FlagSet // those that every verb has; which were given
+	signedFor string         // the region that signatures are for, once there are any
+	commands  *regexp.Regexp // of the product, in a text
+}
+
+// Now is the time by the clock of the options.
+func (a *App) Now() time.Time { return a.Opts.Now() }

@@ -1,0 +1,110 @@
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// The exit codes, a contract with scripts.
+const (
+	ExitOK          = 0 // it was done, or it runs or waits
+	ExitFailed      = 1 // the thing itself failed
+	ExitUsage       = 2 // the command, a value in it or a file it names was not understood; nothing was changed
+	ExitUnreachable = 3 // no server answered
+	ExitBroken      = 4 // torture: something that was acknowledged is not there, or there twice
+)
+
+// Failure is why a command did not do what it was asked to.
+type Failure struct {
+	Exit   int
+	Code   string // stable, for programs
+	Detail string // one line for a person: what is wrong, and what to do
+}
+
+func (f *Failure) Error() string { return f.Detail }
+
+// Fail is a failure with this exit code, stable code and detail.
+func Fail(exit int, code, detail string) *Failure { return &Failure{exit, code, detail} }
+
+// Usagef is a failure because the command, a value in it or a file it names was not understood.
+func Usagef(format string, args ...any) error {
+	return &Failure{Exit: ExitUsage, Code: "usage", Detail: fmt.Sprintf(format, args...)}
+}
+
+// Failure says what an error means for the exit code and for the person.
+func (a *App) Failure(err error) *Failure {
+	var known *Failure
+	var problem *client.Error
+	var key *client.KeyError
+	var aws *awscli.Problem
+	var transport *url.Error // not net.Error, which the errors of files are, too
+	switch {
+	case errors.As(err, &known):
+		return known
+	case !a.Started:
+		return a.notUnderstood(err)
+	case errors.Is(err, context.Canceled):
+		return Fail(ExitFailed, "interrupted", "interrupted")
+	case errors.As(err, &problem):
+		return a.Refused(problem)
+	case errors.As(err, &aws):
+		return awsFailure(aws)
+	case errors.As(err, &key):
+		return Fail(ExitUsage, "usage", "--key "+key.Why+"; a key is letters, digits and signs of ASCII, such as ticket-4711; nothing was sent")
+	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
+		return a.silent(transport)
+	}
+	return Fail(ExitFailed, "failed", err.Error())
+}
+
+// awsFailure sorts what is wrong with AWS by who can mend it: whoever typed the command, or nobody at once.
+func awsFailure(p *awscli.Problem) *Failure {
+	switch p.Kind {
+	case "no_credentials", "no_region", "no_table":
+		return Fail(ExitUsage, p.Kind, p.What)
+	case "unreachable":
+		return Fail(ExitUnreachable, p.Kind, p.What)
+	}
+	return Fail(ExitFailed, p.Kind, p.What)
+}
+
+func (a *App) printFailure(f *Failure, asJSON bool) {
+	detail := a.named(f.Detail)
+	if !asJSON {
+		fmt.Fprintln(a.Stderr, a.Name()+": "+display.CleanLines(detail))
+		return
+	}
+	printReason(a.Stderr, "error", f.Code, detail)
+}
+
+// Warn tells of something that may be a mistake, and keeps nothing from being done.
+func (a *App) Warn(code, detail string) {
+	detail = a.named(detail)
+	if !a.JSON {
+		fmt.Fprintln(a.Stderr, a.Name()+": warning: "+display.Clean(detail))
+		return
+	}
+	printReason(a.Stderr, "warning", code, detail)
+}
+
+// printReason prints one line of JSON. sort is error or warning.
+func printReason(w io.Writer, sort, code, detail string) {
+	type reason struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+	body, err := core.EncodeAny(map[string]reason{sort: {code, detail}})
+	if err != nil {
+		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
+	}
+	fmt.Fprintln(w, printable.JSON(string(body)))
+}

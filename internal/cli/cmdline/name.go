@@ -1,0 +1,42 @@
+package cmdline
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// product is the name in the texts of this package and of those that use it.
+const product = "dormouse"
+
+// Name is what the program is called.
+func (a *App) Name() string { return cmp.Or(a.Opts.Name, product) }
+
+// useName gives every text of the tree the name of the program, and remembers the verbs, so that hints get it as well.
+func (a *App) useName(root *cobra.Command) {
+	words := []string{"help", "--?[a-z]+"}
+	for _, cmd := range root.Commands() {
+		words = append(words, regexp.QuoteMeta(cmd.Name()))
+	}
+	a.commands = regexp.MustCompile(`\b` + product + ` (` + strings.Join(words, "|") + `)\b`)
+	if a.Name() != product {
+		a.renameAll(root)
+	}
+}
+
+func (a *App) renameAll(cmd *cobra.Command) {
+	cmd.Short, cmd.Long, cmd.Example = a.named(cmd.Short), a.named(cmd.Long), a.named(cmd.Example)
+	for _, below := range cmd.Commands() {
+		a.renameAll(below)
+	}
+}
+
+// named is a text in which commands of the product are those of this program: "dormouse runs" becomes "desk runs".
+func (a *App) named(text string) string {
+	if a.commands == nil || a.Name() == product {
+		return text
+	}
+	return a.commands.ReplaceAllString(text, strings.ReplaceAll(a.Name(), "$", "$$")+" $1")
+}

@@ -1,0 +1,77 @@
+package cmdline
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// answer is one thing a person can say to a waiting call.
+type answer struct{ means, Command string }
+
+// Answers are the commands that answer a waiting call. What may be answered follows from its kind.
+func (a *App) Answers(run string, p wire.Pending) []answer {
+	base := a.Command("decide " + run + " " + p.Suspension.ID)
+	switch {
+	case p.Kind == "interrupt":
+		return []answer{{"go on", a.Command("resume " + run)}, {"end it", a.Command("runs cancel " + run)}}
+	case TakesResult(p):
+		return []answer{{"its result", base + " --result JSON"}, {"no", base + " --deny --reason TEXT"}}
+	case p.Kind == "approval":
+		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}
+	case p.Kind == "unknown_outcome":
+		return []answer{
+			{"it happened", base + " --result JSON"},
+			{"it failed", base + " --error TEXT"},
+			{"it did not happen, run it", base + " --approve"},
+			{"leave it", base + " --deny"},
+		}
+	}
+	return []answer{
+		{"result", base + " --result JSON"},
+		{"failed", base + " --error TEXT"},
+		{"cancel", base + " --deny --reason TEXT"},
+	}
+}
+
+// PendingRows show a waiting call, its preview, who wants it, and how to answer it.
+func (a *App) PendingRows(run string, p wire.Pending) [][]string {
+	rows := [][]string{{"waits for", awaited(p)}}
+	if p.Suspension.Message != "" {
+		rows = append(rows, display.Labelled("", display.SpelledLines(p.Suspension.Message))...)
+	}
+	if p.Deadline != nil {
+		rows = append(rows, []string{"until", display.Clock(*p.Deadline) + display.UntilDeadline(p.Deadline.Time, a.Now())})
+	}
+	if !plainly(p.Arguments) {
+		label := "with"
+		for _, l := range display.ArgumentLines(p.Arguments) {
+			rows = append(rows, []string{label, strings.TrimPrefix(l.String(), "  ")})
+			label = ""
+		}
+	}
+	rows = append(rows, a.FactRows(append(Preview(p), Background(p)...))...)
+	if p.GrantScope != "" {
+		rows = append(rows, a.FactRows([]entry{{"--grant run", []string{display.Spelled(p.GrantScope)}}})...)
+	}
+	for _, answer := range a.Answers(run, p) {
+		rows = append(rows, []string{"  " + answer.means, answer.Command})
+	}
+	return rows
+}
+
+// awaited says what a call waits for, with its arguments if they are plain; others take lines of their own.
+func awaited(p wire.Pending) string {
+	if p.Kind == "interrupt" || !plainly(p.Arguments) {
+		return AwaitedWhat(p)
+	}
+	return AwaitedWhat(p) + " " + display.CleanJSON(p.Arguments)
+}
+
+// plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about them, and no letter takes an escape.
+func plainly(arguments json.RawMessage) bool {
+	return len(arguments) == 0 || printable.Harmless(arguments) && !strings.Contains(display.CleanJSON(arguments), `\u`)
+}

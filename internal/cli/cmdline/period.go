@@ -1,0 +1,51 @@
+package cmdline
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+)
+
+// Period is the flags --created-after and --created-before, as they were given.
+type Period struct{ after, before string }
+
+// Add adds the flags. what is what the period is of, such as "runs created".
+func (p *Period) Add(flags *pflag.FlagSet, what string) {
+	flags.StringVar(&p.after, "created-after", "", "only "+what+" at this time or later, in RFC 3339")
+	flags.StringVar(&p.before, "created-before", "", "only "+what+" before this time, in RFC 3339")
+}
+
+func (p *Period) Read() (read client.Period, err error) {
+	if read.CreatedAfter, err = readTime("--created-after", p.after); err != nil {
+		return read, err
+	}
+	read.CreatedBefore, err = readTime("--created-before", p.before)
+	return read, err
+}
+
+func readTime(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if err != nil {
+		return at, Usagef("%s takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not %q", flag, text)
+	}
+	return at, nil
+}
+
+// PeriodFlags are the flags that ask for a period again.
+func PeriodFlags(p client.Period) []FlagValue {
+	return []FlagValue{{Name: "created-after", Value: timeText(p.CreatedAfter)}, {Name: "created-before", Value: timeText(p.CreatedBefore)}}
+}
+
+// timeText is a time as a flag takes it; empty for none.
+func timeText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339Nano)
+}

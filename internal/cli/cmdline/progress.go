@@ -1,0 +1,14 @@
+package cmdline
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+)
+
+// Progress is one for work that this invocation does, on standard error; nil with --json.
+func (a *App) Progress() *display.Progress {
+	if a.JSON {
+		return nil
+	}
+	s := display.ScreenOf(a.Stderr, a.Opts.Getenv)
+	return display.NewProgress(a.Stderr, s.Terminal && !s.Dumb, s.Width, a.Opts.Now)
+}

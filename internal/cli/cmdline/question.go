@@ -1,0 +1,166 @@
+package cmdline
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// resultMode is the resume mode in which an approved call does not run: the decision is its result.
+var resultMode = core.UseDecisionAsToolResult.String()
+
+// TakesResult says whether a yes needs a result, because the tool does not run after it.
+func TakesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeMode == resultMode }
+
+// AwaitedWhat says what a call waits for.
+func AwaitedWhat(p wire.Pending) string {
+	switch {
+	case p.Kind == "interrupt":
+		return "the word to go on"
+	case p.Kind == "client":
+		return "the client's result of " + display.Spelled(p.Tool)
+	case p.Kind == "input":
+		return "an answer to " + display.Spelled(p.Tool)
+	case p.Kind == "unknown_outcome":
+		return "word of what became of " + display.Spelled(p.Tool)
+	case TakesResult(p):
+		return "a person's result of " + display.Spelled(p.Tool)
+	}
+	return p.Kind + " of " + display.Spelled(p.Tool)
+}
+
+// ArgumentsMean says what happens with a call's arguments if the answer is yes. It promises a run only
+// where one follows.
+func ArgumentsMean(p wire.Pending) string {
+	tool := cmp.Or(display.Spelled(p.Tool), "it")
+	switch {
+	case TakesResult(p):
+		return tool + " does not run: your answer is its result. It was called with"
+	case p.Kind == "approval" && p.ResumeMode == core.PassDecisionToTool.String():
+		return tool + " would run with your answer and"
+	case p.Kind == "approval":
+		return tool + " would run with"
+	case p.Kind == "unknown_outcome":
+		return tool + " may have run with"
+	}
+	return tool + " was called with"
+}
+
+// entry is something that an approver is told of a waiting call, on one line or several.
+type entry struct {
+	Name  string
+	Lines []string
+}
+
+// reached are the words before the target of a tool's calls, by the tool's kind.
+var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
+
+// Preview is what an approver reads of what a call would do. What a tool found is named as what was there: under the name of a
+// preview the old value would pass for the new one.
+func Preview(p wire.Pending) []entry {
+	v := p.Preview
+	switch {
+	case v == nil:
+		return nil
+	case v.Tool != "" && v.Failed == "":
+		return []entry{{"was there", display.SpelledLines(v.Text)}}
+	}
+	return []entry{{"preview", display.SpelledLines(cmp.Or(v.Text, v.Failed))}}
+}
+
+// Background is who wants a call and in whose words, what its tool does and where it goes. All texts but the names are of
+// others, and spelled.
+func Background(p wire.Pending) (facts []entry) {
+	facts = mayApprove(p)
+	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
+	if p.RequestsCut {
+		add("requests", "earlier messages are not shown")
+	}
+	for i, r := range p.Requests {
+		label := "request"
+		if i < len(p.Requests)-1 {
+			label = "earlier"
+		}
+		if r.Text != "" {
+			add(label, goesOn(display.SpelledLines(r.Text), r.Cut)...)
+		}
+		if r.Files > 0 {
+			add("files", fmt.Sprintf("%d came with it and are not shown", r.Files))
+		}
+		if r.By != "" {
+			add("from", callerWords(r.By, r.Via))
+		}
+	}
+	if p.Said != "" {
+		add("model said", goesOn(display.SpelledLines(p.Said), p.SaidCut)...)
+	}
+	if t := p.ToolDetails; t != nil {
+		if t.Description != "" {
+			add("the tool", display.SpelledLines(t.Description)...)
+		}
+		if words, known := reached[t.Kind]; known && t.Target != "" {
+			add("calls", words+display.Spelled(t.Target))
+		}
+	}
+	return facts
+}
+
+// OfRun is what is known of the run that a call waits in.
+func OfRun(started *wire.Actor, version string, metadata []byte) (facts []entry) {
+	if started != nil {
+		facts = append(facts, entry{"started by", []string{callerWords(started.By, started.Via)}})
+	}
+	if version != "" {
+		facts = append(facts, entry{"version", []string{display.Spelled(version)}})
+	}
+	if !core.IsNull(metadata) {
+		facts = append(facts, entry{"metadata", []string{display.Spelled(display.CleanJSON(metadata))}})
+	}
+	return facts
+}
+
+// mayApprove says which callers may approve the call, if not all who may decide.
+func mayApprove(p wire.Pending) (facts []entry) {
+	if len(p.Approvers) > 0 {
+		facts = append(facts, entry{"approvers", []string{display.Spelled(strings.Join(p.Approvers, ", "))}})
+	}
+	if p.NotBy == core.NotByStarter {
+		facts = append(facts, entry{"not by", []string{"the callers who asked for this work; they may only deny"}})
+	}
+	return facts
+}
+
+// goesOn marks a text that is the beginning of a longer one.
+func goesOn(lines []string, cut bool) []string {
+	if cut {
+		return append(lines, "(this is its beginning; it goes on)")
+	}
+	return lines
+}
+
+func callerWords(by, via string) string {
+	return cmp.Or(display.Spelled(by), "unnamed caller") + display.After(" via ", display.Spelled(via))
+}
+
+// FactRows are facts as rows of a table, their lines folded to the terminal: a line that the terminal
+// broke by itself could pass for a row of its own.
+func (a *App) FactRows(facts []entry) (rows [][]string) {
+	width := display.ScreenOf(a.Stdout, a.Opts.Getenv).Width
+	for _, f := range facts {
+		var folded []string
+		for _, l := range f.Lines {
+			for _, part := range display.Text(l).Wrap(max(width-widestLabel, 0), 0) {
+				folded = append(folded, part.String())
+			}
+		}
+		rows = append(rows, display.Labelled(f.Name, folded)...)
+	}
+	return rows
+}
+
+// widestLabel is how many columns the labels of a waiting call take at most, with the gap behind them.
+const widestLabel = 30

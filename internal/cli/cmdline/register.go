@@ -1,0 +1,65 @@
+package cmdline
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+// PublicURL reads the flag --public-url.
+func PublicURL(text string) (access.PublicURL, error) {
+	public, err := access.ParsePublicURL(text)
+	if err != nil {
+		return public, Usagef("--public-url: %v", err)
+	}
+	return public, nil
+}
+
+func PrivateFlag(cmd *cobra.Command, hosts *[]string) {
+	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
+		"hosts, addresses or networks that models, and tools and servers with allow_private, may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
+}
+
+func CommandsFlag(cmd *cobra.Command, allowed *bool) {
+	cmd.Flags().BoolVar(allowed, "allow-commands", false,
+		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is not served")
+}
+
+func ReadPrivate(hosts []string) (netguard.Private, error) {
+	private, err := netguard.ReadPrivate(hosts)
+	if err != nil {
+		return private, Usagef("--allow-private-hosts: %v", err)
+	}
+	return private, nil
+}
+
+// Register puts together what agents may name: what this program brings, the memory "notes" in the data directory, and what is called with the
+// AWS credentials of whoever started the program. Nothing is called or looked for yet.
+func (a *App) Register(o *local.Options) error {
+	kept := secret.Keep(secret.Environment(a.Opts.Getenv), nil)
+	account := awscli.NewAccount(o.Logger, kept.Values)
+	o.Secrets = kept.Source
+	o.Models = map[string]program.Provider{agent.ProviderBedrock: account.Bedrock}
+	o.Bodies = map[string]program.Bodies{program.BodyLambda: account.Lambda}
+	o.Tools, o.Hooks = tool.NewRegistry(o.Logger), hook.NewRegistry()
+	if err := o.Hooks.RegisterMemory("notes", hook.FileMemory(o.Data)); err != nil {
+		return err
+	}
+	if a.Opts.Register != nil {
+		if err := a.Opts.Register(o.Tools, o.Data); err != nil {
+			return err
+		}
+	}
+	if a.Opts.RegisterHooks == nil {
+		return nil
+	}
+	return a.Opts.RegisterHooks(o.Hooks, o.Data)
+}

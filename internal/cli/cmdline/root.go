@@ -1,0 +1,111 @@
+package cmdline
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// New is one invocation of a program. Answers go to stdout, and what went wrong, as one line or as one JSON value, to stderr.
+func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
+	if opts.Getenv == nil {
+		opts.Getenv = os.Getenv
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &App{Opts: opts, Stdin: stdin, Stdout: stdout, Stderr: stderr}
+}
+
+// Root is the command that all verbs are below. It has the flags that every verb takes, and the verbs help, version and exit-codes.
+func (a *App) Root(short, long string) *cobra.Command {
+	var version bool
+	root := &cobra.Command{
+		Use:           a.Name(),
+		Short:         short,
+		Long:          long,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.Started = true
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.printVersion()
+			}
+			return cmd.Help()
+		},
+	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version of this program")
+	flags := root.PersistentFlags()
+	a.Flags = flags
+	flags.BoolVar(&a.JSON, "json", false, "print JSON: one value, or one a line for watch")
+	flags.StringVar(&a.URL, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
+	flags.StringVar(&a.TokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
+	flags.BoolVar(&a.AWSIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
+	root.AddCommand(a.versionCommand(), exitCodesTopic())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetHelpCommand(a.helpCommand(root))
+	return root
+}
+
+// Execute runs the command that args name (without the program's name) until it is finished or ctx ends, and returns the exit code: one of
+// [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable], [ExitBroken].
+func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	a.useName(root)
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	f := a.Failure(err)
+	a.printFailure(f, a.JSON || slices.Contains(args, "--json"))
+	return f.Exit
+}
+
+// helpCommand is cobra's own, except that help for something that is not there is wrong usage.
+func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Show what a verb does, its flags and examples",
+		Example: `  dormouse help approvals
+  dormouse help runs cancel`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return Usagef("there is no help for %q%s; see: dormouse help", strings.Join(args, " "), nearest(root, args))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+func (a *App) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long:  "Print the version of this program, as dormouse --version and dormouse -v do.",
+		Example: `  dormouse version
+  dormouse -v`,
+		Args: Takes(0, 0),
+		RunE: func(*cobra.Command, []string) error { return a.printVersion() },
+	}
+}
+
+func (a *App) printVersion() error {
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"version": a.Opts.Version})
+	}
+	return a.Printf("%s %s\n", a.Name(), a.Opts.Version)
+}

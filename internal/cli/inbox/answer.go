@@ -1,0 +1,228 @@
+package inbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+)
+
+// answer begins an answer to the call that is shown. What can be answered follows from its kind.
+func (m *inbox) answer(char rune) want {
+	kind, result := m.item.Kind, cmdline.TakesResult(m.item.Pending)
+	m.draft = m.drafted()
+	switch {
+	case char == 'y' && !result && (kind == "approval" || kind == "unknown_outcome" || kind == "interrupt"):
+		m.draft.Action, m.edited = "resume", nil
+		m.ask(atConfirm)
+	case char == 'n' && kind != "interrupt":
+		m.draft.Action = "cancel"
+		m.ask(atField)
+	case char == 'e' && kind == "approval" && !result:
+		return editItem
+	case char == 'r' && (result || kind != "approval" && kind != "interrupt"):
+		m.draft.Result = json.RawMessage("null") // to be filled in
+		m.ask(atField)
+	case char == 'x' && kind != "approval" && kind != "interrupt":
+		m.draft.Error = " " // likewise
+		m.ask(atField)
+	case strings.ContainsRune("ynerx", char) && char != 0:
+		m.notice = display.Line{{Style: display.Yellow, Text: "That is no answer to this call. " + m.keys()}}
+	}
+	return nothing
+}
+
+// renderer names these screens in the journal, beside the fingerprint of what they showed.
+const renderer = "inbox/1"
+
+// drafted is an answer to the question as it is shown, and to no other.
+func (m *inbox) drafted() wire.Decision {
+	d := wire.Decision{Target: m.item.Suspension.ID}
+	if m.item.Fingerprint != "" {
+		d.Shown, d.ShownBy = m.item.Fingerprint, renderer
+	}
+	return d
+}
+
+func (m *inbox) ask(where place) {
+	m.place, m.field = where, nil
+	m.read = false
+	m.scroll(-m.top)
+}
+
+// pressConfirm sends only for a y that was pressed when all of what it is about had been shown.
+func (m *inbox) pressConfirm(k key, quiet bool) want {
+	switch {
+	case k.char == 'y' && !quiet:
+		m.notice = display.Line{{Style: display.Yellow, Text: "That was fast. Read it, and press y again."}}
+	case k.char == 'y' && !m.read && !m.fits():
+		m.notice = display.Line{{Style: display.Yellow, Text: tooSmall}}
+	case k.char == 'y' && !m.read:
+		m.notice = display.Line{{Style: display.Yellow, Text: "There is more below. The space bar shows it."}}
+	case k.char == 'y':
+		return m.send()
+	case m.moved(k):
+		m.notice = nil
+	default:
+		m.place, m.edited, m.notice = atDetails, nil, display.Text("Nothing was sent.")
+		m.scroll(0)
+	}
+	return nothing
+}
+
+func (m *inbox) send() want {
+	m.sending, m.notice = true, display.Text("sending...")
+	return sendDraft
+}
+
+func (m *inbox) pressField(k key) want {
+	switch {
+	case k.name == "escape":
+		m.place, m.notice = atDetails, display.Text("Nothing was sent.")
+	case k.name == "back":
+		m.field = m.field[:max(len(m.field)-1, 0)]
+	case k.name == "clear":
+		m.field = nil
+	case k.name == "enter" && k.pasted:
+		m.field = append(m.field, ' ')
+	case k.name == "enter":
+		return m.complete(strings.TrimSpace(string(m.field)))
+	case k.char != 0:
+		m.field = append(m.field, k.char)
+	}
+	return nothing
+}
+
+// complete puts what was typed into the decision and sends it.
+func (m *inbox) complete(typed string) want {
+	switch {
+	case m.draft.Action == "cancel":
+		m.draft.Reason = typed
+	case m.draft.Error != "" && typed == "":
+		m.notice = display.Line{{Style: display.Yellow, Text: "Say what went wrong; the model is told. Esc leaves it."}}
+		return nothing
+	case m.draft.Error != "":
+		m.draft.Error = typed
+	case !json.Valid([]byte(typed)):
+		m.notice = display.Line{{Style: display.Red, Text: "That is not JSON. Text needs quotes: \"like this\"."}}
+		return nothing
+	default:
+		m.draft.Result = json.RawMessage(typed)
+	}
+	return m.send()
+}
+
+// changed is told the arguments as the person's editor left them.
+func (m *inbox) changed(arguments json.RawMessage, err error) {
+	_, isObject := display.Members(arguments)
+	switch {
+	case err != nil:
+		m.notice = display.Line{{Style: display.Red, Text: "The arguments were not edited: " + display.OneLine(err.Error())}}
+	case !isObject:
+		m.notice = display.Line{{Style: display.Red, Text: "That is not a JSON object whose names are there once each. Nothing was sent; e begins anew."}}
+	case len(display.Diff(m.item.Arguments, arguments)) == 0:
+		m.notice = display.Text("Nothing was changed. y approves it as it is.")
+	default:
+		m.draft = m.drafted()
+		m.draft.Action, m.draft.Arguments = "resume", json.RawMessage(display.Compact(arguments))
+		m.edited, m.notice = m.draft.Arguments, nil
+		m.ask(atConfirm)
+	}
+}
+
+// sent is told what became of the decision.
+func (m *inbox) sent(answer wire.DecisionAnswer, err error) {
+	m.sending = false
+	var problem *client.Error
+	switch {
+	case err == nil && answer.Status < http.StatusBadRequest:
+		m.done(display.Green, accepted(answer, m.draft)+": "+m.draft.Target)
+	case err == nil:
+		m.refuse(answer.Status, cmdline.Refusal(answer.Code, answer.Detail, answer.Winner))
+	case errors.As(err, &problem):
+		m.refuse(problem.Status, cmdline.RefusedPlainly(problem).Detail)
+	default: // it may have arrived: the same again is the same decision
+		m.notice = display.Line{{Style: display.Red, Text: "No answer came; y or Enter sends the same again. " + display.OneLine(err.Error())}}
+	}
+}
+
+// refuse shows why, and stays where something else can be typed; a call that is answered has no other answer.
+func (m *inbox) refuse(status int, why string) {
+	if status == http.StatusConflict || status == http.StatusNotFound {
+		m.done(display.Yellow, "Not sent: "+why)
+		return
+	}
+	if m.place == atConfirm {
+		m.place = atDetails
+	}
+	m.notice = display.Line{{Style: display.Red, Text: why}}
+}
+
+// done goes back to the list, without the call and with no other one chosen in its place.
+func (m *inbox) done(how display.Style, words string) {
+	kept := m.items[:0:0]
+	for _, a := range m.items {
+		if a.Suspension.ID != m.draft.Target {
+			kept = append(kept, a)
+		}
+	}
+	m.items, m.chosen, m.place, m.edited = kept, "", atList, nil
+	m.notice = display.Line{{Style: how, Text: words}}
+}
+
+func accepted(answer wire.DecisionAnswer, d wire.Decision) string {
+	words := map[bool]string{true: "denied", false: "answered"}[d.Action == "cancel"]
+	if d.Action == "resume" {
+		words = "approved"
+	}
+	if d.Arguments != nil {
+		words += " with other arguments"
+	}
+	if answer.Code == "already_decided" {
+		words = "already " + words + ", the same way"
+	}
+	if answer.Applied != nil && !*answer.Applied {
+		words += "; it had no effect, the run was cancelled with it"
+	}
+	return words
+}
+
+// told is told what the run of a suspension did. Whoever has gone on to something else meanwhile is not pulled out of it.
+func (m *inbox) told(suspension string, events []display.Line, err error) {
+	if m.item.Suspension.ID != suspension || m.place != atDetails && m.place != atEvents {
+		return
+	}
+	if err != nil {
+		m.notice = display.Line{{Style: display.Red, Text: "The events cannot be read: " + display.OneLine(err.Error())}}
+		return
+	}
+	m.events, m.place, m.notice = events, atEvents, nil
+	m.scroll(len(events))
+}
+
+// question is what stands above the keys while something is asked.
+func (m *inbox) question() display.Line {
+	what := fmt.Sprintf("%s of run %s (%s)?", cmp.Or(display.Spelled(m.item.Tool), m.item.Kind), m.item.RunID, m.draft.Target)
+	switch {
+	case m.place == atConfirm && m.edited != nil:
+		return display.Line{{Style: display.Bold, Text: "Approve with these other arguments: " + what}}
+	case m.place == atConfirm && m.item.Kind == "unknown_outcome":
+		return display.Line{{Style: display.Bold, Text: "It did not happen, and shall run: " + what}}
+	case m.place == atConfirm && m.item.Kind == "interrupt":
+		return display.Line{{Style: display.Bold, Text: "Go on: " + what}}
+	case m.place == atConfirm:
+		return display.Line{{Style: display.Bold, Text: "Approve " + what}}
+	case m.draft.Action == "cancel":
+		return display.Line{{Style: display.Bold, Text: "Deny " + what + " Why? "}}
+	case m.draft.Error != "":
+		return display.Line{{Style: display.Bold, Text: "It failed: " + what + " With what error? "}}
+	}
+	return display.Line{{Style: display.Bold, Text: "The result, as JSON, of " + what + " "}}
+}

@@ -1,0 +1,98 @@
+package inbox
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+func (a *app) approvalsCommand() *cobra.Command {
+	var list client.List
+	var walk bool
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List what waits for an answer, and the commands that answer it",
+		Long: `List every call that waits for a person or a client, over all runs, oldest first, each with the commands that answer it.
+
+With -i it is an inbox on the terminal: choose a call with the arrows or j and k, read all of it with Enter, then y approves, n denies
+and asks for a reason, e opens the arguments in $VISUAL or $EDITOR and shows what changes, r gives a result, x an error, o shows
+what the run did, q leaves. Whatever is approved is shown whole and asked about once more, by the id of what waits. The list refreshes by itself.`,
+		Example: `  dormouse approvals
+  dormouse approvals -i
+  dormouse approvals -i --kind approval
+  dormouse approvals --agent refund-desk --json
+  dormouse approvals link run_3k7q2_0 --for anna@example.com`,
+		Args: cmdline.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmdline.PageLimit(list.Limit, cmdline.MostApprovals); err != nil {
+				return err
+			}
+			c, err := a.Connect()
+			if err != nil {
+				return err
+			}
+			if walk {
+				return a.walkInbox(cmd.Context(), c, list)
+			}
+			page, err := c.Approvals(cmd.Context(), list)
+			if err != nil {
+				return err
+			}
+			return a.printApprovals(list, page)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(frontend.CallKinds, ", "))
+	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
+	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostApprovals))
+	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
+	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
+	return cmd
+}
+
+func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) error {
+	if a.JSON {
+		return a.PrintJSON(page)
+	}
+	if len(page.Items) == 0 && page.Next == "" {
+		return a.Printf("nothing waits\n")
+	}
+	for i, item := range page.Items {
+		if i > 0 {
+			if err := a.Printf("\n"); err != nil {
+				return err
+			}
+		}
+		rows := [][]string{{"run", item.RunID}, {"agent", item.Agent}, {"since", display.Clock(item.Since)}}
+		rows = append(rows, a.FactRows(cmdline.OfRun(item.StartedBy, item.AgentVersion, item.Metadata))...)
+		if item.Error != nil {
+			rows = append(rows, []string{"unreadable", display.OneLine(item.Error.Detail)})
+		} else {
+			rows = append(rows, a.PendingRows(item.RunID, item.Pending)...)
+		}
+		if err := a.Table(rows); err != nil {
+			return err
+		}
+	}
+	flags := []cmdline.FlagValue{{Name: "agent", Value: list.Agent}, {Name: "kind", Value: list.Kind}, {Name: "thread", Value: list.Thread}}
+	return a.PrintMore("approvals", flags, list.Limit, page.Next)
+}
+
+// pendingIDs names the waiting calls of a run, for a person who must choose one.
+func pendingIDs(pending []wire.Pending) string {
+	names := make([]string, len(pending))
+	for i, p := range pending {
+		names[i] = p.Suspension.ID + " (" + cmp.Or(p.Tool, p.Kind) + ")"
+	}
+	return strings.Join(names, ", ")
+}

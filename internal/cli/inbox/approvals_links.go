@@ -1,0 +1,166 @@
+package inbox
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+)
+
+func (a *app) makeLinkCommand() *cobra.Command {
+	var req wire.LinkRequest
+	var life time.Duration
+	var public string
+	cmd := &cobra.Command{
+		Use:   "link RUN [TARGET]",
+		Short: "Make an approval link for one person",
+		Long: `Make a link by which one person can answer one approval, once, without a token. TARGET is a suspension id, as approvals shows
+it; it may be left out if exactly one call of the run waits. Needs the role link: the bearer of a link may decide.
+
+The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.
+It begins with --public-url; without it with the public URL of the server; and if that has none, with the address of this request.`,
+		Example: `  dormouse approvals link run_3k7q2_0 --for anna@example.com
+  dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h
+  dormouse approvals link run_3k7q2_0 --for anna@example.com --public-url https://desk.example.com`,
+		Args: cmdline.Takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if req.For == "" {
+				return cmdline.Usagef("--for is missing; name the person or address that the link is sent to")
+			}
+			if cmd.Flags().Changed("expires-in") && (life < time.Second || life%time.Second != 0) {
+				return cmdline.Usagef("--expires-in is a number of whole seconds from 1s, such as 4h, not %v", life)
+			}
+			req.ExpiresIn = life.Seconds()
+			base, err := cmdline.PublicURL(public)
+			if err != nil {
+				return err
+			}
+			return a.makeLink(cmd, args, req, base)
+		},
+	}
+	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
+	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is valid, such as 4h (default: as long as the server allows)")
+	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse (default: the public URL of the server)")
+	return cmd
+}
+
+// linkPath is what every link has behind the address of its server.
+const linkPath = "/v1/approvals/"
+
+// under puts a base before the path of a link, in place of what the server put there.
+func under(base access.PublicURL, link string) string {
+	at := strings.LastIndex(link, linkPath)
+	if at < 0 || base.String() == "" {
+		return link
+	}
+	return base.To(link[at:])
+}
+
+func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest, base access.PublicURL) error {
+	c, err := a.Connect()
+	if err != nil {
+		return err
+	}
+	if len(args) == 2 {
+		req.Target = args[1]
+	} else {
+		asked, err := onlyPending(cmd.Context(), c, args[0])
+		if err != nil {
+			return err
+		}
+		req.Target = asked.Suspension.ID
+	}
+	l, err := c.MakeLink(cmd.Context(), args[0], req)
+	if err != nil {
+		return err
+	}
+	l.Link = under(base, l.Link)
+	if a.JSON {
+		return a.PrintJSON(l)
+	}
+	if strings.HasPrefix(l.Link, linkPath) {
+		l.Link = strings.TrimSuffix(cmdline.ShownAddress(a.Address()), "/") + l.Link
+	}
+	return a.Table([][]string{
+		{"link", display.OneLine(l.Link)},
+		{"for", display.OneLine(l.For)},
+		{"until", display.Clock(l.ExpiresAt)},
+		{"revoke it", a.Command(fmt.Sprintf("approvals revoke %s %s", l.RunID, l.ID))},
+	})
+}
+
+func (a *app) listLinksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "links RUN",
+		Short:   "List the approval links of a run",
+		Long:    "List the approval links that were made for a run: for whom, by whom, until when, and which were revoked. Needs the role link.",
+		Example: "  dormouse approvals links run_3k7q2_0",
+		Args:    cmdline.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.Connect()
+			if err != nil {
+				return err
+			}
+			page, err := c.Links(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.printLinks(page)
+		},
+	}
+}
+
+func (a *app) printLinks(page wire.Page[wire.Link]) error {
+	if a.JSON {
+		return a.PrintJSON(page)
+	}
+	if len(page.Items) == 0 {
+		return a.Printf("no links\n")
+	}
+	rows := [][]string{{"LINK", "FOR", "TOOL", "SUSPENSION", "MADE BY", "UNTIL", "STATE"}}
+	for _, l := range page.Items {
+		rows = append(rows, []string{l.ID, display.OneLine(l.For), display.OneLine(l.Tool), l.Suspension, display.OneLine(l.CreatedBy), display.Clock(l.ExpiresAt), a.linkState(l)})
+	}
+	return a.Table(rows)
+}
+
+// linkState says whether a link still has its time. It may have been used.
+func (a *app) linkState(l wire.Link) string {
+	switch {
+	case l.RevokedAt != nil:
+		return "revoked " + display.Clock(*l.RevokedAt)
+	case !a.Now().Before(l.ExpiresAt.Time):
+		return "expired"
+	}
+	return "open"
+}
+
+func (a *app) revokeLinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke RUN LINK",
+		Short:   "Revoke an approval link",
+		Long:    "Revoke an approval link: it answers nothing and shows nothing any more. LINK is an id as links shows it. Needs the role link.",
+		Example: "  dormouse approvals revoke run_3k7q2_0 lnk_019c2a41f0bq7x2k5n8m4r6t3v",
+		Args:    cmdline.Takes(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.Connect()
+			if err != nil {
+				return err
+			}
+			l, err := c.RevokeLink(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.PrintJSON(l)
+			}
+			return a.Printf("revoked: %s for %s\n", l.ID, display.OneLine(l.For))
+		},
+	}
+}

@@ -1,0 +1,210 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+)
+
+// verdict is what the flags of decide say.
+type verdict struct {
+	approve, deny     bool
+	result, errorText string
+	arguments, grant  string
+	reason, id, shown string
+	dryRun            bool
+}
+
+func (a *app) decideCommand() *cobra.Command {
+	var v verdict
+	cmd := &cobra.Command{
+		Use:   "decide RUN [TARGET]",
+		Short: "Answer a call that waits",
+		Long: `Answer a call that waits. TARGET is a suspension id, as approvals shows it; it may be left out if exactly one
+call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.
+
+With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool; what they change is
+printed before they are sent, a line with - for what was asked and one with + for what is to run. With --dry-run nothing is sent: whether
+the arguments fit the tool is looked at, whether a rule forbids them is not. With --grant run the later calls of this turn that the same
+rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
+		Example: `  dormouse decide run_3k7q2_0 --approve
+  dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
+  dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
+  dormouse decide run_3k7q2_0 --approve --arguments @edited.json --dry-run
+  dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
+		Args: cmdline.Takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := v.decision()
+			if err != nil {
+				return err
+			}
+			c, err := a.Connect()
+			if err != nil {
+				return err
+			}
+			return a.decide(cmd.Context(), c, args, d, v.dryRun)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&v.approve, "approve", false, "yes: let the call run")
+	flags.BoolVar(&v.deny, "deny", false, "no: the call does not run, and the model is told")
+	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
+	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
+	flags.StringVar(&v.arguments, "arguments", "", "with --approve: the arguments to run with, as a JSON object or @FILE")
+	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run: later calls of this turn that the same rule asks about")
+	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
+	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
+	flags.StringVar(&v.shown, "shown", "", "fingerprint of the call as you read it (approvals --json); refused if it has changed")
+	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
+	return cmd
+}
+
+// decide sends a decision on the call that args name: a run, and perhaps what waits in it.
+func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wire.Decision, dryRun bool) error {
+	var asked wire.Pending
+	var err error
+	if len(args) == 2 {
+		d.Target = args[1]
+	} else if asked, err = onlyPending(ctx, c, args[0]); err != nil {
+		return err
+	} else {
+		d.Target = asked.Suspension.ID
+	}
+	if dryRun {
+		return a.dryRun(ctx, c, args[0], d)
+	}
+	if d.Arguments != nil && !a.JSON {
+		if asked.Suspension.ID == "" {
+			asked = pendingOf(ctx, c, args[0], d.Target)
+		}
+		if err := a.printEdits(asked, d.Arguments); err != nil {
+			return err
+		}
+	}
+	answer, err := c.Decide(ctx, args[0], d)
+	if err != nil {
+		return err
+	}
+	return a.printAnswer(answer)
+}
+
+// pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for the server to refuse.
+func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
+	shown, err := c.Run(ctx, run, 0)
+	if err != nil {
+		return wire.Pending{}
+	}
+	return waitingIn(shown, target)
+}
+
+// waitingIn is the call of a run that a decision is about; the empty one if it does not wait.
+func waitingIn(run wire.Run, target string) wire.Pending {
+	for _, p := range run.Pending {
+		if p.Suspension.ID == target || p.CallID == target {
+			return p
+		}
+	}
+	return wire.Pending{}
+}
+
+// printEdits shows what edited arguments change of those that were asked for.
+func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
+	if asked.Suspension.ID == "" {
+		return nil
+	}
+	changes := display.Diff(asked.Arguments, arguments)
+	if len(changes) == 0 {
+		return a.Printf("the arguments are those that %s was asked for with\n", display.Spelled(asked.Tool))
+	}
+	colour := display.ScreenOf(a.Stdout, a.Opts.Getenv).Colour
+	out := display.Clean(display.Spelled(asked.Tool)+" will run with edited arguments:") + "\n"
+	for _, l := range changes {
+		out += l.Render(colour) + "\n"
+	}
+	return a.Print(out)
+}
+
+// decision turns the flags into a decision without a target. A result or an error alone carries no action: what it means
+// for the call at hand is then the server's to say, so that no result is taken for a yes by accident.
+func (v verdict) decision() (wire.Decision, error) {
+	result, err := cmdline.JsonFlag("--result", v.result)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	arguments, err := cmdline.JsonOrFile("--arguments", v.arguments)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason, Shown: v.shown}
+	said := v.said()
+	switch {
+	case !v.approve && (v.arguments != "" || v.grant != ""):
+		return wire.Decision{}, cmdline.Usagef("--arguments and --grant go with --approve")
+	case len(said) == 0:
+		return wire.Decision{}, cmdline.Usagef("say one of --approve, --deny, --result JSON, --error TEXT")
+	case len(said) > 1 && (v.deny || v.errorText != ""):
+		return wire.Decision{}, cmdline.Usagef("say one of them, not %s", strings.Join(said, " and "))
+	case v.deny:
+		d.Action = "cancel"
+	case v.approve:
+		d.Action = "resume"
+	}
+	return d, nil
+}
+
+// said are the flags that answer, of those that were given.
+func (v verdict) said() (flags []string) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--approve", v.approve}, {"--deny", v.deny}, {"--result", v.result != ""}, {"--error", v.errorText != ""}} {
+		if f.given {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
+}
+
+// onlyPending is the run's one waiting call.
+func onlyPending(ctx context.Context, c *client.Client, id string) (wire.Pending, error) {
+	run, err := c.Run(ctx, id, 0)
+	if err != nil {
+		return wire.Pending{}, err
+	}
+	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
+	switch len(run.Pending) {
+	case 0:
+		return wire.Pending{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, cmdline.StatusText(run)))
+	case 1:
+		return run.Pending[0], nil
+	}
+	return wire.Pending{}, cmdline.Usagef("several calls of %s wait; name one: %s", id, pendingIDs(run.Pending))
+}
+
+// printAnswer shows what became of the decision; a refusal is a failure.
+func (a *app) printAnswer(answer wire.DecisionAnswer) error {
+	if answer.Status >= http.StatusBadRequest {
+		return cmdline.Fail(cmdline.ExitFailed, answer.Code, cmdline.Refusal(answer.Code, answer.Detail, answer.Winner)+cmdline.FlagsFor[answer.Code])
+	}
+	if a.JSON {
+		return a.PrintJSON(answer)
+	}
+	words := "accepted"
+	if answer.Code == "already_decided" {
+		words = "already decided, the same way"
+	}
+	if answer.Applied != nil && !*answer.Applied {
+		words += "; it had no effect, the run was cancelled with it"
+	}
+	return a.Printf("%s: %s\n", words, answer.Target)
+}

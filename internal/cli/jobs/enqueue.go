@@ -1,0 +1,202 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/local"
+)
+
+// intakeFlags are what the command was given.
+type intakeFlags struct {
+	data, tenant                    string
+	keepGoing                       bool
+	status                          bool
+	showDead, retryDead, forgetDead bool
+}
+
+func (a *app) enqueueCommand() *cobra.Command {
+	var f intakeFlags
+	cmd := &cobra.Command{
+		Use:   "enqueue FILE",
+		Short: "Put runs to start into the intake queue",
+		Long: `Put runs to start into the intake queue of a data directory: FILE holds one a line, - is standard input. A line is the body of
+POST /v1/runs with an idempotency_key in it:
+
+  {"idempotency_key":"invoice-1001","agent":"invoice-check","input":"Check invoice 1001"}
+
+A server on that directory starts them within a second, or as soon as there is one. One key starts one run: what is put in twice, here or
+over HTTP, is started once. So if anything goes wrong, run the same command again.
+
+Every line is looked at before any is stored. If one is bad, it is told with its number, nothing is stored, and the exit code is 2; with
+--keep-going the good ones are stored, and the exit code is 1. What only the server can see, such as an agent that is not there, makes a
+dead letter. --status shows how many wait and how many are dead, --dead the dead ones with the reason, --retry-dead tries them again,
+--forget-dead removes them for good.`,
+		Example: `  dormouse enqueue invoices.jsonl
+  make-invoices | dormouse enqueue - --data /var/lib/dormouse
+  dormouse enqueue --status
+  dormouse enqueue --dead`,
+		Args: cmdline.Takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmp.Or(noServer(cmd), f.check(args)); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.letters(cmd.Context(), f)
+			}
+			return a.enqueue(cmd.Context(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", ".dormouse", "data directory of the server")
+	flags.StringVar(&f.tenant, "tenant", access.Tenant, "whose runs they are")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "store the good lines although there are bad ones")
+	flags.BoolVar(&f.status, "status", false, "show how far the queue is: how many messages wait, and how many cannot be started")
+	flags.BoolVar(&f.showDead, "dead", false, "the same, and each message that cannot be started, with the reason")
+	flags.BoolVar(&f.retryDead, "retry-dead", false, "put the dead letters back into the queue")
+	flags.BoolVar(&f.forgetDead, "forget-dead", false, "remove the dead letters for good")
+	return cmd
+}
+
+// noServer refuses the flags of a server, which would be passed over while a directory is made beside the person.
+func noServer(cmd *cobra.Command) error {
+	for _, name := range []string{"url", "aws-iam"} {
+		if cmd.Flags().Changed(name) {
+			return cmdline.Usagef("enqueue writes into a data directory (--data) and asks no server, so it takes no --%s; "+
+				"for a stack on AWS send each line to the queue of its output IntakeQueueUrl: "+
+				"aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '{\"idempotency_key\":...}'", name)
+		}
+	}
+	return nil
+}
+
+func (f intakeFlags) check(args []string) error {
+	asked := 0
+	for _, on := range []bool{len(args) == 1, f.status, f.showDead, f.retryDead, f.forgetDead} {
+		if on {
+			asked++
+		}
+	}
+	switch {
+	case asked != 1:
+		return cmdline.Usagef("name a file of runs to start, or - for standard input, or else say one of --status, --dead, --retry-dead and --forget-dead")
+	case f.keepGoing && len(args) == 0:
+		return cmdline.Usagef("--keep-going is about the lines of a file; leave it out")
+	case f.tenant == "":
+		return cmdline.Usagef("--tenant is empty; leave it out for the tenant %s", access.Tenant)
+	}
+	if err := access.CheckTenant(f.tenant); err != nil {
+		return cmdline.Usagef("--tenant: %v", err)
+	}
+	return nil
+}
+
+// enqueue looks at all lines, then stores them. Standard input is kept in a file in between.
+func (a *app) enqueue(ctx context.Context, name string, f intakeFlags) error {
+	file, done, err := a.messages(name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	e := enqueuing{app: a, flags: f, judge: local.NewMessages(), progress: a.Progress(), agents: map[string]int{}, keys: keyLines{}}
+	defer func() { e.progress.End() }()
+	if err := e.look(ctx, file); err != nil {
+		return err
+	}
+	if e.bad > 0 && !f.keepGoing {
+		return cmdline.Usagef("%s, so that nothing was stored; mend what is bad, or store the rest with --keep-going", e.badLines())
+	}
+	if e.good+e.bad == 0 {
+		a.Warn("no_lines", e.holdsNothing(name))
+		return e.tell()
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := e.store(ctx, file); err != nil {
+		return err
+	}
+	e.progress.End()
+	return e.tell()
+}
+
+// messages opens the file, or copies standard input into one: lines are read twice.
+func (a *app) messages(name string) (file *os.File, done func(), err error) {
+	if name != "-" {
+		file, err = os.Open(name)
+		if err != nil {
+			return nil, nil, cmdline.Usagef("the file of runs to start cannot be read: %v", err)
+		}
+		if at, err := file.Stat(); err != nil || at.Mode().IsRegular() {
+			return file, func() { file.Close() }, err
+		}
+		defer file.Close() // a pipe cannot be read twice either
+		return spool(file)
+	}
+	return spool(a.Stdin)
+}
+
+func spool(from io.Reader) (*os.File, func(), error) {
+	file, err := os.CreateTemp("", "dormouse-enqueue-*.jsonl")
+	if err != nil {
+		return nil, nil, err
+	}
+	done := func() {
+		file.Close()
+		os.Remove(file.Name())
+	}
+	if _, err = io.Copy(file, from); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+		return nil, nil, fmt.Errorf("the runs to start could not be read to their end, so that nothing was stored: %w", err)
+	}
+	return file, done, nil
+}
+
+// holdsNothing tells of a file without a line, which may be what an export left that failed.
+func (e *enqueuing) holdsNothing(name string) string {
+	if name == "-" {
+		return "standard input holds no line, so that nothing was stored; see whether what writes it failed"
+	}
+	return name + " holds no line, so that nothing was stored; see whether what writes it failed"
+}
+
+// tell says what was done. Bad lines that were left out are a failure, since somebody has to look at them.
+func (e *enqueuing) tell() error {
+	if e.app.JSON {
+		if err := e.app.PrintJSON(map[string]any{"enqueued": e.stored, "bad": e.bad, "tenant": e.flags.tenant, "data": e.flags.data}); err != nil {
+			return err
+		}
+	} else if err := e.app.Printf("%d in the intake queue of %s; see how far it is: dormouse enqueue --status%s; a server on it starts them: dormouse dev --data %s\n",
+		e.stored, e.flags.data, e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
+		return err
+	}
+	if e.bad > 0 {
+		return cmdline.Fail(cmdline.ExitFailed, "bad_lines", e.badLines()+", and left out; mend them and enqueue the file again: what is there starts no second run")
+	}
+	return nil
+}
+
+// cut says how far it came when it did not come to the end.
+func (e *enqueuing) cut(err error) error {
+	if e.stored == 0 {
+		return err
+	}
+	code, what := "failed", err.Error()
+	if errors.Is(err, context.Canceled) {
+		code, what = "interrupted", "interrupted"
+	}
+	return cmdline.Fail(cmdline.ExitFailed, code, fmt.Sprintf("%s; %d of %d are in the queue already: enqueue the same file again, what is there starts no second run",
+		what, e.stored, e.good))
+}

@@ -1,0 +1,286 @@
+// Package narrate says what a run does, event by event, in the words of people.
+package narrate
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Tale tells what a run does in the words of people. It is shown the run's events in order and remembers the calls, so that what happens to
+// one can be told by its name. It prints nothing.
+type Tale struct {
+	now     func() time.Time
+	calls   map[string]told // by id
+	running map[string]bool // calls whose start was told live
+	ended   fact            // the last turn.ended: it says why a run is done
+}
+
+// told is what a call asks for.
+type told struct {
+	tool      string
+	arguments json.RawMessage
+}
+
+func NewTale(now func() time.Time) *Tale {
+	return &Tale{now: now, calls: map[string]told{}, running: map[string]bool{}}
+}
+
+// fact is what the events of a run carry, of all sorts.
+type fact struct {
+	Status     string          `json:"status"`
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool_name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Kind       string          `json:"kind"`
+	Deadline   *wire.Time      `json:"deadline"`
+	Suspension json.RawMessage `json:"suspension"`
+	Action     string          `json:"action"`
+	By         string          `json:"by"`
+	Reason     string          `json:"reason"`
+	DoneReason string          `json:"done_reason"`
+	Result     json.RawMessage `json:"result"`
+	Error      any             `json:"error"`
+	Code       string          `json:"code"`
+	Detail     string          `json:"detail"`
+	Text       string          `json:"text"`
+	TryAt      wire.Time       `json:"try_at"`
+	TimedOut   bool            `json:"timed_out"`
+	Late       bool            `json:"late"`
+	Applied    *bool           `json:"applied"`
+	Grant      string          `json:"grant"`
+	Live       bool            `json:"live"`
+	Done       float64         `json:"done"`
+	Total      float64         `json:"total"`
+	Ops        []struct {
+		Key string `json:"key"`
+	} `json:"ops"`
+}
+
+// silent are the events that matter to programs only.
+var silent = map[string]bool{"turn.started": true, "turn.ended": true, "step.started": true, "step.ended": true, "activation.ended": true,
+	"call.resuming": true, "state.snapshot": true, "reasoning.delta": true, "reasoning.ended": true, "text.delta": true}
+
+// Tell is an event in words: no line, one, or several of which the later ones belong to the first.
+func (t *Tale) Tell(e wire.Event) []display.Line {
+	var f fact
+	if len(e.Data) > 0 && json.Unmarshal(e.Data, &f) != nil {
+		return []display.Line{display.Text(e.Type + " " + Describe(e))}
+	}
+	t.note(e, f)
+	if silent[e.Type] {
+		return nil
+	}
+	if e.Type == "run.status" {
+		return t.status(e, f)
+	}
+	if strings.HasPrefix(e.Type, "call.") {
+		return t.call(e, f)
+	}
+	switch e.Type {
+	case "text.ended":
+		return says(f.Text)
+	case "decision.recorded":
+		return t.decision(f)
+	case "state.delta":
+		return []display.Line{{{Style: display.Faint, Text: "remembers " + keys(f)}}}
+	case "step.reset":
+		return []display.Line{{{Style: display.Yellow, Text: t.reset(f)}}}
+	case "hook.failed":
+		return []display.Line{{{Style: display.Yellow, Text: "a hook failed: " + f.Detail}}}
+	case "memory.failed":
+		return []display.Line{{{Style: display.Yellow, Text: "the memory failed: " + f.Detail}}}
+	case "message.queued":
+		return []display.Line{display.Text("a message is queued behind this run")}
+	case "interrupt.recorded":
+		return []display.Line{display.Text("asked to pause" + by(f.By) + "; it was paused already, or is done")}
+	}
+	return []display.Line{display.Text(strings.TrimSpace(e.Type + "  " + Describe(e)))}
+}
+
+// reset says why the model is asked again.
+func (t *Tale) reset(f fact) string {
+	switch f.Reason {
+	case "model_unavailable":
+		words := "the model gave no answer and is asked again: " + f.Text
+		if left := f.TryAt.Sub(t.now()); left > 0 {
+			words += "; next attempt in " + display.Lasting(left)
+		}
+		return words
+	case "repeated":
+		return "what the model was saying does not count"
+	}
+	return "makes way for others; the model is asked again"
+}
+
+// note remembers what later events are told by.
+func (t *Tale) note(e wire.Event, f fact) {
+	switch e.Type {
+	case "turn.ended":
+		t.ended = f
+	case "call.ready":
+		t.calls[f.CallID] = told{f.Tool, f.Arguments}
+	case "call.suspended":
+		t.calls[f.CallID] = told{f.Tool, f.Arguments} // what it would run with
+	}
+}
+
+func (t *Tale) status(e wire.Event, f fact) []display.Line {
+	switch {
+	case f.Status == "waiting":
+		return []display.Line{{{Style: display.Faint, Text: "sleeps until somebody answers"}}}
+	case f.Status == "running" && e.Turn <= 1:
+		return []display.Line{{{Style: display.Faint, Text: "begins"}}}
+	case f.Status == "running":
+		return []display.Line{{{Style: display.Faint, Text: "wakes up"}}}
+	case f.Status != "done":
+		return []display.Line{display.Text(f.Status)}
+	}
+	how, reason := display.Green, cmp.Or(f.DoneReason, t.ended.Reason)
+	switch reason {
+	case "error":
+		how = display.Red
+	case "stopped", "cancelled", "blocked":
+		how = display.Yellow
+	}
+	words := "done"
+	if extra := strings.TrimSpace(reason + " " + t.ended.Code); extra != "" {
+		words += " (" + extra + ")"
+	}
+	if t.ended.Detail != "" {
+		words += ": " + t.ended.Detail
+	}
+	return []display.Line{{{Style: how, Text: display.OneLine(words)}}}
+}
+
+func (t *Tale) call(e wire.Event, f fact) []display.Line {
+	tool := cmp.Or(display.Spelled(f.Tool), display.Spelled(t.calls[f.CallID].tool), "the run")
+	switch e.Type {
+	case "call.ready":
+		return []display.Line{{{Style: display.AsIs, Text: "asks for "}, {Style: display.Cyan, Text: tool}, {Style: display.AsIs, Text: " " + display.InWords(f.Arguments)}}}
+	case "call.invalid":
+		return []display.Line{{{Style: display.Yellow, Text: "asked for " + tool + " in a way that does not fit: " + display.OneLine(f.Detail)}}}
+	case "call.started":
+		if seen := t.running[f.CallID]; seen {
+			delete(t.running, f.CallID)
+			return nil // it was told while it ran
+		}
+		t.running[f.CallID] = f.Live
+		return []display.Line{{{Style: display.AsIs, Text: "runs "}, {Style: display.Cyan, Text: tool}}}
+	case "call.progress":
+		return []display.Line{{{Style: display.Faint, Text: tool + " " + f.progress()}}}
+	case "call.succeeded":
+		return []display.Line{{{Style: display.Cyan, Text: tool}, {Style: display.AsIs, Text: " returns " + display.Shorten(word(f.Result), longest)}}}
+	case "call.failed":
+		return []display.Line{{{Style: display.Red, Text: tool + " failed"}, {Style: display.AsIs, Text: display.After(": ", display.Shorten(cmp.Or(word(f.Result), f.why()), longest))}}}
+	case "call.cancelled":
+		return []display.Line{{{Style: display.Yellow, Text: tool + " was not run"}, {Style: display.AsIs, Text: display.After(": ", display.Shorten(cmp.Or(word(f.Result), f.why()), longest))}}}
+	case "call.suspended":
+		return t.suspended(e, f, tool)
+	}
+	return []display.Line{display.Text(e.Type + "  " + Describe(e))}
+}
+
+// progress is how far a tool is.
+func (f fact) progress() string {
+	words := strconv.FormatFloat(f.Done, 'f', -1, 64)
+	if f.Total > 0 {
+		words += " of " + strconv.FormatFloat(f.Total, 'f', -1, 64)
+	}
+	return strings.TrimSpace(words + " " + display.OneLine(f.Text))
+}
+
+// longest is how much of a result is told; the messages verb shows all of it.
+const longest = 300
+
+func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
+	words := map[string]string{"approval": "approval of " + tool, "client": "the client's result of " + tool, "input": "an answer to " + tool,
+		"unknown_outcome": "word of what became of " + tool, "interrupt": "the word to go on", "child": "the run that " + tool + " began"}[f.Kind]
+	rest := ""
+	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
+		rest = " since " + e.At.UTC().Format("15:04")
+	}
+	if f.Deadline != nil {
+		rest += display.UntilDeadline(f.Deadline.Time, t.now())
+	}
+	lines := []display.Line{{{Style: display.Yellow, Text: "waits for " + cmp.Or(words, f.Kind+" of "+tool)}, {Style: display.AsIs, Text: rest}}}
+	var sus wire.Suspension
+	if json.Unmarshal(f.Suspension, &sus) == nil && sus.Message != "" {
+		lines = append(lines, display.Text(display.Spelled(display.OneLine(sus.Message))))
+	}
+	return lines
+}
+
+func (t *Tale) decision(f fact) []display.Line {
+	if f.TimedOut {
+		return []display.Line{{{Style: display.Yellow, Text: "no answer came before the deadline"}}}
+	}
+	how, words := display.Green, "approved"
+	switch {
+	case f.Action == "cancel":
+		how, words = display.Red, "denied"
+	case !core.IsNull(f.Result):
+		words = "answered"
+	case f.why() != "":
+		how, words = display.Red, "answered with an error"
+	}
+	words += by(f.By)
+	if f.Grant != "" {
+		words += ", and the like calls of this turn"
+	}
+	if f.Late {
+		how, words = display.Yellow, words+", too late to count"
+	} else if f.Applied != nil && !*f.Applied {
+		how, words = display.Yellow, words+", without effect: the run was cancelled with it"
+	}
+	said := display.Spelled(display.OneLine(cmp.Or(f.Reason, f.why())))
+	if words := word(f.Result); said == "" && words != "" {
+		said = display.Shorten(words, longest)
+	}
+	lines := []display.Line{{{Style: how, Text: words}, {Style: display.AsIs, Text: display.After(": ", said)}}}
+	if !core.IsNull(f.Arguments) {
+		lines = append(lines, display.Text("with other arguments:"))
+		lines = append(lines, display.Diff(t.calls[f.CallID].arguments, f.Arguments)...)
+	}
+	return lines
+}
+
+// says is what the model said, line by line.
+func says(words string) []display.Line {
+	var lines []display.Line
+	lead := "says: "
+	for _, l := range display.CleanProse(words) {
+		lines = append(lines, display.Line{{Style: display.AsIs, Text: lead}, {Style: display.Bold, Text: l}})
+		lead = "      " // below it: no line of the model's looks like one of ours
+	}
+	return lines
+}
+
+// why is the error of an event, which is text or a code with a detail.
+func (f fact) why() string {
+	switch e := f.Error.(type) {
+	case string:
+		return e
+	case map[string]any:
+		code, _ := e["code"].(string)
+		detail, _ := e["detail"].(string)
+		return strings.TrimSpace(code + " " + detail)
+	}
+	return ""
+}
+
+func by(who string) string { return display.After(" by ", who) }
+
+func keys(f fact) string {
+	names := make([]string, len(f.Ops))
+	for i, op := range f.Ops {
+		names[i] = op.Key
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,70 @@
+package narrate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+)
+
+var began = time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)
+
+func TestEventsInWords(t *testing.T) {
+	const ready = `call.ready {"call_id":"c1","tool_name":"pay","arguments":{"order":"A-17","amount":120}}`
+	for name, tt := range map[string]struct {
+		events []string // type and data; the last one is told
+		want   []string
+	}{
+		"a call":                   {[]string{ready}, []string{"asks for pay order=A-17 amount=120"}},
+		"a call that does not fit": {[]string{`call.invalid {"call_id":"c1","tool_name":"pay","detail":"amount\nmissing"}`}, []string{"asked for pay in a way that does not fit: amount missing"}},
+		"a body":                   {[]string{ready, `call.started {"call_id":"c1"}`}, []string{"runs pay"}},
+		"a result":                 {[]string{ready, `call.succeeded {"call_id":"c1","result":"paid\u001b[2J"}`}, []string{`pay returns paid\x1b[2J`}},
+		"a failure":                {[]string{ready, `call.failed {"call_id":"c1","result":"no money"}`}, []string{"pay failed: no money"}},
+		"a call that was closed":   {[]string{ready, `call.cancelled {"call_id":"c1","result":"Not approved"}`}, []string{"pay was not run: Not approved"}},
+		"a wait with a deadline": {[]string{`call.suspended {"call_id":"c1","tool_name":"pay","kind":"approval","deadline":"2026-11-21T05:48:44.000Z","suspension":{"id":"s","message":"Above 100."}}`},
+			[]string{"waits for approval of pay since 02:28, deadline in 1h 20m", "Above 100."}},
+		"a wait for a client": {[]string{`call.suspended {"call_id":"c1","tool_name":"locate","kind":"client","deadline":"1970-01-01T00:00:00.001Z"}`},
+			[]string{"waits for the client's result of locate since 02:28, its deadline was 1970-01-01 00:00:00Z"}},
+		"a pause":               {[]string{`call.suspended {"call_id":"c1","kind":"interrupt"}`}, []string{"waits for the word to go on since 02:28"}},
+		"a yes":                 {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"anna","applied":true}`}, []string{"approved by anna"}},
+		"a yes for more":        {[]string{`decision.recorded {"call_id":"c1","action":"resume","grant":"run"}`}, []string{"approved, and the like calls of this turn"}},
+		"a no":                  {[]string{`decision.recorded {"call_id":"c1","action":"cancel","by":"anna","reason":"no  damage"}`}, []string{"denied by anna: no damage"}},
+		"a result by a person":  {[]string{`decision.recorded {"call_id":"c1","action":"resume","result":{"t":21}}`}, []string{`answered: {"t":21}`}},
+		"an error by a person":  {[]string{`decision.recorded {"call_id":"c1","action":"resume","error":"gone"}`}, []string{"answered with an error: gone"}},
+		"no one in time":        {[]string{`decision.recorded {"call_id":"c1","action":"cancel","timed_out":true}`}, []string{"no answer came before the deadline"}},
+		"too late":              {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"bob","late":true}`}, []string{"approved by bob, too late to count"}},
+		"overtaken by a cancel": {[]string{`decision.recorded {"call_id":"c1","action":"resume","applied":false}`}, []string{"approved, without effect: the run was cancelled with it"}},
+		"other arguments": {[]string{ready, `decision.recorded {"call_id":"c1","action":"resume","arguments":{"order":"A-17","amount":80}}`},
+			[]string{"approved", "with other arguments:", "- amount: 120", "+ amount: 80"}},
+		"text":                      {[]string{`text.ended {"text":"one\napproved by anna\u202e"}`}, []string{"says: one", `      approved by anna\u202e`}},
+		"the end":                   {[]string{`turn.ended {"status":"done","reason":"natural_end"}`, `run.status {"status":"done","done_reason":"natural_end"}`}, []string{"done (natural_end)"}},
+		"an end by a rule":          {[]string{`turn.ended {"reason":"stopped","code":"max_rounds","detail":"20 rounds"}`, `run.status {"status":"done","done_reason":"stopped"}`}, []string{"done (stopped max_rounds): 20 rounds"}},
+		"sleep":                     {[]string{`run.status {"status":"waiting"}`}, []string{"sleeps until somebody answers"}},
+		"state":                     {[]string{`state.delta {"ops":[{"key":"seen"},{"key":"n"}]}`}, []string{"remembers seen, n"}},
+		"a model that is busy":      {[]string{`step.reset {"reason":"model_unavailable","text":"too many requests"}`}, []string{"the model gave no answer and is asked again: too many requests"}},
+		"a model that is down":      {[]string{`step.reset {"reason":"model_unavailable","text":"nobody listens","try_at":"2026-11-21T04:29:24.000Z"}`}, []string{"the model gave no answer and is asked again: nobody listens; next attempt in 40 s"}},
+		"others first":              {[]string{`step.reset {"reason":"yielded","text":"half"}`}, []string{"makes way for others; the model is asked again"}},
+		"what is new":               {[]string{`moon.rose {"detail":"full"}`}, []string{"moon.rose  full"}},
+		"no object":                 {[]string{`call.ready [1]`}, []string{"call.ready "}},
+		"what is for programs only": {[]string{`step.ended {}`}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tale := NewTale(func() time.Time { return began.Add(2 * time.Hour) })
+			var got []string
+			for _, e := range tt.events {
+				kind, data, _ := strings.Cut(e, " ")
+				got = nil
+				for _, l := range tale.Tell(wire.Event{Type: kind, Turn: 2, At: wire.Time{Time: began}, Data: json.RawMessage(data)}) {
+					got = append(got, l.String())
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
+	"github.com/dormouse-dev/dormouse/internal/model/recording"
+)
+
+func (a *app) recordCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "record RUN [FILE]",
+		Short: "Write down the conversation of a run that is done, to be played again",
+		Long: `Write down the conversation of a run that is done, from the beginning of its thread to the end of the run, as a line that dormouse-proof replay and
+the model provider "recorded" read. It is added to the end of FILE, which is made if it is not there; without FILE it is printed. Images and
+documents are in it, and the agent's instructions, if its version is still the deployed one; what a provider sealed is not. A file may hold a
+thread at the ends of several of its runs: readers take the longest.`,
+		Example: `  dormouse runs record run_3k7q2_0 refunds.jsonl
+  dormouse runs record run_3k7q2_0 | jq .messages`,
+		Args: cmdline.Takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.Connect()
+			if err != nil {
+				return err
+			}
+			conversation, err := recorded(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 || args[1] == "-" {
+				return recording.Write(a.Stdout, []recording.Conversation{conversation})
+			}
+			if err := recording.Append(args[1], conversation); err != nil {
+				return cmdline.Usagef("the recording cannot be written: %v", err)
+			}
+			if a.JSON {
+				return a.PrintJSON(map[string]any{"run_id": args[0], "file": args[1], "messages": len(conversation.Messages)})
+			}
+			return a.Printf("recorded: %d messages, added to %s\n", len(conversation.Messages), args[1])
+		},
+	}
+}
+
+// recorded is a run's thread, up to the end of the run. It comes from what was committed and is shown to callers, so that nothing is in it that
+// these cannot read.
+func recorded(ctx context.Context, c *client.Client, id string) (none recording.Conversation, err error) {
+	run, err := c.Run(ctx, id, 0)
+	if err != nil {
+		return none, err
+	}
+	if run.Status != "done" {
+		return none, cmdline.Fail(cmdline.ExitFailed, "not_done", fmt.Sprintf("the run %s is %s; it can be recorded when it is done", id, run.Status))
+	}
+	messages, err := c.WholeMessages(ctx, run.ThreadID)
+	if err != nil {
+		return none, err
+	}
+	system := ""
+	if agent, err := c.Agent(ctx, run.Agent); err == nil && agent.Version == run.AgentVersion {
+		system = agent.Instructions
+	}
+	conversation, err := recording.FromThread(run.ThreadID, run.ID, system, messages)
+	if err != nil {
+		return none, cmdline.Fail(cmdline.ExitFailed, "not_recorded", err.Error())
+	}
+	return conversation, nil
+}
+
+// CanRecord refuses a file that cannot be written, before anything is started.
+func CanRecord(file string) error {
+	if file == "" {
+		return nil
+	}
+	if file == "-" {
+		return cmdline.Usagef("--record: name a file; runs record prints a run's conversation")
+	}
+	if err := recording.CanAppend(file); err != nil {
+		return cmdline.Usagef("--record: the file cannot be written: %v", err)
+	}
+	return nil
+}
+
+// recordFinished adds a run that was waited for to a file. The run is what was asked for: that it could not be recorded is said, and is no
+// failure of it.
+func (a *app) recordFinished(ctx context.Context, c *client.Client, run, file string) {
+	conversation, err := recorded(ctx, c, run)
+	if err == nil {
+		err = recording.Append(file, conversation)
+	}
+	if err != nil {
+		a.Warn("not_recorded", fmt.Sprintf("not recorded: %v; later: %s", err, a.Command("runs record "+run+" "+scaffold.ShellWord(file))))
+	}
+}

@@ -1,0 +1,137 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var thread, key, metadata, onPending, permissions string
+	var after afterStart
+	var noMemory bool
+	var files cmdline.InputFiles
+	cmd := &cobra.Command{
+		Use:   "run AGENT INPUT",
+		Short: "Start a run",
+		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
+With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.
+--image and --document add files to the input; what a file is, its ending says. --watch shows what the run does until it waits for an answer or is
+done, as dormouse watch does; --wait shows the run as it is then. --record waits, too, and when the run is done it adds the conversation to a file
+that dormouse-proof replay and the model provider "recorded" read.`,
+		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
+  dormouse run refund-desk "Refund order A-17" --watch
+  dormouse run refund-desk "Is this the cup of order A-17?" --image cup.jpg --document order.pdf
+  dormouse run refund-desk "Refund order A-17" --record refunds.jsonl
+  dormouse run refund-desk "Refund order A-17" --key ticket-4711`,
+		Args: cmdline.TakesText(2, 2, "the input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input, err := a.text(args[1])
+			if err != nil {
+				return err
+			}
+			if input, err = files.With(input); err != nil {
+				return err
+			}
+			if err := CanRecord(after.record); err != nil {
+				return err
+			}
+			req := wire.StartRequest{Agent: args[0], Input: input, ThreadID: thread, OnPending: onPending}
+			if req.Metadata, err = cmdline.JsonFlag("--metadata", metadata); err != nil {
+				return err
+			}
+			if req.Permissions, err = cmdline.JsonOrFile("--permissions", permissions); err != nil {
+				return err
+			}
+			if noMemory {
+				req.Memory = new(bool)
+			}
+			return a.start(cmd, req, key, after)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&thread, "thread", "", "go on in this thread instead of a new one")
+	flags.StringVar(&key, "key", "", "idempotency key: the same key starts one run")
+	flags.StringVar(&metadata, "metadata", "", "JSON object kept with the run")
+	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
+	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
+	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
+	flags.BoolVar(&after.wait, "wait", false, "wait until the run waits for an answer or is done")
+	flags.BoolVar(&after.watch, "watch", false, "wait, and show what the run does meanwhile; with --json one event a line")
+	flags.StringVar(&after.record, "record", "", "wait, and add the conversation to this file when the run is done")
+	files.Flags(flags)
+	return cmd
+}
+
+// afterStart is what to do once the run is started.
+type afterStart struct {
+	wait, watch bool
+	record      string // file that the conversation is added to when the run is done; "" for none
+}
+
+func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, after afterStart) error {
+	c, err := a.Connect()
+	if err != nil {
+		return err
+	}
+	run, err := c.StartRun(cmd.Context(), req, key)
+	if err != nil {
+		return cmdline.NamesAgents(cmd.Context(), c, req.Agent, err)
+	}
+	if after.watch {
+		err = a.watchStarted(cmd.Context(), c, run)
+	} else {
+		err = a.finish(cmd, c, run, after.wait || after.record != "")
+	}
+	if after.record != "" {
+		a.recordFinished(cmd.Context(), c, run.ID, after.record)
+	}
+	return err
+}
+
+// watchStarted follows a run that was just started. Its id comes first, so that it is known if the
+// command is interrupted; programs read it from every event.
+func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.Run) error {
+	if !a.JSON {
+		if err := a.Table([][]string{{"run", started.ID}, {"thread", started.ThreadID}}); err != nil {
+			return err
+		}
+	}
+	run, err := a.watch(ctx, c, started.ID, false)
+	if err != nil {
+		return a.butStarted(started.ID, err)
+	}
+	return errors.Join(a.printPending(run), cmdline.Ended(run))
+}
+
+// butStarted says of an error that came after the start which run there is.
+func (a *app) butStarted(id string, err error) error {
+	f := a.Failure(err)
+	return cmdline.Fail(f.Exit, f.Code, "the run is "+id+", but: "+f.Detail)
+}
+
+// text is an argument as JSON text; - stands for standard input.
+func (a *app) text(arg string) (json.RawMessage, error) {
+	if arg == "-" {
+		body, err := io.ReadAll(a.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		arg = strings.TrimRight(string(body), "\n")
+	}
+	if strings.TrimSpace(arg) == "" {
+		return nil, cmdline.Usagef("the input is empty")
+	}
+	return core.EncodeAny(arg)
+}
+
+const onPendingFlag = "what to do if the thread's run is not done: refuse (the default), abandon what it waits for, or queue behind it"
