@@ -33,6 +33,7 @@ var layers = []struct {
 	{"verbs, and functions with a program's own code", []string{"internal/cli", "lambdastep", "lambdaapi"}},
 	{"the command with a program's own code", []string{"command"}},
 	{"mains", []string{"cmd/", "functions/", "examples/", "examples/refund-desk/demo"}},
+	{"reader of template.yaml, for its checks and the proof", []string{"internal/template"}},
 	{"proof: no product code imports it", []string{"internal/proof"}},
 	{"the program of the proof", []string{"cmd/dormouse-proof"}},
 }

@@ -17,7 +17,7 @@ type integration struct {
 
 const integrationLimit = 30 * time.Second // of an HTTP API
 
-func (b *reader) api(id string, raw []byte) error {
+func (b *builder) api(id string, raw []byte) error {
 	var p struct {
 		Body              json.RawMessage
 		ProtocolType      string
@@ -33,7 +33,7 @@ func (b *reader) api(id string, raw []byte) error {
 	return nil
 }
 
-func (b *reader) integration(name string, raw []byte) error {
+func (b *builder) integration(name string, raw []byte) error {
 	var p struct {
 		IntegrationType, IntegrationUri, PayloadFormatVersion string
 		TimeoutInMillis                                       number
@@ -53,7 +53,7 @@ func (b *reader) integration(name string, raw []byte) error {
 	return err
 }
 
-func (b *reader) authorizer(name string, raw []byte) error {
+func (b *builder) authorizer(name string, raw []byte) error {
 	var p struct {
 		AuthorizerType   string
 		IdentitySource   []string
@@ -72,7 +72,7 @@ func (b *reader) authorizer(name string, raw []byte) error {
 	return nil
 }
 
-func (b *reader) route(raw []byte) error {
+func (b *builder) route(raw []byte) error {
 	var p struct{ RouteKey, Target, AuthorizationType, AuthorizerId string }
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/template"
 )
 
 var functionName = regexp.MustCompile(`:function:([^:/]+)`)
 
 // functionOf is the logical id of the function that a name, an ARN, an alias or an integration's URI means.
-func (b *reader) functionOf(value string) (string, error) {
+func (b *builder) functionOf(value string) (string, error) {
 	name := value
 	if found := functionName.FindStringSubmatch(value); found != nil {
 		name = found[1]
@@ -24,7 +26,7 @@ func (b *reader) functionOf(value string) (string, error) {
 	return id, nil
 }
 
-func (b *reader) mapping(id string, raw []byte) error {
+func (b *builder) mapping(id string, raw []byte) error {
 	var p struct {
 		EventSourceArn, FunctionName string
 		BatchSize                    number
@@ -52,7 +54,7 @@ func (b *reader) mapping(id string, raw []byte) error {
 	return nil
 }
 
-func (b *reader) url(id string, raw []byte) error {
+func (b *builder) url(id string, raw []byte) error {
 	var p struct {
 		TargetFunctionArn, AuthType, InvokeMode string
 		Cors                                    *cors
@@ -64,8 +66,8 @@ func (b *reader) url(id string, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	address, err := b.r.getAtt(id + ".FunctionUrl")
-	b.s.URLs = append(b.s.URLs, FunctionURL{ID: id, Function: function, URL: text(address), Stream: p.InvokeMode == "RESPONSE_STREAM",
+	address, err := b.r.Resolve(map[string]any{"Fn::GetAtt": []any{id, "FunctionUrl"}})
+	b.s.URLs = append(b.s.URLs, FunctionURL{ID: id, Function: function, URL: template.Text(address), Stream: p.InvokeMode == "RESPONSE_STREAM",
 		IAM: p.AuthType == "AWS_IAM", CORS: p.Cors.read()})
 	return err
 }
@@ -87,7 +89,7 @@ func (c *cors) read() *CORS {
 
 var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
 
-func (b *reader) schedule(id string, raw []byte) error {
+func (b *builder) schedule(id string, raw []byte) error {
 	type target struct{ Arn, Input string }
 	var p struct {
 		ScheduleExpression, State string

@@ -4,32 +4,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/template"
 )
 
 // Resolve reads what the SAM translator made.
 func Resolve(cloud []byte, o Options) (*Stack, error) {
-	r, err := newResolver(cloud, o)
+	t, err := template.Parse(cloud)
+	if err != nil {
+		return nil, fmt.Errorf("the translated template: %w", err)
+	}
+	r, err := t.Resolver(template.Deployment{Stack: o.Name, Region: o.Region, Account: o.Account, Parameters: o.Parameters})
 	if err != nil {
 		return nil, err
 	}
-	b := &reader{r: r, names: map[string]string{}, queues: map[string]string{}, integrations: map[string]integration{},
+	b := &builder{r: r, names: map[string]string{}, queues: map[string]string{}, integrations: map[string]integration{},
 		s: &Stack{API: API{Authorizers: map[string]Authorizer{}}, Name: o.Name, Queues: map[string]Queue{}, Functions: map[string]Function{}}}
-	// What others name comes first.
-	first := []string{"AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Authorizer", ""}
-	for _, wanted := range first {
-		for _, id := range slices.Sorted(maps.Keys(r.resources)) {
-			kind := r.resources[id].Type
-			if early := slices.Contains(first, kind); wanted != kind && (wanted != "" || early) {
-				continue
-			}
-			if err := b.read(id); err != nil {
-				return nil, fmt.Errorf("%s: %w", id, err)
-			}
+	for _, res := range inOrder(t) {
+		if err := b.read(res); err != nil {
+			return nil, fmt.Errorf("%s: %w", res.ID, err)
 		}
 	}
 	if b.s.Table.Name == "" {
@@ -39,9 +36,23 @@ func Resolve(cloud []byte, o Options) (*Stack, error) {
 	return b.s, nil
 }
 
-// reader puts one resource after the other into the stack.
-type reader struct {
-	r      *resolver
+// inOrder are the resources of a template, first those that others name.
+func inOrder(t template.Template) (all []template.Resource) {
+	first := []string{"AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Authorizer"}
+	for _, kind := range first {
+		all = append(all, t.All(kind)...)
+	}
+	for _, res := range t.Resources() {
+		if !slices.Contains(first, res.Type()) {
+			all = append(all, res)
+		}
+	}
+	return all
+}
+
+// builder puts one resource after the other into the stack.
+type builder struct {
+	r      *template.Resolver
 	s      *Stack
 	names  map[string]string // logical id of a function, by its name
 	queues map[string]string // logical id of a queue, by its ARN
@@ -49,13 +60,12 @@ type reader struct {
 	integrations map[string]integration // by the name that a route has for it
 }
 
-func (b *reader) read(id string) error {
-	res := b.r.resources[id]
-	there, err := b.r.holds(res.Condition)
+func (b *builder) read(res template.Resource) error {
+	there, err := b.r.Holds(res.Condition())
 	if err != nil || !there {
 		return err
 	}
-	properties, err := b.r.resolve(res.Properties)
+	properties, err := b.r.Resolve(res.Get())
 	if err != nil {
 		return err
 	}
@@ -63,11 +73,16 @@ func (b *reader) read(id string) error {
 	if err != nil {
 		return err
 	}
-	name, err := b.r.physical(id)
+	name, err := b.r.Name(res.ID)
 	if err != nil {
 		return err
 	}
-	switch res.Type {
+	return b.add(res, name, raw)
+}
+
+// add puts a resource that is there, under its name and with its resolved properties.
+func (b *builder) add(res template.Resource, name string, raw []byte) error {
+	switch id := res.ID; res.Type() {
 	case "AWS::DynamoDB::Table":
 		return b.table(name, raw)
 	case "AWS::SQS::Queue":
@@ -123,7 +138,7 @@ func (k keySchema) key() (key Key) {
 	return key
 }
 
-func (b *reader) table(name string, raw []byte) error {
+func (b *builder) table(name string, raw []byte) error {
 	if b.s.Table.Name != "" {
 		return errors.New("a second table: the runtime has one")
 	}
@@ -161,21 +176,21 @@ func (b *reader) table(name string, raw []byte) error {
 // machine have no keys.
 var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds", "DelaySeconds", "MaximumMessageSize"}
 
-func (b *reader) queue(id, name string, raw []byte) error {
+func (b *builder) queue(id, name string, raw []byte) error {
 	var p map[string]any
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()
 	if err := d.Decode(&p); err != nil {
 		return err
 	}
-	url, err := b.r.ref(id)
+	url, err := b.r.Resolve(map[string]any{"Ref": id})
 	if err != nil {
 		return err
 	}
-	q := Queue{Name: name, URL: text(url), ARN: b.r.arn("sqs", name), Attributes: map[string]string{}}
+	q := Queue{Name: name, URL: template.Text(url), ARN: b.r.ARN("sqs", name), Attributes: map[string]string{}}
 	for _, attribute := range queueAttributes {
 		if value, there := p[attribute]; there {
-			q.Attributes[attribute] = text(value)
+			q.Attributes[attribute] = template.Text(value)
 		}
 	}
 	for _, attribute := range []string{"RedrivePolicy", "RedriveAllowPolicy"} {
@@ -183,9 +198,9 @@ func (b *reader) queue(id, name string, raw []byte) error {
 		if !there {
 			continue
 		}
-		q.Attributes[attribute] = text(policy)
+		q.Attributes[attribute] = template.Text(policy)
 		if attribute == "RedrivePolicy" {
-			q.DeadARN = text(policy["deadLetterTargetArn"])
+			q.DeadARN = template.Text(policy["deadLetterTargetArn"])
 		}
 	}
 	if strings.HasSuffix(name, ".fifo") || p["FifoQueue"] != nil {
@@ -195,7 +210,7 @@ func (b *reader) queue(id, name string, raw []byte) error {
 	return nil
 }
 
-func (b *reader) function(id, name string, raw []byte) error {
+func (b *builder) function(id, name string, raw []byte) error {
 	var p struct {
 		Code        struct{ S3Key string }
 		Environment struct{ Variables map[string]any }
@@ -208,7 +223,7 @@ func (b *reader) function(id, name string, raw []byte) error {
 	f := Function{ID: id, Name: name, Code: p.Code.S3Key, Environment: map[string]string{},
 		Timeout: time.Duration(p.Timeout) * time.Second, Memory: int(p.MemorySize)}
 	for name, value := range p.Environment.Variables {
-		f.Environment[name] = text(value)
+		f.Environment[name] = template.Text(value)
 	}
 	if f.Timeout == 0 {
 		f.Timeout = 3 * time.Second // Lambda's own

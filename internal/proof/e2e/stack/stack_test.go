@@ -92,12 +92,6 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	table := `"T": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "t"}}`
 	for name, c := range map[string]struct{ cloud, want string }{
 		"a function":     {`{"Resources": {` + table + `, "X": {"Type": "A", "Properties": {"P": {"Fn::Cidr": ["a", "b"]}}}}}`, "X: P: this reader does not know the function Fn::Cidr"},
-		"a reference":    {`{"Resources": {` + table + `, "X": {"Type": "A", "Properties": {"P": {"Ref": "Nowhere"}}}}}`, "the reference to Nowhere leads nowhere"},
-		"an attribute":   {`{"Resources": {` + table + `, "X": {"Type": "A", "Properties": {"P": {"Fn::GetAtt": ["T", "StreamArn"]}}}}}`, "the attribute StreamArn of T"},
-		"a condition":    {`{"Conditions": {"C": {"Fn::Contains": ["a", "b"]}}, "Resources": {` + table + `, "X": {"Type": "A", "Condition": "C"}}}`, "the condition Fn::Contains"},
-		"a circle":       {`{"Conditions": {"C": {"Fn::Not": [{"Condition": "C"}]}}, "Resources": {"X": {"Type": "A", "Condition": "C"}}}`, "C goes round in a circle"},
-		"a parameter":    {`{"Parameters": {"P": {"Type": "String"}}, "Resources": {}}`, "parameter P has no default"},
-		"a kind of it":   {`{"Parameters": {"P": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "x"}}, "Resources": {}}`, "which this reader does not know"},
 		"no table":       {`{"Resources": {}}`, "no table"},
 		"a second table": {`{"Resources": {` + table + `, "U": {"Type": "AWS::DynamoDB::Table", "Properties": {}}}}`, "a second table"},
 		"a FIFO queue":   {`{"Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": true}}}}`, "a FIFO queue"},

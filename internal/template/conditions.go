@@ -1,32 +1,32 @@
-package stack
+package template
 
 import "fmt"
 
-// holds evaluates a condition by its name; "" always holds.
-func (r *resolver) holds(name string) (bool, error) {
+// Holds evaluates a condition by its name; "" always holds.
+func (r *Resolver) Holds(name string) (bool, error) {
 	if name == "" {
 		return true, nil
 	}
-	condition, there := r.conditions[name]
+	condition := r.t.Get("Conditions", name)
 	switch {
-	case !there:
+	case condition == nil:
 		return false, fmt.Errorf("there is no condition %s", name)
-	case r.asking[name]:
+	case r.evaluating[name]:
 		return false, fmt.Errorf("condition %s goes round in a circle", name)
 	}
-	r.asking[name] = true
-	defer delete(r.asking, name)
+	r.evaluating[name] = true
+	defer delete(r.evaluating, name)
 	return r.test(condition)
 }
 
-func (r *resolver) test(condition any) (bool, error) {
+func (r *Resolver) test(condition any) (bool, error) {
 	members, ok := condition.(map[string]any)
 	if !ok || len(members) != 1 {
 		return false, fmt.Errorf("a condition is one function, not %v", condition)
 	}
 	for name, argument := range members {
 		if name == "Condition" {
-			return r.holds(text(argument))
+			return r.Holds(Text(argument))
 		}
 		parts, ok := argument.([]any)
 		if !ok {
@@ -37,15 +37,15 @@ func (r *resolver) test(condition any) (bool, error) {
 	return false, nil
 }
 
-func (r *resolver) logic(name string, parts []any) (bool, error) {
+func (r *Resolver) logic(name string, parts []any) (bool, error) {
 	switch {
 	case name == "Fn::Equals" && len(parts) == 2:
-		a, err := r.resolve(parts[0])
+		a, err := r.Resolve(parts[0])
 		if err != nil {
 			return false, err
 		}
-		b, err := r.resolve(parts[1])
-		return text(a) == text(b), err
+		b, err := r.Resolve(parts[1])
+		return Text(a) == Text(b), err
 	case name == "Fn::Not" && len(parts) == 1:
 		holds, err := r.test(parts[0])
 		return !holds, err
