@@ -1,7 +1,6 @@
-package dormouse_test
+package template
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -11,18 +10,18 @@ var parameterChecks = []check{
 		{"    Description: With Auth=JWT - the audience that a token must name.\n", ""},
 		{"!Ref StreamConcurrency", "20"},
 		{"    Default: default\n", ""}}},
-	{"the outputs are what people and scripts ask for", func(t template) (wrong []string) {
+	{"the outputs are what people and scripts ask for", func(t Template) (wrong []string) {
 		for _, name := range []string{"ApiUrl", "StreamUrl", "TableName", "WakeQueueUrl", "IntakeQueueUrl", "IntakeQueueArn", "WakeDeadQueueUrl", "IntakeDeadQueueUrl"} {
-			if dig(t.root, "Outputs", name, "Value") == nil || dig(t.root, "Outputs", name, "Description") == nil {
+			if t.Get("Outputs", name, "Value") == nil || t.Get("Outputs", name, "Description") == nil {
 				wrong = append(wrong, "there must be the output "+name+", with a description")
 			}
 		}
 		return wrong
 	}, []breakage{{"  TableName:\n    Description: For", "  Table:\n    Description: For"}}},
-	{"what costs or tells more is off until somebody asks for it", func(t template) (wrong []string) {
+	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
 			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": ""} {
-			if dig(t.root, "Parameters", name, "Default") != off {
+			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}
 		}
@@ -31,28 +30,27 @@ var parameterChecks = []check{
 		{"  IAMRoles:\n    Type: String\n    Default: \"\"\n", "  IAMRoles:\n    Type: String\n    Default: \"arn:aws:iam::123456789012:root=admin\"\n"}}},
 }
 
-func parameterWrongs(t template) (wrong []string) {
+func parameterWrongs(t Template) (wrong []string) {
 	used := map[string]bool{}
 	var subs []string
 	for _, section := range []string{"Conditions", "Globals", "Resources", "Outputs"} {
-		walk("", t.root[section], func(key string, v any) {
+		walk("", t.Get(section), func(key string, v any) {
 			used[refOf(v)] = true
 			if text, ok := v.(string); ok && key == "Fn::Sub" {
 				subs = append(subs, text)
 			}
 		})
 	}
-	parameters, _ := t.root["Parameters"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		inSub := slices.ContainsFunc(subs, func(text string) bool { return containsReference(text, name) })
-		if !used[name] && !inSub {
-			wrong = append(wrong, name+" is not used")
+	for _, p := range t.Parameters() {
+		inSub := slices.ContainsFunc(subs, func(text string) bool { return containsReference(text, p.Name) })
+		if !used[p.Name] && !inSub {
+			wrong = append(wrong, p.Name+" is not used")
 		}
-		if text, _ := dig(parameters[name], "Description").(string); text == "" {
-			wrong = append(wrong, name+" is not described")
+		if p.Description == "" {
+			wrong = append(wrong, p.Name+" is not described")
 		}
-		if dig(parameters[name], "Default") == nil {
-			wrong = append(wrong, name+" has no default")
+		if p.Default == nil {
+			wrong = append(wrong, p.Name+" has no default")
 		}
 	}
 	return wrong

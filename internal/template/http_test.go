@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"encoding/json"
@@ -28,13 +28,13 @@ var httpChecks = []check{
 		{"\"bytes\":", "\"by\":\"$context.identity.sourceIp\",\"bytes\":"}}},
 }
 
-func routeWrongs(t template) (wrong []string) {
+func routeWrongs(t Template) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	have := map[string]resource{}
-	for _, r := range t.all("AWS::ApiGatewayV2::Route") {
-		name := fmt.Sprint(r.get("RouteKey"))
-		if have[name].id != "" || refOf(r.get("ApiId")) != "HttpApi" {
-			say("%s: %s is there twice, or of another API", r.id, name)
+	have := map[string]Resource{}
+	for _, r := range t.All("AWS::ApiGatewayV2::Route") {
+		name := fmt.Sprint(r.Get("RouteKey"))
+		if have[name].ID != "" || refOf(r.Get("ApiId")) != "HttpApi" {
+			say("%s: %s is there twice, or of another API", r.ID, name)
 		}
 		have[name] = r
 	}
@@ -76,47 +76,47 @@ func authorizationOf(info httpapi.RouteInfo) string {
 	return `{"Fn::If":["Jwt","JWT","AWS_IAM"]} {"Fn::If":["Jwt",{"Ref":"JwtAuthorizer"},{"Ref":"AWS::NoValue"}]}`
 }
 
-func authorization(r resource) string {
-	kind, _ := json.Marshal(r.get("AuthorizationType"))
-	authorizer, _ := json.Marshal(r.get("AuthorizerId"))
+func authorization(r Resource) string {
+	kind, _ := json.Marshal(r.Get("AuthorizationType"))
+	authorizer, _ := json.Marshal(r.Get("AuthorizerId"))
 	return string(kind) + " " + string(authorizer)
 }
 
 // behind is the function that a route leads to.
-func (t template) behind(route resource) string {
-	target, _ := route.get("Target", "Fn::Sub").(string)
+func (t Template) behind(route Resource) string {
+	target, _ := route.Get("Target", "Fn::Sub").(string)
 	id := strings.TrimSuffix(strings.TrimPrefix(target, "integrations/${"), "}")
-	return strings.TrimSuffix(refOf(t.resource(id).get("IntegrationUri")), ".Alias")
+	return strings.TrimSuffix(refOf(t.Resource(id).Get("IntegrationUri")), ".Alias")
 }
 
-func integrationWrongs(t template) (wrong []string) {
+func integrationWrongs(t Template) (wrong []string) {
 	allowed := map[string]bool{}
-	for _, p := range t.all("AWS::Lambda::Permission") {
-		from, _ := p.get("SourceArn", "Fn::Sub").(string)
-		if p.get("Principal") == "apigateway.amazonaws.com" && strings.HasSuffix(from, "${AWS::AccountId}:${HttpApi}/*") {
-			allowed[refOf(p.get("FunctionName"))] = true
+	for _, p := range t.All("AWS::Lambda::Permission") {
+		from, _ := p.Get("SourceArn", "Fn::Sub").(string)
+		if p.Get("Principal") == "apigateway.amazonaws.com" && strings.HasSuffix(from, "${AWS::AccountId}:${HttpApi}/*") {
+			allowed[refOf(p.Get("FunctionName"))] = true
 		}
 	}
-	for _, i := range t.all("AWS::ApiGatewayV2::Integration") {
-		called := refOf(i.get("IntegrationUri"))
+	for _, i := range t.All("AWS::ApiGatewayV2::Integration") {
+		called := refOf(i.Get("IntegrationUri"))
 		if !strings.HasSuffix(called, "Function.Alias") || !allowed[called] {
-			wrong = append(wrong, fmt.Sprintf("%s calls %q; it must call an alias that the API is allowed to call", i.id, called))
+			wrong = append(wrong, fmt.Sprintf("%s calls %q; it must call an alias that the API is allowed to call", i.ID, called))
 		}
-		if i.get("PayloadFormatVersion") != "2.0" || i.get("IntegrationType") != "AWS_PROXY" {
-			wrong = append(wrong, i.id+" must send events of version 2.0 by AWS_PROXY: the functions read no others")
+		if i.Get("PayloadFormatVersion") != "2.0" || i.Get("IntegrationType") != "AWS_PROXY" {
+			wrong = append(wrong, i.ID+" must send events of version 2.0 by AWS_PROXY: the functions read no others")
 		}
 	}
 	return wrong
 }
 
-func stageWrongs(t template) (wrong []string) {
-	stage := t.resource("HttpStage")
+func stageWrongs(t Template) (wrong []string) {
+	stage := t.Resource("HttpStage")
 	for _, limit := range []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"} {
-		if refOf(stage.get("DefaultRouteSettings", limit)) != "RequestsPerSecond" {
+		if refOf(stage.Get("DefaultRouteSettings", limit)) != "RequestsPerSecond" {
 			wrong = append(wrong, limit+" must be what RequestsPerSecond says")
 		}
 	}
-	format, _ := stage.get("AccessLogSettings", "Format").(string)
+	format, _ := stage.Get("AccessLogSettings", "Format").(string)
 	for _, secret := range []string{"path", "resourcePath", "requestUri", "sourceIp", "caller", "user", "claims"} {
 		if strings.Contains(format, secret) {
 			wrong = append(wrong, "the access log has "+secret+": the path of a link is the right to answer it, and who asks is nobody's business")

@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"encoding/json"
@@ -38,18 +38,18 @@ var alarmChecks = []check{
 }
 
 // dimension is the value of one of an alarm's.
-func dimension(alarm resource, name string) any {
-	for _, d := range listOf(alarm.get("Dimensions")) {
-		if dig(d, "Name") == name {
-			return dig(d, "Value")
+func dimension(alarm Resource, name string) any {
+	for _, d := range List(alarm.Get("Dimensions")) {
+		if member(d, "Name") == name {
+			return member(d, "Value")
 		}
 	}
 	return nil
 }
 
-func (t template) alarms(namespace, metric string) (found []resource) {
-	for _, a := range t.all("AWS::CloudWatch::Alarm") {
-		if a.get("Namespace") == namespace && a.get("MetricName") == metric {
+func (t Template) alarms(namespace, metric string) (found []Resource) {
+	for _, a := range t.All("AWS::CloudWatch::Alarm") {
+		if a.Get("Namespace") == namespace && a.Get("MetricName") == metric {
 			found = append(found, a)
 		}
 	}
@@ -57,76 +57,76 @@ func (t template) alarms(namespace, metric string) (found []resource) {
 }
 
 // alarmOf is the alarm of a metric whose dimension is what of says.
-func (t template) alarmOf(namespace, metric string, of func(resource) bool) (resource, bool) {
+func (t Template) alarmOf(namespace, metric string, of func(Resource) bool) (Resource, bool) {
 	all := t.alarms(namespace, metric)
 	if i := slices.IndexFunc(all, of); i >= 0 {
 		return all[i], true
 	}
-	return resource{}, false
+	return Resource{}, false
 }
 
-func onQueue(id string) func(resource) bool {
-	return func(a resource) bool { return attributeOf(dimension(a, "QueueName"), "QueueName") == id }
+func onQueue(id string) func(Resource) bool {
+	return func(a Resource) bool { return attributeOf(dimension(a, "QueueName"), "QueueName") == id }
 }
 
-func onFunction(id string) func(resource) bool {
-	return func(a resource) bool { return refOf(dimension(a, "FunctionName")) == id }
+func onFunction(id string) func(Resource) bool {
+	return func(a Resource) bool { return refOf(dimension(a, "FunctionName")) == id }
 }
 
 // deadQueues are those that something falls into.
-func (t template) deadQueues() (ids []string) {
+func (t Template) deadQueues() (ids []string) {
 	walk("", t.root, func(key string, v any) {
 		if key == "deadLetterTargetArn" {
 			ids = append(ids, attributeOf(v, "Arn"))
 		} else if key == "DeadLetterConfig" {
-			ids = append(ids, attributeOf(dig(v, "Arn"), "Arn"))
+			ids = append(ids, attributeOf(member(v, "Arn"), "Arn"))
 		}
 	})
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-func deadAlarmWrongs(t template) (wrong []string) {
+func deadAlarmWrongs(t Template) (wrong []string) {
 	for _, id := range t.deadQueues() {
 		a, there := t.alarmOf("AWS/SQS", "ApproximateNumberOfMessagesVisible", onQueue(id))
-		if !there || a.get("Threshold") != 0 || a.get("ComparisonOperator") != "GreaterThanThreshold" || a.get("EvaluationPeriods") != 1 {
+		if !there || a.Get("Threshold") != 0 || a.Get("ComparisonOperator") != "GreaterThanThreshold" || a.Get("EvaluationPeriods") != 1 {
 			wrong = append(wrong, id+" must have an alarm at its first message")
 		}
 	}
 	return wrong
 }
 
-func ageAlarmWrongs(t template) (wrong []string) {
+func ageAlarmWrongs(t Template) (wrong []string) {
 	const longestDelay = 900
 	for _, q := range t.taken() {
-		a, there := t.alarmOf("AWS/SQS", "ApproximateAgeOfOldestMessage", onQueue(q.queue.id))
-		by, old := t.values(a.get("Threshold"))
-		byTimeout, timeouts := t.values(q.function.get("Timeout"))
-		_, hidden := t.values(q.queue.get("VisibilityTimeout"))
+		a, there := t.alarmOf("AWS/SQS", "ApproximateAgeOfOldestMessage", onQueue(q.queue.ID))
+		by, old := t.values(a.Get("Threshold"))
+		byTimeout, timeouts := t.values(q.function.Get("Timeout"))
+		_, hidden := t.values(q.queue.Get("VisibilityTimeout"))
 		if !there || by != byTimeout || len(old) != len(timeouts) || len(hidden) != len(timeouts) {
-			wrong = append(wrong, q.queue.id+" must have an alarm for the age of its oldest message, by the time that a step may take")
+			wrong = append(wrong, q.queue.ID+" must have an alarm for the age of its oldest message, by the time that a step may take")
 			continue
 		}
 		for i := range old {
 			if fine := max(longestDelay, hidden[i]) + timeouts[i]; old[i] < fine+60 {
 				wrong = append(wrong, fmt.Sprintf("%s rings after %d s; a message that is delayed, or left hidden by a step that was killed, and then worked on can be %d s old, "+
-					"and nothing is wrong", a.id, old[i], fine))
+					"and nothing is wrong", a.ID, old[i], fine))
 			}
 		}
 	}
 	return wrong
 }
 
-func functionAlarmWrongs(t template) (wrong []string) {
-	for _, f := range t.functions() {
+func functionAlarmWrongs(t Template) (wrong []string) {
+	for _, f := range t.Functions() {
 		for _, metric := range []string{"Errors", "Throttles"} {
-			if a, there := t.alarmOf("AWS/Lambda", metric, onFunction(f.id)); !there || a.get("Threshold") != 0 {
-				wrong = append(wrong, f.id+" must have an alarm for "+metric)
+			if a, there := t.alarmOf("AWS/Lambda", metric, onFunction(f.ID)); !there || a.Get("Threshold") != 0 {
+				wrong = append(wrong, f.ID+" must have an alarm for "+metric)
 			}
 		}
 	}
 	a, there := t.alarmOf("AWS/Lambda", "Invocations", onFunction("SweepFunction"))
-	if !there || a.get("TreatMissingData") != "breaching" || a.get("ComparisonOperator") != "LessThanThreshold" {
+	if !there || a.Get("TreatMissingData") != "breaching" || a.Get("ComparisonOperator") != "LessThanThreshold" {
 		wrong = append(wrong, "a sweep that is not called must ring: without it deadlines pass unseen")
 	}
 	return wrong
@@ -134,15 +134,15 @@ func functionAlarmWrongs(t template) (wrong []string) {
 
 var shownMetric = regexp.MustCompile(`\["Dormouse", "(\w+)", "Stack", "\$\{AWS::StackName\}"`)
 
-func metricWrongs(t template) (wrong []string) {
+func metricWrongs(t Template) (wrong []string) {
 	known := map[string]bool{}
 	for _, name := range emf.Names() {
 		known[string(name)] = true
 	}
 	rings := map[string]bool{}
-	for _, a := range t.all("AWS::CloudWatch::Alarm") {
-		if refOf(dimension(a, "Stack")) == "AWS::StackName" && a.get("Namespace") == emf.Namespace {
-			rings[fmt.Sprint(a.get("MetricName"))] = true
+	for _, a := range t.All("AWS::CloudWatch::Alarm") {
+		if refOf(dimension(a, "Stack")) == "AWS::StackName" && a.Get("Namespace") == emf.Namespace {
+			rings[fmt.Sprint(a.Get("MetricName"))] = true
 		}
 	}
 	for name := range rings {
@@ -155,7 +155,7 @@ func metricWrongs(t template) (wrong []string) {
 			wrong = append(wrong, string(name)+" must have an alarm")
 		}
 	}
-	body, _ := t.resource("Dashboard").get("DashboardBody", "Fn::Sub").(string)
+	body, _ := t.Resource("Dashboard").Get("DashboardBody", "Fn::Sub").(string)
 	if !json.Valid([]byte(body)) {
 		wrong = append(wrong, "the dashboard is no JSON")
 	}
@@ -167,25 +167,25 @@ func metricWrongs(t template) (wrong []string) {
 	return wrong
 }
 
-func actionWrongs(t template) (wrong []string) {
+func actionWrongs(t Template) (wrong []string) {
 	const named = `{"Fn::If":["HasTopic",[{"Ref":"AlarmTopicArn"}],{"Fn::If":["MakesTopic",[{"Ref":"AlarmTopic"}],{"Ref":"AWS::NoValue"}]}]}`
-	for _, a := range t.all("AWS::CloudWatch::Alarm") {
-		if to, _ := json.Marshal(a.get("AlarmActions")); string(to) != named {
-			wrong = append(wrong, a.id+" goes to "+string(to))
+	for _, a := range t.All("AWS::CloudWatch::Alarm") {
+		if to, _ := json.Marshal(a.Get("AlarmActions")); string(to) != named {
+			wrong = append(wrong, a.ID+" goes to "+string(to))
 		}
-		if text, _ := a.get("AlarmDescription").(string); len(text) < 20 {
-			wrong = append(wrong, a.id+" must say what it means")
+		if text, _ := a.Get("AlarmDescription").(string); len(text) < 20 {
+			wrong = append(wrong, a.ID+" must say what it means")
 		}
 	}
 	return wrong
 }
 
 func TestOperationsSaysWhatEveryAlarmMeans(t *testing.T) {
-	page, err := os.ReadFile("docs/operations.md")
+	page, err := os.ReadFile(root + "docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := parseTemplate(readTemplate(t))
+	real, err := Parse(readTemplate(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,10 +198,10 @@ func TestOperationsSaysWhatEveryAlarmMeans(t *testing.T) {
 }
 
 // unexplained are the alarms that the page does not name.
-func unexplained(t template, page string) (ids []string) {
-	for _, a := range t.all("AWS::CloudWatch::Alarm") {
-		if !strings.Contains(page, "`"+strings.TrimSuffix(a.id, "Alarm")+"`") {
-			ids = append(ids, a.id)
+func unexplained(t Template, page string) (ids []string) {
+	for _, a := range t.All("AWS::CloudWatch::Alarm") {
+		if !strings.Contains(page, "`"+strings.TrimSuffix(a.ID, "Alarm")+"`") {
+			ids = append(ids, a.ID)
 		}
 	}
 	return ids

@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ var queueChecks = []check{
 		{"            FunctionResponseTypes: [ReportBatchItemFailures]\n", ""},
 		{"            ScalingConfig: {MaximumConcurrency: !Ref StepConcurrency}\n", ""},
 		{"Queue: !GetAtt IntakeQueue.Arn", "Queue: !GetAtt WakeQueue.Arn"}}},
-	{"queues are encrypted", func(t template) (wrong []string) {
-		for _, q := range t.all("AWS::SQS::Queue") {
-			if q.get("SqsManagedSseEnabled") != true {
-				wrong = append(wrong, q.id+" is not encrypted; set SqsManagedSseEnabled")
+	{"queues are encrypted", func(t Template) (wrong []string) {
+		for _, q := range t.All("AWS::SQS::Queue") {
+			if q.Get("SqsManagedSseEnabled") != true {
+				wrong = append(wrong, q.ID+" is not encrypted; set SqsManagedSseEnabled")
 			}
 		}
 		return wrong
@@ -32,24 +32,24 @@ var queueChecks = []check{
 }
 
 // taken is a queue and the event by which a function takes its messages.
-type taken struct{ queue, function, event resource }
+type taken struct{ queue, function, event Resource }
 
-func (t template) taken() (all []taken) {
-	for _, f := range t.functions() {
-		for _, e := range f.events("SQS") {
-			all = append(all, taken{t.resource(attributeOf(e.get("Queue"), "Arn")), f, e})
+func (t Template) taken() (all []taken) {
+	for _, f := range t.Functions() {
+		for _, e := range f.Events("SQS") {
+			all = append(all, taken{t.Resource(attributeOf(e.Get("Queue"), "Arn")), f, e})
 		}
 	}
 	return all
 }
 
 // visibilityWrongs compares value by value: which one of each holds is decided by the same parameter, or else the worst of both count.
-func visibilityWrongs(t template) (wrong []string) {
+func visibilityWrongs(t Template) (wrong []string) {
 	for _, q := range t.taken() {
-		byHidden, hidden := t.values(q.queue.get("VisibilityTimeout"))
-		byTimeout, timeouts := t.values(q.function.get("Timeout"))
+		byHidden, hidden := t.values(q.queue.Get("VisibilityTimeout"))
+		byTimeout, timeouts := t.values(q.function.Get("Timeout"))
 		if len(hidden) == 0 || len(timeouts) == 0 {
-			wrong = append(wrong, fmt.Sprintf("%s or %s: the seconds cannot be told", q.queue.id, q.function.id))
+			wrong = append(wrong, fmt.Sprintf("%s or %s: the seconds do not resolve with every value of their parameter", q.queue.ID, q.function.ID))
 			continue
 		}
 		if byHidden != byTimeout {
@@ -58,52 +58,52 @@ func visibilityWrongs(t template) (wrong []string) {
 		for i, timeout := range timeouts {
 			if hidden[i] < 6*timeout {
 				wrong = append(wrong, fmt.Sprintf("%s hides a message for %d s, and %s may take %d s; make it %d at least",
-					q.queue.id, hidden[i], q.function.id, timeout, 6*timeout))
+					q.queue.ID, hidden[i], q.function.ID, timeout, 6*timeout))
 			}
 		}
 	}
 	return wrong
 }
 
-func redriveWrongs(t template) (wrong []string) {
+func redriveWrongs(t Template) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	seen := map[string]string{}
 	for _, q := range t.taken() {
-		dead := t.resource(attributeOf(q.queue.get("RedrivePolicy", "deadLetterTargetArn"), "Arn"))
-		if dead.get("MessageRetentionPeriod") == nil {
-			say("%s has no queue of this stack for dead letters", q.queue.id)
+		dead := t.Resource(attributeOf(q.queue.Get("RedrivePolicy", "deadLetterTargetArn"), "Arn"))
+		if dead.Get("MessageRetentionPeriod") == nil {
+			say("%s has no queue of this stack for dead letters", q.queue.ID)
 			continue
 		}
-		if other := seen[dead.id]; other != "" {
-			say("%s is for the dead letters of %s and %s; give each its own", dead.id, other, q.queue.id)
+		if other := seen[dead.ID]; other != "" {
+			say("%s is for the dead letters of %s and %s; give each its own", dead.ID, other, q.queue.ID)
 		}
-		seen[dead.id] = q.queue.id
-		if n, _ := q.queue.get("RedrivePolicy", "maxReceiveCount").(int); n < 5 {
-			say("%s gives up after %d receives; a mapping that is throttled uses some up, so take 5", q.queue.id, n)
+		seen[dead.ID] = q.queue.ID
+		if n, _ := q.queue.Get("RedrivePolicy", "maxReceiveCount").(int); n < 5 {
+			say("%s gives up after %d receives; a mapping that is throttled uses some up, so take 5", q.queue.ID, n)
 		}
 		// A dead letter keeps the age that it had in its queue.
-		kept, _ := dead.get("MessageRetentionPeriod").(int)
-		before, _ := q.queue.get("MessageRetentionPeriod").(int)
+		kept, _ := dead.Get("MessageRetentionPeriod").(int)
+		before, _ := q.queue.Get("MessageRetentionPeriod").(int)
 		if before == 0 || kept <= before || kept < 1209600 {
-			say("%s keeps a message for %d s and %s for %d s; the second takes 14 days, and more than the first", q.queue.id, before, dead.id, kept)
+			say("%s keeps a message for %d s and %s for %d s; the second takes 14 days, and more than the first", q.queue.ID, before, dead.ID, kept)
 		}
 	}
 	return wrong
 }
 
-func mappingWrongs(t template) (wrong []string) {
+func mappingWrongs(t Template) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	var queues []string
 	for _, q := range t.taken() {
-		queues = append(queues, q.queue.id+" by "+q.function.id)
-		if n := q.event.get("BatchSize"); n != 1 {
-			say("%s takes %v messages at once; a step is one message", q.event.id, n)
+		queues = append(queues, q.queue.ID+" by "+q.function.ID)
+		if n := q.event.Get("BatchSize"); n != 1 {
+			say("%s takes %v messages at once; a step is one message", q.event.ID, n)
 		}
-		if kinds := listOf(q.event.get("FunctionResponseTypes")); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
-			say("%s must report failed messages with ReportBatchItemFailures, or Lambda deletes them", q.event.id)
+		if kinds := List(q.event.Get("FunctionResponseTypes")); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
+			say("%s must report failed messages with ReportBatchItemFailures, or Lambda deletes them", q.event.ID)
 		}
-		if q.event.get("ScalingConfig", "MaximumConcurrency") == nil {
-			say("%s has no MaximumConcurrency", q.event.id)
+		if q.event.Get("ScalingConfig", "MaximumConcurrency") == nil {
+			say("%s has no MaximumConcurrency", q.event.ID)
 		}
 	}
 	slices.Sort(queues)

@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"cmp"
@@ -23,14 +23,14 @@ var environmentChecks = []check{
 	{"the program reads every variable that is set, and every one that it reads is set somewhere", readWrongs, []breakage{
 		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""},
 		{"DORMOUSE_ORIGINS", "DORMOUSE_SITES"}}},
-	{"the memory that a program may fill is less than its function has", func(t template) (wrong []string) {
-		for _, f := range t.functions() {
+	{"the memory that a program may fill is less than its function has", func(t Template) (wrong []string) {
+		for _, f := range t.Functions() {
 			var limit int
-			text, _ := f.get("Environment", "Variables", "GOMEMLIMIT").(string)
+			text, _ := f.Get("Environment", "Variables", "GOMEMLIMIT").(string)
 			_, err := fmt.Sscanf(text, "%dMiB", &limit)
-			has := cmp.Or(f.get("MemorySize"), dig(t.root, "Globals", "Function", "MemorySize"))
+			has := cmp.Or(f.Get("MemorySize"), t.Get("Globals", "Function", "MemorySize"))
 			if size, _ := has.(int); text != "" && (err != nil || limit > size*4/5) {
-				wrong = append(wrong, fmt.Sprintf("%s may fill %s of %v MB", f.id, text, has))
+				wrong = append(wrong, fmt.Sprintf("%s may fill %s of %v MB", f.ID, text, has))
 			}
 		}
 		return wrong
@@ -57,9 +57,9 @@ var (
 )
 
 // environment is what a function finds set, unresolved. Secrets of tools are whoever deploys it's own.
-func (t template) environment(f resource) map[string]any {
+func (t Template) environment(f Resource) map[string]any {
 	all := map[string]any{}
-	for _, from := range []any{dig(t.root, "Globals", "Function", "Environment", "Variables"), f.get("Environment", "Variables")} {
+	for _, from := range []any{t.Get("Globals", "Function", "Environment", "Variables"), f.Get("Environment", "Variables")} {
 		if some, ok := from.(map[string]any); ok {
 			maps.Copy(all, some)
 		}
@@ -70,12 +70,12 @@ func (t template) environment(f resource) map[string]any {
 	return all
 }
 
-func variableWrongs(t template) (wrong []string) {
-	for _, f := range t.functions() {
+func variableWrongs(t Template) (wrong []string) {
+	for _, f := range t.Functions() {
 		have := slices.Sorted(maps.Keys(t.environment(f)))
-		want := slices.Sorted(slices.Values(slices.Concat(everywhere, variables[f.id])))
+		want := slices.Sorted(slices.Values(slices.Concat(everywhere, variables[f.ID])))
 		if !slices.Equal(have, want) {
-			wrong = append(wrong, fmt.Sprintf("%s has %v, and needs %v", f.id, have, want))
+			wrong = append(wrong, fmt.Sprintf("%s has %v, and needs %v", f.ID, have, want))
 		}
 	}
 	return wrong
@@ -86,7 +86,7 @@ var variableName = regexp.MustCompile(`"(DORMOUSE_[A-Z_]+[A-Z])"`)
 // readByFunctions are the variables that the functions' own code names.
 func readByFunctions() (names []string, err error) {
 	for _, dir := range []string{"internal/aws/awsenv", "internal/aws/awsstep", "internal/aws/awsapi", "internal/api/lambdahttp", "functions"} {
-		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		err = filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
@@ -104,13 +104,13 @@ func readByFunctions() (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-func readWrongs(t template) (wrong []string) {
+func readWrongs(t Template) (wrong []string) {
 	read, err := readByFunctions()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	set := map[string]bool{}
-	for _, f := range t.functions() {
+	for _, f := range t.Functions() {
 		for name := range t.environment(f) {
 			set[name] = true
 		}
@@ -127,42 +127,40 @@ func readWrongs(t template) (wrong []string) {
 	return wrong
 }
 
-// startWrongs lets the functions' code read the environment, with every allowed value of the parameters in it.
-func startWrongs(t template) (wrong []string) {
-	for _, f := range t.functions() {
-		for _, auth := range listOf(dig(t.root, "Parameters", "Auth", "AllowedValues")) {
-			env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
-			for name, v := range t.environment(f) {
-				env[name] = t.sample(v, fmt.Sprint(auth))
+// startWrongs lets the functions' code read the environment, with every allowed value of Auth in it.
+func startWrongs(t Template) (wrong []string) {
+	auth, _ := t.Parameter("Auth")
+	for _, f := range t.Functions() {
+		for _, kind := range auth.AllowedValues {
+			env, err := t.sample(f, map[string]string{"Auth": fmt.Sprint(kind)})
+			if err == nil {
+				_, err = awsenv.Read(func(name string) string { return env[name] })
 			}
-			if _, err := awsenv.Read(func(name string) string { return env[name] }); err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s with Auth=%v: %v", f.id, auth, err))
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s with Auth=%v: %v", f.ID, kind, err))
 			}
 		}
 	}
 	return wrong
 }
 
-// sample is what CloudFormation could make of a value.
-func (t template) sample(v any, auth string) string {
-	if text, ok := v.(string); ok {
-		return text
+// sample is the environment that a function would have in some deployment, beside what Lambda sets.
+func (t Template) sample(f Resource, parameters map[string]string) (map[string]string, error) {
+	r, err := t.Resolver(Deployment{Stack: "name", Region: "eu-central-1", Account: "123456789012", Parameters: parameters})
+	if err != nil {
+		return nil, err
 	}
-	if queue := attributeOf(v, "Arn"); queue != "" {
-		return "arn:aws:sqs:eu-central-1:123456789012:" + queue
+	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+	for name, v := range t.environment(f) {
+		if attributeOf(v, "FunctionUrl") != "" { // of a resource that SAM adds
+			env[name] = "https://id.lambda-url.eu-central-1.on.aws/"
+			continue
+		}
+		value, err := r.Resolve(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		env[name] = Text(value)
 	}
-	if attributeOf(v, "FunctionUrl") != "" {
-		return "https://id.lambda-url.eu-central-1.on.aws/"
-	}
-	switch name := refOf(v); {
-	case name == "Auth":
-		return auth
-	case t.resource(name).body["Type"] == "AWS::SQS::Queue":
-		return "https://sqs.eu-central-1.amazonaws.com/123456789012/" + name
-	case t.resource(name).body != nil || strings.HasPrefix(name, "AWS::"):
-		return "name"
-	default:
-		text, _ := dig(t.root, "Parameters", name, "Default").(string)
-		return text
-	}
+	return env, nil
 }

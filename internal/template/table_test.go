@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"encoding/json"
@@ -28,9 +28,9 @@ var tableChecks = []check{
 }
 
 // schemaWrongs compares with [dynamo.Schema], each as a set of lines.
-func schemaWrongs(t template) (wrong []string) {
-	tables := t.all("AWS::DynamoDB::Table")
-	if len(tables) != 1 || tables[0].id != "Table" {
+func schemaWrongs(t Template) (wrong []string) {
+	tables := t.All("AWS::DynamoDB::Table")
+	if len(tables) != 1 || tables[0].ID != "Table" {
 		return []string{"there must be one table, named Table"}
 	}
 	have, want := templateLines(tables[0]), schemaLines()
@@ -47,21 +47,21 @@ func schemaWrongs(t template) (wrong []string) {
 	return wrong
 }
 
-func templateLines(table resource) map[string]bool {
-	lines := map[string]bool{fmt.Sprint("billing ", table.get("BillingMode")): true}
-	for _, a := range listOf(table.get("AttributeDefinitions")) {
-		lines[fmt.Sprint("attribute ", dig(a, "AttributeName"), " ", dig(a, "AttributeType"))] = true
+func templateLines(table Resource) map[string]bool {
+	lines := map[string]bool{fmt.Sprint("billing ", table.Get("BillingMode")): true}
+	for _, a := range List(table.Get("AttributeDefinitions")) {
+		lines[fmt.Sprint("attribute ", member(a, "AttributeName"), " ", member(a, "AttributeType"))] = true
 	}
 	keys := func(of string, list any) {
-		for _, k := range listOf(list) {
-			lines[fmt.Sprint("key of ", of, ": ", dig(k, "AttributeName"), " ", dig(k, "KeyType"))] = true
+		for _, k := range List(list) {
+			lines[fmt.Sprint("key of ", of, ": ", member(k, "AttributeName"), " ", member(k, "KeyType"))] = true
 		}
 	}
-	keys("the table", table.get("KeySchema"))
-	for _, i := range listOf(table.get("GlobalSecondaryIndexes")) {
-		name := fmt.Sprint(dig(i, "IndexName"))
-		keys(name, dig(i, "KeySchema"))
-		lines[fmt.Sprint("projection of ", name, ": ", dig(i, "Projection", "ProjectionType"))] = true
+	keys("the table", table.Get("KeySchema"))
+	for _, i := range List(table.Get("GlobalSecondaryIndexes")) {
+		name := fmt.Sprint(member(i, "IndexName"))
+		keys(name, member(i, "KeySchema"))
+		lines[fmt.Sprint("projection of ", name, ": ", member(i, "Projection", "ProjectionType"))] = true
 	}
 	return lines
 }
@@ -85,16 +85,16 @@ func schemaLines() map[string]bool {
 	return lines
 }
 
-func lastingWrongs(t template) (wrong []string) {
-	table := t.resource("Table")
-	protection, _ := json.Marshal(table.get("DeletionProtectionEnabled"))
+func lastingWrongs(t Template) (wrong []string) {
+	table := t.Resource("Table")
+	protection, _ := json.Marshal(table.Get("DeletionProtectionEnabled"))
 	have := map[string]any{
-		"PointInTimeRecoverySpecification": table.get("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"),
-		"SSESpecification":                 table.get("SSESpecification", "SSEEnabled"),
-		"TimeToLiveSpecification":          fmt.Sprint(table.get("TimeToLiveSpecification", "AttributeName"), table.get("TimeToLiveSpecification", "Enabled")),
+		"PointInTimeRecoverySpecification": table.Get("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"),
+		"SSESpecification":                 table.Get("SSESpecification", "SSEEnabled"),
+		"TimeToLiveSpecification":          fmt.Sprint(table.Get("TimeToLiveSpecification", "AttributeName"), table.Get("TimeToLiveSpecification", "Enabled")),
 		"DeletionProtectionEnabled":        string(protection),
-		"DeletionPolicy":                   table.body["DeletionPolicy"],
-		"UpdateReplacePolicy":              table.body["UpdateReplacePolicy"],
+		"DeletionPolicy":                   table.Body["DeletionPolicy"],
+		"UpdateReplacePolicy":              table.Body["UpdateReplacePolicy"],
 	}
 	want := map[string]any{
 		"PointInTimeRecoverySpecification": true, "SSESpecification": true, "TimeToLiveSpecification": fmt.Sprint(dynamo.TTLAttribute, true),

@@ -1,4 +1,4 @@
-package dormouse_test
+package template
 
 import (
 	"fmt"
@@ -65,11 +65,11 @@ var beyond = map[string][2]string{
 	"ssm:GetParameter": {"ReadsSecrets", "SecretsPath"}, "kms:Decrypt": {"HasSecretsKey", "SecretsKeyArn"},
 }
 
-func reachWrongs(t template) (wrong []string) {
-	for _, one := range statements(t.roleOf(t.resource("StepFunction"))) {
-		for _, action := range listOf(dig(one.body, "Action")) {
+func reachWrongs(t Template) (wrong []string) {
+	for _, one := range statements(t.roleOf(t.Resource("StepFunction"))) {
+		for _, action := range List(member(one.body, "Action")) {
 			depends, ok := beyond[fmt.Sprint(action)]
-			switch condition := fmt.Sprint(dig(t.root, "Conditions", depends[0])); {
+			switch condition := fmt.Sprint(t.Get("Conditions", depends[0])); {
 			case !ok && one.condition == "":
 			case one.condition != depends[0]:
 				wrong = append(wrong, fmt.Sprintf("%v depends on %q, and must on %q", action, one.condition, depends[0]))
@@ -77,15 +77,15 @@ func reachWrongs(t template) (wrong []string) {
 				!strings.Contains(condition, "[map[Fn::Equals:["), !strings.Contains(condition, "Ref:"+depends[1]):
 				wrong = append(wrong, fmt.Sprintf("%s is %s, and must say that %s is not empty", depends[0], condition, depends[1]))
 			}
-			if via := fmt.Sprint(dig(one.body, "Condition", "StringEquals", "kms:ViaService")); action == "kms:Decrypt" && !strings.Contains(via, "ssm.${AWS::Region}.amazonaws.com") {
+			if via := fmt.Sprint(member(one.body, "Condition", "StringEquals", "kms:ViaService")); action == "kms:Decrypt" && !strings.Contains(via, "ssm.${AWS::Region}.amazonaws.com") {
 				wrong = append(wrong, "the key may be used for more than parameters")
 			}
 		}
 	}
 	for name, pattern := range map[string]string{"SecretsPath": "(/([A-Za-z0-9_.-]+/)+)?", "BedrockModels": "(arn:[^ ]+)?", "BedrockGuardrails": "(arn:[^ ]+)?",
 		"ToolFunctions": "(arn:[^ ]+)?", "SecretsKeyArn": "(arn:[^ ]+:key/[^ *]+)?"} {
-		if have := dig(t.root, "Parameters", name, "AllowedPattern"); have != pattern {
-			wrong = append(wrong, fmt.Sprintf("%s takes %v, and must take %s alone", name, have, pattern))
+		if p, _ := t.Parameter(name); p.AllowedPattern != pattern {
+			wrong = append(wrong, fmt.Sprintf("%s takes %s, and must take %s alone", name, p.AllowedPattern, pattern))
 		}
 	}
 	return wrong
@@ -97,10 +97,10 @@ type statement struct {
 	body      any
 }
 
-func statements(role resource) (all []statement) {
-	for _, policy := range listOf(role.get("Policies")) {
-		for _, one := range listOf(dig(policy, "PolicyDocument", "Statement")) {
-			if choice := listOf(dig(one, "Fn::If")); len(choice) == 3 {
+func statements(role Resource) (all []statement) {
+	for _, policy := range List(role.Get("Policies")) {
+		for _, one := range List(member(policy, "PolicyDocument", "Statement")) {
+			if choice := List(member(one, "Fn::If")); len(choice) == 3 {
 				all = append(all, statement{fmt.Sprint(choice[0]), choice[1]})
 			} else {
 				all = append(all, statement{body: one})
@@ -110,17 +110,17 @@ func statements(role resource) (all []statement) {
 	return all
 }
 
-func wildcardWrongs(t template) (wrong []string) {
+func wildcardWrongs(t Template) (wrong []string) {
 	for _, kind := range []string{"AWS::IAM::Role", "AWS::SQS::QueuePolicy", "AWS::Serverless::Function"} {
-		for _, r := range t.all(kind) {
-			walk("", r.body, func(key string, v any) {
+		for _, r := range t.All(kind) {
+			walk("", r.Body, func(key string, v any) {
 				if key == "NotAction" || key == "NotResource" || key == "NotPrincipal" {
-					wrong = append(wrong, r.id+": "+key+" allows what nobody listed")
+					wrong = append(wrong, r.ID+": "+key+" allows what nobody listed")
 				}
 				if key == "Action" || key == "Resource" || key == "Principal" {
 					walk(key, v, func(_ string, v any) {
 						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters {
-							wrong = append(wrong, fmt.Sprintf("%s: %s %s; name each", r.id, key, text))
+							wrong = append(wrong, fmt.Sprintf("%s: %s %s; name each", r.ID, key, text))
 						}
 					})
 				}
@@ -130,37 +130,37 @@ func wildcardWrongs(t template) (wrong []string) {
 	return wrong
 }
 
-func (t template) roleOf(f resource) resource { return t.resource(attributeOf(f.get("Role"), "Arn")) }
+func (t Template) roleOf(f Resource) Resource { return t.Resource(attributeOf(f.Get("Role"), "Arn")) }
 
-func roleWrongs(t template) (wrong []string) {
+func roleWrongs(t Template) (wrong []string) {
 	seen := map[string]bool{}
-	for _, f := range t.functions() {
+	for _, f := range t.Functions() {
 		role := t.roleOf(f)
-		if role.body["Type"] != "AWS::IAM::Role" || seen[role.id] {
-			wrong = append(wrong, f.id+" must have a role of its own")
+		if role.Type() != "AWS::IAM::Role" || seen[role.ID] {
+			wrong = append(wrong, f.ID+" must have a role of its own")
 			continue
 		}
-		seen[role.id] = true
-		log := []string{"logs:CreateLogStream " + refOf(f.get("LoggingConfig", "LogGroup")), "logs:PutLogEvents " + refOf(f.get("LoggingConfig", "LogGroup"))}
+		seen[role.ID] = true
+		log := []string{"logs:CreateLogStream " + refOf(f.Get("LoggingConfig", "LogGroup")), "logs:PutLogEvents " + refOf(f.Get("LoggingConfig", "LogGroup"))}
 		if have := rights(role, "logs:"); !slices.Equal(have, log) {
-			wrong = append(wrong, fmt.Sprintf("%s may %v, and must %v", role.id, have, log))
+			wrong = append(wrong, fmt.Sprintf("%s may %v, and must %v", role.ID, have, log))
 		}
-		if n := len(listOf(role.get("Policies"))); n != 1 {
-			wrong = append(wrong, fmt.Sprintf("%s has %d policies; write one", role.id, n))
+		if n := len(List(role.Get("Policies"))); n != 1 {
+			wrong = append(wrong, fmt.Sprintf("%s has %d policies; write one", role.ID, n))
 		}
 	}
 	return wrong
 }
 
 // rights are what a role may do that begins with one of the prefixes, sorted.
-func rights(role resource, prefixes ...string) (all []string) {
+func rights(role Resource, prefixes ...string) (all []string) {
 	for _, one := range statements(role) {
-		for _, action := range listOf(dig(one.body, "Action")) {
+		for _, action := range List(member(one.body, "Action")) {
 			name := fmt.Sprint(action)
 			if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 				continue
 			}
-			for _, on := range listOf(dig(one.body, "Resource")) {
+			for _, on := range List(member(one.body, "Resource")) {
 				all = append(all, name+" "+target(on))
 			}
 		}
@@ -177,22 +177,22 @@ func target(v any) string {
 	if name := refOf(v); name != "" {
 		return name
 	}
-	text, _ := dig(v, "Fn::Sub").(string)
+	text, _ := member(v, "Fn::Sub").(string)
 	return strings.Replace(text, "${Table.Arn}", "Table", 1)
 }
 
-func grantWrongs(t template) (wrong []string) {
-	for _, f := range t.functions() {
+func grantWrongs(t Template) (wrong []string) {
+	for _, f := range t.Functions() {
 		have := rights(t.roleOf(f), "")
 		have = slices.DeleteFunc(have, func(r string) bool { return strings.HasPrefix(r, "logs:") })
 		for _, r := range have {
-			if !slices.Contains(grants[f.id], r) {
-				wrong = append(wrong, f.id+" may "+r+", which it never does")
+			if !slices.Contains(grants[f.ID], r) {
+				wrong = append(wrong, f.ID+" may "+r+", which it never does")
 			}
 		}
-		for _, r := range grants[f.id] {
+		for _, r := range grants[f.ID] {
 			if !slices.Contains(have, r) {
-				wrong = append(wrong, f.id+" does "+r+", and may not")
+				wrong = append(wrong, f.ID+" does "+r+", and may not")
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func grantWrongs(t template) (wrong []string) {
 }
 
 // storeWrongs compares with the methods that the store calls. A transaction is allowed by the rights of its writes. Nothing deletes.
-func storeWrongs(t template) (wrong []string) {
+func storeWrongs(t Template) (wrong []string) {
 	asked := []string{}
 	for method := range reflect.TypeFor[dynamo.API]().Methods() {
 		if method.Name != "TransactWriteItems" {
@@ -208,7 +208,7 @@ func storeWrongs(t template) (wrong []string) {
 		}
 	}
 	allowed := []string{}
-	for _, f := range t.functions() {
+	for _, f := range t.Functions() {
 		for _, r := range rights(t.roleOf(f), "dynamodb:") {
 			name, _, _ := strings.Cut(r, " ")
 			allowed = append(allowed, name)
