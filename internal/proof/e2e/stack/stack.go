@@ -1,9 +1,11 @@
-// Package stack reads the real template as AWS would: it lets the SAM translator expand it, resolves what CloudFormation resolves, and
-// says in Go types what would be deployed: the table, the queues, the functions, what calls them. Then it makes table and queues on servers
-// of this machine from exactly that. It does not look at roles, alarms and dashboards, beyond that every reference in them leads somewhere.
+// Package stack says in Go types what AWS would deploy from the real template: the table, the queues, the
+// functions, what calls them. The SAM translator expands the template; package template reads and resolves
+// it. The table and the queues are then created from exactly that on servers of this machine. Of roles,
+// alarms and dashboards it only checks that every reference in them leads somewhere.
 package stack
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,9 +13,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/template"
 )
 
 // Stack is what a template says, with all references resolved. Maps go by logical id.
@@ -140,40 +143,40 @@ type Options struct {
 }
 
 //go:embed translate.py
-var translator []byte
+var translator string
 
-// Read translates and resolves the template in file.
+// Read reads, translates and resolves the template in file.
 func Read(ctx context.Context, file string, o Options) (*Stack, error) {
-	cloud, err := translate(ctx, file, o)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	cloud, err := translate(ctx, t, o)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("the SAM translator refuses %s:\n%s", file, strings.TrimSpace(string(exit.Stderr)))
+	}
 	if err != nil {
 		return nil, err
 	}
 	return Resolve(cloud, o)
 }
 
-func translate(ctx context.Context, file string, o Options) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "dormouse-translate-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	script := filepath.Join(dir, "translate.py")
-	if err := os.WriteFile(script, translator, 0o600); err != nil {
-		return nil, err
-	}
+// translate returns what the SAM translator makes of a template.
+func translate(ctx context.Context, t template.Template, o Options) ([]byte, error) {
 	parameters := o.Parameters
 	if parameters == nil {
 		parameters = map[string]string{}
 	}
-	raw, err := json.Marshal(parameters)
+	input, err := json.Marshal(map[string]any{"template": t.Get(), "parameters": parameters})
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, o.Python, "-W", "ignore", script, file, string(raw))
+	cmd := exec.CommandContext(ctx, o.Python, "-W", "ignore", "-c", translator)
 	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+o.Region)
-	out, err := cmd.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, fmt.Errorf("the SAM translator refuses %s:\n%s", file, strings.TrimSpace(string(exit.Stderr)))
-	}
-	return out, err
+	cmd.Stdin = bytes.NewReader(input)
+	return cmd.Output()
 }
