@@ -15,10 +15,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-func (s *source) model(agent *object, read func(string) ([]byte, error)) Model {
-	n := agent.Take("model")
+func (s *source) model(top *object, read func(string) ([]byte, error)) Model {
+	n := top.Take("model")
 	if n == nil {
-		s.Refuse(agent.Node, "the agent has no model; add model with a provider: %s", allProviders)
+		s.Refuse(top.Node, "the agent has no model; add model with a provider: %s", allProviders)
 		return Model{}
 	}
 	o, ok := s.Object(n, "model")
