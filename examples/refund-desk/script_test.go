@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/scripted"
@@ -21,7 +22,7 @@ type conversation struct {
 
 func open(t *testing.T, tools *tool.Registry, approves bool) *conversation {
 	t.Helper()
-	agents, err := agent.Load(".")
+	agents, err := agentfile.Load(".")
 	if err != nil || len(agents) != 1 {
 		t.Fatalf("the directory should hold one agent: %d, %v", len(agents), err)
 	}

@@ -32,7 +32,7 @@ type aim struct {
 }
 
 var (
-	aimForm     = regexp.MustCompile(`^(http|lambda|mcp|go|command):(.*)$`)
+	AimForm     = regexp.MustCompile(`^(http|lambda|mcp|go|command):(.*)$`)
 	aimHTTPForm = regexp.MustCompile(`^(?:([A-Z]+) +)?([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(/[^ ?#{}]*)?$`)
 	aimMCPForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(?:/([!-~]{1,128}))?$`)
 	aimHost     = regexp.MustCompile(`^[a-z0-9*._-]+$|^\[`)
@@ -40,16 +40,16 @@ var (
 	aimWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
 )
 
-// readAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME or
+// ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME or
 // command:NAME.
-func readAim(text string) (aim, error) {
+func ReadAim(text string) (aim, error) {
 	if text == "" {
 		return aim{}, nil
 	}
-	parts := aimForm.FindStringSubmatch(text)
+	parts := AimForm.FindStringSubmatch(text)
 	if parts == nil || !aimASCII(parts[2]) {
-		return aim{}, mistake("%q is no target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
-			"with * for any text", shorten(text, 200))
+		return aim{}, Mistake("%q is no target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
+			"with * for any text", Shorten(text, 200))
 	}
 	a := aim{kind: parts[1], name: parts[2]}
 	switch a.kind {
@@ -59,12 +59,12 @@ func readAim(text string) (aim, error) {
 		return a.readMCP(parts[2])
 	case aimLambda:
 		if !aimFunction.MatchString(a.name) {
-			return aim{}, mistake("the target %q names no Lambda function; write its name, without the rest of its ARN", shorten(text, 200))
+			return aim{}, Mistake("the target %q names no Lambda function; write its name, without the rest of its ARN", Shorten(text, 200))
 		}
 		a.name = strings.ToLower(a.name)
 	default:
 		if !aimWord.MatchString(a.name) {
-			return aim{}, mistake("the target %q names nothing; write a name or a pattern behind %s:", shorten(text, 200), a.kind)
+			return aim{}, Mistake("the target %q names nothing; write a name or a pattern behind %s:", Shorten(text, 200), a.kind)
 		}
 	}
 	return a, nil
@@ -76,9 +76,9 @@ func aimASCII(text string) bool {
 
 func (a aim) readHTTP(text string) (aim, error) {
 	parts := aimHTTPForm.FindStringSubmatch(text)
-	if parts == nil || parts[1] != "" && !slices.Contains(methods, parts[1]) {
-		return aim{}, mistake("the target %q is no request; write http:HOST, http:HOST/PATH or http:METHOD HOST/PATH, without a scheme or a query, and one of the methods %s",
-			shorten(text, 200), strings.Join(methods, ", "))
+	if parts == nil || parts[1] != "" && !slices.Contains(Methods, parts[1]) {
+		return aim{}, Mistake("the target %q is no request; write http:HOST, http:HOST/PATH or http:METHOD HOST/PATH, without a scheme or a query, and one of the methods %s",
+			Shorten(text, 200), strings.Join(Methods, ", "))
 	}
 	a.name, a.method, a.path = "", parts[1], parts[4]
 	if a.path == "/*" {
@@ -90,7 +90,7 @@ func (a aim) readHTTP(text string) (aim, error) {
 func (a aim) readMCP(text string) (aim, error) {
 	parts := aimMCPForm.FindStringSubmatch(text)
 	if parts == nil {
-		return aim{}, mistake("the target %q is no MCP server; write mcp:SERVER or mcp:SERVER/TOOL, with the server's name in the file or its host", shorten(text, 200))
+		return aim{}, Mistake("the target %q is no MCP server; write mcp:SERVER or mcp:SERVER/TOOL, with the server's name in the file or its host", Shorten(text, 200))
 	}
 	a.tool = parts[3]
 	return a.at(parts[1], parts[2])
@@ -103,7 +103,7 @@ func (a aim) at(host, port string) (aim, error) {
 		a.name = a.host
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || !aimHost.MatchString(a.host) {
-		return aim{}, mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", shorten(strings.TrimSuffix(host+":"+port, ":"), 200))
+		return aim{}, Mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", Shorten(strings.TrimSuffix(host+":"+port, ":"), 200))
 	}
 	return a, nil
 }
@@ -136,10 +136,10 @@ func (a aim) runs(program string) bool {
 	return a.kind == aimCommand && (matchGlob(a.name, program) || matchGlob(a.name, path.Base(program)))
 }
 
-// onCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command runs
+// OnCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command runs
 // after a result, when no approver can be asked.
-func (r Rule) onCommand(list string) error {
-	switch a, err := readAim(r.Target); {
+func (r Rule) OnCommand(list string) error {
+	switch a, err := ReadAim(r.Target); {
 	case err != nil || a.kind != aimCommand:
 		return nil
 	case list != "deny":

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -163,18 +164,18 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		"{tool: a, target: 'command:rm'}": "takes neither a tool nor conditions",
 		"'command:rm(-rf *)'":             "takes neither a tool nor conditions",
 	} {
-		_, err := agent.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+rule+"\n"), noFiles)
+		_, err := agentfile.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+rule+"\n"), noFiles)
 		if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:5: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rule, err, want)
 		}
 	}
 	for _, list := range []string{"ask", "allow", "block"} {
-		_, err := agent.Parse("a.yaml", []byte(withTool+"permissions:\n  "+list+":\n    - 'command:rm'\n"), noFiles)
+		_, err := agentfile.Parse("a.yaml", []byte(withTool+"permissions:\n  "+list+":\n    - 'command:rm'\n"), noFiles)
 		if err == nil || !strings.Contains(err.Error(), `"command:rm" can only be denied; move the rule to deny`) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
-	_, err := agent.Parse("a.yaml", []byte(withTool+"permissions:\n  ask:\n    - 'http:api.example.com'\n"), noFiles)
+	_, err := agentfile.Parse("a.yaml", []byte(withTool+"permissions:\n  ask:\n    - 'http:api.example.com'\n"), noFiles)
 	if err == nil || !strings.Contains(err.Error(), `no tool of the agent goes to the target "http:api.example.com"`) {
 		t.Errorf("an ask about nothing: %v", err)
 	}
@@ -185,7 +186,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 func TestNoHostOfAToolCanBeWrittenSoThatARuleMissesIt(t *testing.T) {
 	for url, want := range map[string]string{"https://{to}.example.com/": "no placeholder can say which host", "https://b\u00fccher.example/{to}": "xn--bcher-kva.example",
 		"https://api.pay.ex\u0430mple.com/{to}": "not plain ASCII", "https://api%2epay.example.com/{to}": "is no host"} {
-		if _, err := agent.Parse("a.yaml", []byte(payTool("pay", "POST", url)), noFiles); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := agentfile.Parse("a.yaml", []byte(payTool("pay", "POST", url)), noFiles); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -27,8 +27,8 @@ func (a Answer) Matches(raw json.RawMessage) bool {
 }
 
 func sameValue(got any, want json.RawMessage) bool {
-	if same := equalValues(got, decodeValue(want)); same != untold {
-		return same == yes
+	if same := EqualValues(got, DecodeValue(want)); same != untold {
+		return same == Yes
 	}
 	canonical, err := core.Canonical(want)
 	return err == nil && bytes.Equal(core.Encode(got), canonical)

@@ -15,12 +15,12 @@ type truth int8
 const (
 	no truth = iota - 1
 	untold
-	yes
+	Yes
 )
 
 func truthOf(is bool) truth {
 	if is {
-		return yes
+		return Yes
 	}
 	return no
 }
@@ -84,12 +84,12 @@ func (a arguments) onlyText() (any, bool) {
 	return found, found != nil
 }
 
-// equalValues compares scalars, numbers by value; it cannot be told for two of different types.
-func equalValues(got, want any) truth {
+// EqualValues compares scalars, numbers by value; it cannot be told for two of different types.
+func EqualValues(got, want any) truth {
 	switch want := want.(type) {
 	case json.Number:
-		a, okA := rational(got)
-		b, okB := rational(want)
+		a, okA := Rational(got)
+		b, okB := Rational(want)
 		if !okA || !okB {
 			return untold
 		}
@@ -106,8 +106,8 @@ func equalValues(got, want any) truth {
 	return untold
 }
 
-// rational is the exact value of a JSON number; false for anything else, and for exponents no one means.
-func rational(v any) (*big.Rat, bool) {
+// Rational is the exact value of a JSON number; false for anything else, and for exponents no one means.
+func Rational(v any) (*big.Rat, bool) {
 	number, ok := v.(json.Number)
 	if !ok || len(number) > 400 {
 		return nil, false
@@ -118,7 +118,7 @@ func rational(v any) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(number))
 }
 
-func decodeValue(raw json.RawMessage) any {
+func DecodeValue(raw json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any

@@ -95,7 +95,7 @@ func (c Condition) ready() func(arguments) truth {
 			return untold
 		}
 		got, there := c.argument(args)
-		answer := yes
+		answer := Yes
 		if c.Exists != nil {
 			answer = truthOf(there == *c.Exists)
 		}
@@ -140,9 +140,9 @@ func (c Condition) tests() []test {
 func negated(t test) test { return func(got any) truth { return t(got).not() } }
 
 func compared(bound json.Number, holds func(sign int) bool) test {
-	limit, isNumber := rational(bound)
+	limit, isNumber := Rational(bound)
 	return func(got any) truth {
-		number, ok := rational(got)
+		number, ok := Rational(got)
 		if !ok || !isNumber {
 			return untold
 		}
@@ -154,14 +154,14 @@ func compared(bound json.Number, holds func(sign int) bool) test {
 func oneOf(raw ...json.RawMessage) test {
 	values := make([]any, len(raw))
 	for i, r := range raw {
-		values[i] = decodeValue(r)
+		values[i] = DecodeValue(r)
 	}
 	return func(got any) truth {
 		answer := untold
 		for _, v := range values {
-			switch equalValues(got, v) {
-			case yes:
-				return yes
+			switch EqualValues(got, v) {
+			case Yes:
+				return Yes
 			case no:
 				answer = no
 			}
@@ -189,4 +189,13 @@ func matched(expression string) test {
 		}
 		return truthOf(re.MatchString(text))
 	}
+}
+
+// TextSlot is where the pattern of an operator on text stands; nil for other operators.
+func (c *Condition) TextSlot(operator string) *string {
+	return map[string]*string{"~": &c.Glob, "!~": &c.NotGlob, "=~": &c.Regex, "!=~": &c.NotRegex}[operator]
+}
+
+func (c *Condition) NumberSlot(operator string) *json.Number {
+	return map[string]*json.Number{">": &c.Above, "<": &c.Below, ">=": &c.AtLeast, "<=": &c.AtMost}[operator]
 }

@@ -79,7 +79,7 @@ func (r shapeReader) fill(s *shape, schema any) {
 			s.patterns = append(s.patterns, patternShape{match, r.shape(sub)})
 		}
 	}
-	s.required = typesOf(object["required"])
+	s.required = TypesOf(object["required"])
 	for _, word := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if more, said := object[word]; said && more != false {
 			s.open = true
@@ -154,7 +154,7 @@ func (d declarations) object(v map[string]any, said []*shape, path string) error
 	if unknown == nil {
 		return nil
 	}
-	return fmt.Errorf("invalid arguments: %sunknown %s; %s", atPath(path), shorten(strings.Join(unknown, ", "), 500), o.takes(path))
+	return fmt.Errorf("invalid arguments: %sunknown %s; %s", atPath(path), Shorten(strings.Join(unknown, ", "), 500), o.takes(path))
 }
 
 // all are the shapes and what they say beside themselves, each once.

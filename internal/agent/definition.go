@@ -1,6 +1,5 @@
-// Package agent holds agents as data: what a YAML file may say, its reading with every mistake named by file and line, the
-// canonical form a run is pinned to, and the rules that follow from it. It runs nothing: models and tool bodies are behind
-// other packages, which read their part of a [Definition].
+// Package agent holds agents as data: the definition of one in the canonical form that a run is pinned to, its rules about calls, and what layers of permissions make of
+// them. It knows no file and no YAML; package agentfile reads those.
 package agent
 
 import (
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -118,14 +118,42 @@ func Decode(raw []byte) (Definition, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return Definition{}, fmt.Errorf("agent: something follows the stored definition")
 	}
-	if !agentName.MatchString(d.Name) {
+	if !AgentName.MatchString(d.Name) {
 		return Definition{}, fmt.Errorf("agent: %q is no agent name", d.Name)
 	}
 	return d, nil
 }
 
 var (
-	agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	toolGlob  = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
+	AgentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	ToolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	ToolGlob  = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
 )
+
+// AllTenants in [Definition.Tenants] makes an agent one that every tenant may use.
+const AllTenants = "*"
+
+// MayBeUsedBy says whether runs of a tenant may start with this definition; home is the tenant that deploys it.
+func (d Definition) MayBeUsedBy(tenant, home string) bool {
+	if len(d.Tenants) == 0 {
+		return tenant == home
+	}
+	return slices.Contains(d.Tenants, AllTenants) || slices.Contains(d.Tenants, tenant)
+}
+
+// DefaultRounds is the max_rounds of an agent whose file does not say it.
+const DefaultRounds = 50
+
+// BoundRounds writes the default down as a rule of this version, behind the file's own. So a run keeps the bound of the version that
+// it is pinned to: one that was stored before there was a default has none.
+func (d *Definition) BoundRounds() {
+	own := func(spec core.StopSpec) bool { return spec.Type == "max_rounds" }
+	if !slices.ContainsFunc(d.Stop, own) {
+		d.Stop = append(d.Stop, core.StopSpec{Type: "max_rounds", Rounds: DefaultRounds})
+	}
+}
+
+// Unbounded says whether no stop rule bounds the steps, the tokens or the time of a run.
+func (d Definition) Unbounded() bool {
+	return !slices.ContainsFunc(d.Stop, func(s core.StopSpec) bool { return s.Rounds > 0 || s.MaxTotal > 0 || s.Seconds > 0 })
+}

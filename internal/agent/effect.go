@@ -68,20 +68,20 @@ type Needs struct {
 func (d Definition) Needs() Needs {
 	n := Needs{Hooks: slices.Clone(d.Hooks)}
 	if p := d.Model.Provider; p != ProviderScripted && p != ProviderRecorded {
-		n.Providers = addName(n.Providers, p)
+		n.Providers = AddName(n.Providers, p)
 	}
 	for _, t := range d.Tools {
-		n.Functions = addName(n.Functions, t.Go)
-		n.Kinds = addName(n.Kinds, t.Remote())
+		n.Functions = AddName(n.Functions, t.Go)
+		n.Kinds = AddName(n.Kinds, t.Remote())
 	}
 	for _, e := range d.Effects {
-		n.Effects = addName(n.Effects, e.Go)
+		n.Effects = AddName(n.Effects, e.Go)
 	}
-	n.Memories = addName(n.Memories, d.Memory)
+	n.Memories = AddName(n.Memories, d.Memory)
 	return n
 }
 
-func addName(names []string, name string) []string {
+func AddName(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
 		return names
 	}

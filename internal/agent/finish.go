@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -26,7 +27,7 @@ func (f Finish) spec() core.ToolSpec {
 func (f Finish) parameters() json.RawMessage {
 	output := any(map[string]any{})
 	if f.Output != nil {
-		output = decodeValue(f.Output)
+		output = DecodeValue(f.Output)
 	}
 	parameters := map[string]any{
 		"type":                 "object",
@@ -50,4 +51,18 @@ func (f Finish) parameters() json.RawMessage {
 		}
 	}
 	return core.Encode(parameters)
+}
+
+func (f Finish) Check() error {
+	schema := DecodeValue(f.Output)
+	switch schema.(type) {
+	case map[string]any, bool:
+	default:
+		return errors.New("not a JSON Schema; it is a mapping")
+	}
+	if refersToRoot(schema) {
+		return errors.New(`$ref "#" is not read here; put the schema under $defs, and refer to it by name`)
+	}
+	_, err := Compile(f.parameters())
+	return err
 }

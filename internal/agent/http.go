@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -93,7 +94,7 @@ type Field struct {
 
 // Target reads the URL and the query, those in the URL first.
 func (h HTTP) Target() (Target, error) {
-	t, err := readTarget(h.URL)
+	t, err := ReadTarget(h.URL)
 	if err != nil {
 		return Target{}, err
 	}
@@ -118,40 +119,40 @@ func fields(texts map[string]string) ([]Field, error) {
 	return out, nil
 }
 
-// secrets are the names of the secrets that the request needs. A stored text that cannot be read needs none: its calls fail.
-func (h HTTP) secrets() []string {
+// Secrets are the names of the secrets that the request needs. A stored text that cannot be read needs none: its calls fail.
+func (h HTTP) Secrets() []string {
 	target, _ := h.Target()
 	headers, _ := h.HeaderFields()
 	var names []string
 	for _, f := range append(target.Query, headers...) {
 		for _, p := range f.Value {
-			names = addName(names, p.Secret)
+			names = AddName(names, p.Secret)
 		}
 	}
 	return names
 }
 
-// authority is the part of a URL that says where the request goes.
-var authority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(/[^?#]*)?(\?[^#]*)?(#.*)?$`)
+// Authority is the part of a URL that says where the request goes.
+var Authority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(/[^?#]*)?(\?[^#]*)?(#.*)?$`)
 
-// readTarget reads a URL with placeholders in its path and its query.
-func readTarget(text string) (Target, error) {
-	parts := authority.FindStringSubmatch(text)
+// ReadTarget reads a URL with placeholders in its path and its query.
+func ReadTarget(text string) (Target, error) {
+	parts := Authority.FindStringSubmatch(text)
 	if parts == nil {
-		return Target{}, mistake("url must be absolute, as in https://api.example.com/v1/orders/{order}")
+		return Target{}, Mistake("url must be absolute, as in https://api.example.com/v1/orders/{order}")
 	}
 	t := Target{Scheme: strings.ToLower(parts[1]), Host: parts[2]}
 	switch {
 	case t.Scheme != "http" && t.Scheme != "https":
-		return t, mistake("url begins with %q; it must be http or https", parts[1])
+		return t, Mistake("url begins with %q; it must be http or https", parts[1])
 	case strings.ContainsAny(t.Host, "{}"):
-		return t, mistake("no placeholder can say which host is asked; write the host out, and put arguments into the path or the query")
+		return t, Mistake("no placeholder can say which host is asked; write the host out, and put arguments into the path or the query")
 	case strings.Contains(t.Host, "@"):
-		return t, mistake("url holds a user name or password; remove them, and send a header with a secret: {Authorization: \"Bearer {secret:NAME}\"}")
+		return t, Mistake("url holds a user name or password; remove them, and send a header with a secret: {Authorization: \"Bearer {secret:NAME}\"}")
 	case parts[5] != "":
-		return t, mistake("no service is sent what follows # in a url; remove it")
+		return t, Mistake("no service is sent what follows # in a url; remove it")
 	}
-	if err := checkHost(t); err != nil {
+	if err := CheckHost(t); err != nil {
 		return t, err
 	}
 	var err error
@@ -162,13 +163,13 @@ func readTarget(text string) (Target, error) {
 	return t, err
 }
 
-func checkHost(t Target) error {
+func CheckHost(t Target) error {
 	if !aimASCII(t.Host) {
-		return mistake("%q in url is not plain ASCII; write the name as it is looked up, as xn--bcher-kva.example", t.Host)
+		return Mistake("%q in url is not plain ASCII; write the name as it is looked up, as xn--bcher-kva.example", t.Host)
 	}
 	u, err := url.Parse(t.Scheme + "://" + t.Host)
 	if err != nil || u.Hostname() == "" || u.Host != t.Host || strings.ContainsAny(u.Hostname(), " \t%\\") || strings.HasSuffix(t.Host, ":") {
-		return mistake("%q in url is no host; write a name or an address and, if needed, a port", t.Host)
+		return Mistake("%q in url is no host; write a name or an address and, if needed, a port", t.Host)
 	}
 	return nil
 }
@@ -184,14 +185,14 @@ func readPath(path string) ([]Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		plain, err := url.PathUnescape(segment.fixed())
+		plain, err := url.PathUnescape(segment.Fixed())
 		switch {
 		case err != nil:
-			return nil, mistake("%q in the path of url is not escaped as it must be; write %% as %%25", text)
+			return nil, Mistake("%q in the path of url is not escaped as it must be; write %% as %%25", text)
 		case plain == "." || plain == "..":
-			return nil, mistake("url has a %q in its path; write the path that is meant", plain)
+			return nil, Mistake("url has a %q in its path; write the path that is meant", plain)
 		case len(segment.Secrets()) > 0:
-			return nil, mistake("a secret in the path of url would be kept by every log on its way; put it into a header")
+			return nil, Mistake("a secret in the path of url would be kept by every log on its way; put it into a header")
 		}
 		segments = append(segments, segment)
 	}
@@ -207,7 +208,7 @@ func readQuery(raw string) ([]Field, error) {
 		key, text, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(key)
 		if err != nil || strings.ContainsAny(key, "{}") {
-			return nil, mistake("%q in url is no name of a query parameter; a placeholder can only be its value", key)
+			return nil, Mistake("%q in url is no name of a query parameter; a placeholder can only be its value", key)
 		}
 		value, err := ReadTemplate(text)
 		if err != nil {
@@ -215,10 +216,22 @@ func readQuery(raw string) ([]Field, error) {
 		}
 		for i, p := range value {
 			if value[i].Text, err = url.QueryUnescape(p.Text); err != nil {
-				return nil, mistake("%q in url is not escaped as it must be; write %% as %%25", p.Text)
+				return nil, Mistake("%q in url is not escaped as it must be; write %% as %%25", p.Text)
 			}
 		}
 		out = append(out, Field{name, value})
 	}
 	return out, nil
+}
+
+var Methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+
+// Loopback says that the target is this machine itself, by its address or by the one name that nobody else can have.
+func (t Target) Loopback() bool {
+	u, err := url.Parse(t.Scheme + "://" + t.Host)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && ip.Unmap().IsLoopback()
 }

@@ -30,7 +30,7 @@ type gatekeeper struct {
 func newGatekeeper(d Definition, layers Layers) gatekeeper {
 	g := gatekeeper{pinned: d, layers: layers, own: d.Permissions.ready(), subjects: map[string]subject{}}
 	for _, t := range d.Tools {
-		g.subjects[t.Name] = d.subject(t.Name)
+		g.subjects[t.Name] = d.Subject(t.Name)
 	}
 	if layers.Deployed != nil {
 		l := layers.Deployed.Permissions.ready()
@@ -66,7 +66,7 @@ func (g gatekeeper) all() []lists {
 func (g gatekeeper) command(program string) (reason string, denied bool) {
 	for _, l := range g.all() {
 		for _, m := range l.deny {
-			if a, err := readAim(m.Target); err == nil && a.runs(program) {
+			if a, err := ReadAim(m.Target); err == nil && a.runs(program) {
 				return refusal(core.Deny, "the command "+program, m.Reason).Reason, true
 			}
 		}
@@ -146,7 +146,7 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 		}
 	}
 	for _, p := range all {
-		if _, always := p.refusesAlways(s); always {
+		if _, always := p.RefusesAlways(s); always {
 			return true
 		}
 	}
@@ -156,8 +156,8 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 // Permission is what the definition says of a tool in one word for a person: allow, ask, deny, block, or conditional if it
 // depends on the arguments.
 func (d Definition) Permission(tool string) string {
-	p, s := d.Permissions, d.subject(tool)
-	if e, always := p.refusesAlways(s); always {
+	p, s := d.Permissions, d.Subject(tool)
+	if e, always := p.RefusesAlways(s); always {
 		return e.String()
 	}
 	rules := [][]Rule{p.Block, p.Deny, p.Ask, p.Allow}
@@ -166,7 +166,7 @@ func (d Definition) Permission(tool string) string {
 	}
 	for _, list := range rules {
 		for _, r := range list {
-			if aimed := r.aimed(s, nil); aimed == untold || aimed == yes && len(r.When) > 0 {
+			if aimed := r.aimed(s, nil); aimed == untold || aimed == Yes && len(r.When) > 0 {
 				return "conditional"
 			}
 		}
@@ -178,8 +178,8 @@ func (d Definition) Permission(tool string) string {
 // not ask for one.
 func (d Definition) opinion(own lists, s subject, args arguments) opinion {
 	o := own.opinion(s, args)
-	if t, _ := d.tool(s.tool); o.Effect == core.Ask && t.Client {
-		if _, gated := d.Permissions.asksFor(s); !gated {
+	if t, _ := d.Tool(s.tool); o.Effect == core.Ask && t.Client {
+		if _, gated := d.Permissions.AsksFor(s); !gated {
 			return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 		}
 	}

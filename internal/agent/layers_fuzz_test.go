@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -32,7 +33,7 @@ func FuzzAgentFile(f *testing.F) {
 	f.Add("model: {provider: bedrock, model: m, output: {type: object, $ref: '#'}, guardrail: {id: a, version: .5}, max_tokens: -0}\nservers: {a: {url: 'http://x'}}\n", "a", `{}`)
 	f.Add("model: {provider: recorded, file: ../x}\nname: 0777\nbudget: {step: -1, run: 1.5}\neffects: [{name: x, tools: ['*'], command: [make], workspace: /}]\n", "a", "{")
 	f.Fuzz(func(t *testing.T, text, tool, args string) {
-		d, err := agent.Parse("file.yaml", []byte(text), noFiles)
+		d, err := agentfile.Parse("file.yaml", []byte(text), noFiles)
 		if err != nil {
 			if !placed.MatchString(err.Error()) {
 				t.Fatalf("an error without a line: %q", err)
@@ -46,7 +47,7 @@ func FuzzAgentFile(f *testing.F) {
 // A definition that was stored, by whatever program, is refused or decides, and is written as it was read.
 func FuzzStoredDefinition(f *testing.F) {
 	for _, text := range []string{complete, everything, remote} {
-		if d, err := agent.Parse("a.yaml", []byte(text), noFiles); err == nil {
+		if d, err := agentfile.Parse("a.yaml", []byte(text), noFiles); err == nil {
 			f.Add([]byte(d.Encode()), "refund", `{"amount":120.5}`)
 		}
 	}
@@ -99,20 +100,20 @@ func FuzzLayers(f *testing.F) {
 	f.Add(`{default: deny, allow: ["pay(amount < 1e3 && to != \"me\")"]}`, `ask: [{tool: pay, grant: false, reason: The policy.}]`, `{"deny":["mcp__*"],"block":[]}`, `{}`, "pay", `{"amount":1.5,"to":"you"}`)
 	f.Add(`{ask: [{tool: Bash, mode: use_decision_as_tool_result}]}`, ``, `null`, `{default: deny}`, "finish", `[]`)
 	f.Fuzz(func(t *testing.T, own, over, run, deployed, tool, args string) {
-		d, err := agent.Parse("a.yaml", []byte(shell(own)+"finish: true\n"), noFiles)
+		d, err := agentfile.Parse("a.yaml", []byte(shell(own)+"finish: true\n"), noFiles)
 		if err != nil || strings.Contains(own, "\n") {
 			return
 		}
 		var layers agent.Layers
-		if p, err := agent.ParsePolicy("policy.yaml", []byte(over)); err == nil {
+		if p, err := agentfile.ParsePolicy("policy.yaml", []byte(over)); err == nil {
 			layers.Policy = &p
 		} else if !placed.MatchString(err.Error()) {
 			t.Fatalf("an error without a line: %q", err)
 		}
-		if p, err := agent.ParseNarrow(rawJSON(run)); err == nil {
+		if p, err := agentfile.ParseNarrow(rawJSON(run)); err == nil {
 			layers.Narrow = &p
 		}
-		if d, err := agent.Parse("a.yaml", []byte(shell(deployed)), noFiles); err == nil {
+		if d, err := agentfile.Parse("a.yaml", []byte(shell(deployed)), noFiles); err == nil {
 			layers.Deployed = &d
 		}
 		checkNarrower(t, d, layers, core.ToolCall{ID: "c", Name: tool, Arguments: rawJSON(args)})

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 func policy(t *testing.T, text string) *agent.Permissions {
 	t.Helper()
-	p, err := agent.ParsePolicy("policy.yaml", []byte(text))
+	p, err := agentfile.ParsePolicy("policy.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func policy(t *testing.T, text string) *agent.Permissions {
 
 func narrow(t *testing.T, text string) *agent.Permissions {
 	t.Helper()
-	p, err := agent.ParseNarrow(rawJSON(text))
+	p, err := agentfile.ParseNarrow(rawJSON(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestPolicyIsRefusedWithFileAndLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := agent.ParsePolicy("policy.yaml", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := agentfile.ParsePolicy("policy.yaml", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
 		})
@@ -157,7 +158,7 @@ func TestPermissionsOfARunReadLikeThoseOfAFile(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", a, b)
 	}
 	for _, text := range []string{"", "null", "{}"} {
-		if p, err := agent.ParseNarrow(rawJSON(text)); err != nil || string(core.Encode(p)) != `{"default":"ask"}` {
+		if p, err := agentfile.ParseNarrow(rawJSON(text)); err != nil || string(core.Encode(p)) != `{"default":"ask"}` {
 			t.Errorf("%q: %s, %v", text, core.Encode(p), err)
 		}
 	}
@@ -179,7 +180,7 @@ func TestPermissionsOfARunAreRefusedInASentence(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := agent.ParseNarrow(rawJSON(tt.text))
+			_, err := agentfile.ParseNarrow(rawJSON(tt.text))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), ":0:") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
@@ -321,7 +322,7 @@ func FuzzParseNarrow(f *testing.F) {
 	f.Add(`{"deny":["Bash(rm *)",{"tool":"a","when":[{"argument":"x","in":[1,"a"]}]}]}`)
 	f.Add(`{"ask":[{"tool":"*","grant":false}],"allow":["b"]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := agent.ParseNarrow(rawJSON(text))
+		p, err := agentfile.ParseNarrow(rawJSON(text))
 		if err != nil {
 			if err.Error() == "" || strings.HasPrefix(err.Error(), ":") {
 				t.Fatalf("no sentence: %q", err)

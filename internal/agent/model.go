@@ -1,6 +1,8 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Model says who answers. A scripted model has Turns; a recorded one has File, as written in the YAML, and the digest of what
 // was in it. The others have ID, and what else is said of them; what is not said is the provider's to choose.

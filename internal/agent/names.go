@@ -55,4 +55,4 @@ func checkNames(v any) error {
 }
 
 // spelled quotes a name so that its characters can be told apart.
-func spelled(name string) string { return fmt.Sprintf("%+q", shorten(name, 80)) }
+func spelled(name string) string { return fmt.Sprintf("%+q", Shorten(name, 80)) }

@@ -33,8 +33,8 @@ type Rule struct {
 
 // narrower says whether r matches only a part of what other matches. Of two rules that merely overlap neither is narrower.
 func (r Rule) narrower(other Rule) bool {
-	own, err := readAim(r.Target)
-	others, err2 := readAim(other.Target)
+	own, err := ReadAim(r.Target)
+	others, err2 := ReadAim(other.Target)
 	if err != nil || err2 != nil || !matchGlob(other.Tool, r.Tool) || !r.When.includes(other.When) || !own.within(others) {
 		return false
 	}
@@ -121,7 +121,7 @@ func (l lists) opinion(s subject, args arguments) opinion {
 		return opinion{Verdict: v}
 	}
 	asks := matching(l.ask, s, args, untold)
-	for _, allow := range matching(l.allow, s, args, yes) {
+	for _, allow := range matching(l.allow, s, args, Yes) {
 		if narrowerThanAll(allow, asks) {
 			return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 		}
@@ -206,9 +206,9 @@ func grantKey(tool string, opinions []opinion) string {
 	return tool + ":" + core.Digest(core.Encode(by))[:16]
 }
 
-// refusesAlways says by what no call of the tool can ever run, whatever its arguments; false if some can.
-func (p Permissions) refusesAlways(s subject) (core.Effect, bool) {
-	whole := func(r Rule) bool { return len(r.When) == 0 && r.aimed(s, nil) == yes }
+// RefusesAlways says by what no call of the tool can ever run, whatever its arguments; false if some can.
+func (p Permissions) RefusesAlways(s subject) (core.Effect, bool) {
+	whole := func(r Rule) bool { return len(r.When) == 0 && r.aimed(s, nil) == Yes }
 	switch {
 	case slices.ContainsFunc(p.Block, whole):
 		return core.Block, true
@@ -227,9 +227,9 @@ func anyAimed(s subject, lists ...[]Rule) bool {
 	return false
 }
 
-// asksFor returns a rule that puts the tool behind an approval; false if there is none, or a narrower allow lifts them all. The
+// AsksFor returns a rule that puts the tool behind an approval; false if there is none, or a narrower allow lifts them all. The
 // default is no rule.
-func (p Permissions) asksFor(s subject) (Rule, bool) {
+func (p Permissions) AsksFor(s subject) (Rule, bool) {
 	var asks []Rule
 	for _, r := range p.Ask {
 		if r.aimed(s, nil) != no {
@@ -240,7 +240,7 @@ func (p Permissions) asksFor(s subject) (Rule, bool) {
 		return Rule{}, false
 	}
 	for _, r := range p.Allow {
-		if len(r.When) == 0 && r.aimed(s, nil) == yes && narrowerThanAll(r, asks) {
+		if len(r.When) == 0 && r.aimed(s, nil) == Yes && narrowerThanAll(r, asks) {
 			return Rule{}, false
 		}
 	}

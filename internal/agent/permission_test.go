@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -104,7 +105,7 @@ func TestConditions(t *testing.T) {
 func TestC215AnExpressionThatDoesNotCompile(t *testing.T) {
 	t.Run("C215 is refused on load, with its line", func(t *testing.T) {
 		for _, rule := range []string{"'Bash(command =~ \"(\")'", "{tool: Bash, when: {argument: command, regex: '('}}", "{tool: Bash, when: {argument: command, not_regex: '('}}"} {
-			_, err := agent.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+rule+"\n"), noFiles)
+			_, err := agentfile.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+rule+"\n"), noFiles)
 			if err == nil || !strings.Contains(err.Error(), "a.yaml:5: not a regular expression") {
 				t.Errorf("%s: error %v", rule, err)
 			}
@@ -208,7 +209,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
-			_, err := agent.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+tt.rule+"\n"), noFiles)
+			_, err := agentfile.Parse("a.yaml", []byte(withTool+"permissions:\n  deny:\n    - "+tt.rule+"\n"), noFiles)
 			if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:5: ") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want a.yaml:5 and %s", err, tt.want)
 			}
@@ -277,7 +278,7 @@ func FuzzShorthand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		file := fmt.Sprintf("%spermissions: {deny: [%s]}\n", head, core.Encode(text))
-		d, err := agent.Parse("a.yaml", []byte(file), noFiles)
+		d, err := agentfile.Parse("a.yaml", []byte(file), noFiles)
 		if err != nil {
 			return
 		}

@@ -31,9 +31,9 @@ type place struct {
 	name, tool string // of mcp the server's name in the file and the tool's there; of others the function
 }
 
-// subject is a tool of the definition.
-func (d Definition) subject(tool string) subject {
-	t, _ := d.tool(tool)
+// Subject is a tool of the definition.
+func (d Definition) Subject(tool string) subject {
+	t, _ := d.Tool(tool)
 	s := subject{tool: tool}
 	switch {
 	case t.HTTP != nil:
@@ -50,7 +50,7 @@ func (d Definition) subject(tool string) subject {
 }
 
 func (h HTTP) place() place {
-	target, err := readTarget(h.URL)
+	target, err := ReadTarget(h.URL)
 	p := placed(target.Scheme, target.Host)
 	p.kind, p.method, p.path = aimHTTP, h.Verb(), target.Path
 	p.odd = p.odd || err != nil
@@ -99,7 +99,7 @@ func placed(scheme, authority string) place {
 func (a aim) aims(to place, args arguments) truth {
 	switch {
 	case a.kind == "":
-		return yes
+		return Yes
 	case a.kind != to.kind:
 		return no
 	case a.kind == aimHTTP:
@@ -109,7 +109,7 @@ func (a aim) aims(to place, args arguments) truth {
 			return no
 		}
 		if a.port == "" && matchGlob(a.name, to.name) {
-			return yes
+			return Yes
 		}
 		return a.hosts(to)
 	}
@@ -121,7 +121,7 @@ func (a aim) hosts(to place) truth {
 	case a.port != "" && a.port != to.port:
 		return no
 	case a.host == "*" || !to.odd && matchGlob(a.host, to.host):
-		return yes
+		return Yes
 	case to.odd:
 		return untold
 	}
@@ -150,7 +150,7 @@ func (a aim) leads(path string) truth {
 	case dotSegment.MatchString(other):
 		return untold
 	case matchGlob(a.path, path):
-		return yes
+		return Yes
 	case len(path) > mostPath || overlap(alike(a.path), other):
 		return untold
 	}
@@ -224,17 +224,17 @@ func (r Rule) aimed(s subject, args arguments) truth {
 	if !matchGlob(r.Tool, s.tool) {
 		return no
 	}
-	a, err := readAim(r.Target)
+	a, err := ReadAim(r.Target)
 	if err != nil {
 		return untold
 	}
 	return a.aims(s.to, args)
 }
 
-// reaches reports whether some call of the definition can be what the rule is about. Of a target that
+// Reaches reports whether some call of the definition can be what the rule is about. Of a target that
 // cannot be read that was said already.
-func (d Definition) reaches(r Rule) bool {
-	return slices.ContainsFunc(d.Tools, func(t Tool) bool { return r.aimed(d.subject(t.Name), nil) != no })
+func (d Definition) Reaches(r Rule) bool {
+	return slices.ContainsFunc(d.Tools, func(t Tool) bool { return r.aimed(d.Subject(t.Name), nil) != no })
 }
 
 // Targeted reports whether some rule names a target.

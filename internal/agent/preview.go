@@ -22,7 +22,7 @@ var _ core.Previewer = (*Rules)(nil)
 // Preview implements [core.Previewer]. A stored template that cannot be read has no preview: it was
 // checked when it was loaded.
 func (r *Rules) Preview(call core.ToolCall) *core.PreviewSource {
-	t, _ := r.pinned.tool(call.Name)
+	t, _ := r.pinned.Tool(call.Name)
 	if t.Preview == nil {
 		return nil
 	}

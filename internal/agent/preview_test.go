@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -47,12 +48,12 @@ func TestAPreviewOnlyReads(t *testing.T) {
 		`1`:                                                      `preview must be text`,
 		`{tool: get_dns, template: x}`:                           `template`,
 	} {
-		if _, err := agent.Parse("a.yaml", []byte(dns(preview)), noFiles); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := agentfile.Parse("a.yaml", []byte(dns(preview)), noFiles); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", preview, err, want)
 		}
 	}
 	for _, preview := range []string{`"{name}: {old.ip} -> {ip}"`, `{tool: get_dns, arguments: {name: "{name}"}}`} {
-		if _, err := agent.Parse("a.yaml", []byte(dns(preview)), noFiles); err != nil {
+		if _, err := agentfile.Parse("a.yaml", []byte(dns(preview)), noFiles); err != nil {
 			t.Errorf("%s: %v", preview, err)
 		}
 	}
@@ -69,7 +70,7 @@ func TestWhatAPreviewIsMadeOf(t *testing.T) {
 		{`{tool: get_dns, arguments: {name: "a {ttl} {ip}"}}`, "", `{"name":"a 1.50 192.0.2.99"}`},
 		{`{tool: get_dns, arguments: {name: "{old.gone}"}}`, "", `{}`},
 	} {
-		d, err := agent.Parse("a.yaml", []byte(dns(tt.preview)), noFiles)
+		d, err := agentfile.Parse("a.yaml", []byte(dns(tt.preview)), noFiles)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ const (
 // a server and its tool. Paths, queries, headers and user names are left out, since an author may
 // have written a secret into one of them. ok is false if the definition has no such tool.
 func (d Definition) Reach(tool string) (kind, target string, ok bool) {
-	t, ok := d.tool(tool)
+	t, ok := d.Tool(tool)
 	switch {
 	case !ok:
 		return "", "", false
@@ -37,7 +37,7 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 // reach is the method and the host with a port that was written. A stored URL that cannot be read
 // has calls that fail, so the method alone is shown.
 func (h HTTP) reach() string {
-	target, err := readTarget(h.URL)
+	target, err := ReadTarget(h.URL)
 	if err != nil {
 		return h.Verb()
 	}

@@ -50,11 +50,11 @@ func (d Definition) Rules(functions map[string]core.ToolSpec, layers Layers) (*R
 }
 
 func (r *Rules) add(spec core.ToolSpec, t Tool) error {
-	schema, err := compile(spec.Parameters)
+	schema, err := Compile(spec.Parameters)
 	if err != nil {
 		return fmt.Errorf("agent %s: parameters of tool %s: %w", r.pinned.Name, spec.Name, err)
 	}
-	r.tools[spec.Name] = compiled{spec, schema, declared(decodeValue(spec.Parameters), t.forwards()), t.HTTP}
+	r.tools[spec.Name] = compiled{spec, schema, declared(DecodeValue(spec.Parameters), t.forwards()), t.HTTP}
 	if !r.gate.refusesAlways(spec.Name) {
 		r.offered = append(r.offered, spec)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// compile prepares a JSON Schema for the arguments of a tool. No schema accepts any object.
-func compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
+// Compile prepares a JSON Schema for the arguments of a tool. No schema accepts any object.
+func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if core.IsNull(raw) {
 		raw = json.RawMessage(`{"type":"object"}`)
 	}
@@ -25,7 +25,7 @@ func compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if s.Type != "object" {
 		return nil, errors.New("a tool's arguments are an object: begin the schema with type: object")
 	}
-	if err := checkSchema(decodeValue(raw)); err != nil {
+	if err := CheckSchema(DecodeValue(raw)); err != nil {
 		return nil, err
 	}
 	resolved, err := s.Resolve(nil)
@@ -102,7 +102,7 @@ func explain(err error) string {
 	if where != "" {
 		text = fmt.Sprintf("argument %q: %s", where, text)
 	}
-	return "invalid arguments: " + shorten(text, 500)
+	return "invalid arguments: " + Shorten(text, 500)
 }
 
 // argumentPath turns a place in the schema, /properties/order/properties/id, into the place in the arguments, order.id.
@@ -122,7 +122,7 @@ func argumentPath(pointer string) string {
 	return strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]")
 }
 
-func shorten(text string, most int) string {
+func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// checkSchema refuses what the schema library would accept and then fail on: types that no JSON value has, which refuse
+// CheckSchema refuses what the schema library would accept and then fail on: types that no JSON value has, which refuse
 // every call, and references that lead back to themselves, on which validation never ends.
-func checkSchema(root any) error {
+func CheckSchema(root any) error {
 	c := schemaCheck{root: root}
 	return c.walk(root)
 }
@@ -19,7 +19,7 @@ var schemaTypes = []string{"null", "boolean", "object", "array", "number", "stri
 
 func (c schemaCheck) walk(schema any) error {
 	object, _ := schema.(map[string]any)
-	for _, t := range typesOf(object["type"]) {
+	for _, t := range TypesOf(object["type"]) {
 		if !slices.Contains(schemaTypes, t) {
 			return fmt.Errorf("%q is no type of JSON Schema; it is one of %s", t, strings.Join(schemaTypes, ", "))
 		}
@@ -35,7 +35,7 @@ func (c schemaCheck) walk(schema any) error {
 	return nil
 }
 
-func typesOf(v any) []string {
+func TypesOf(v any) []string {
 	switch v := v.(type) {
 	case string:
 		return []string{v}

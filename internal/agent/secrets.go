@@ -7,37 +7,37 @@ import (
 
 // Secrets are the names of the secrets that the model, the tools and the servers of the definition need, each once.
 func (d Definition) Secrets() []string {
-	names := d.Model.secrets()
+	names := d.Model.Secrets()
 	for _, t := range d.Tools {
 		if t.HTTP == nil {
 			continue
 		}
-		for _, name := range t.HTTP.secrets() {
-			names = addName(names, name)
+		for _, name := range t.HTTP.Secrets() {
+			names = AddName(names, name)
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(d.Servers)) {
-		for _, name := range secretsIn(d.Servers[server].Headers) {
-			names = addName(names, name)
+		for _, name := range SecretsIn(d.Servers[server].Headers) {
+			names = AddName(names, name)
 		}
 	}
 	return names
 }
 
-func (m Model) secrets() []string {
-	names := addName(nil, m.APIKey)
-	for _, name := range secretsIn(m.Headers) {
-		names = addName(names, name)
+func (m Model) Secrets() []string {
+	names := AddName(nil, m.APIKey)
+	for _, name := range SecretsIn(m.Headers) {
+		names = AddName(names, name)
 	}
 	return names
 }
 
-// secretsIn are the names of the secrets in headers. A stored text that cannot be read needs none: whoever sends it says so.
-func secretsIn(headers map[string]string) (names []string) {
+// SecretsIn are the names of the secrets in headers. A stored text that cannot be read needs none: whoever sends it says so.
+func SecretsIn(headers map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value, _ := ReadTemplate(headers[name])
 		for _, secret := range value.Secrets() {
-			names = addName(names, secret)
+			names = AddName(names, secret)
 		}
 	}
 	return names

@@ -17,13 +17,13 @@ func (h HTTP) sentNames() (names []string, all bool) {
 	}
 	target, _ := h.Target()
 	headers, _ := h.HeaderFields()
-	texts := append(slices.Clone(target.Path), textsIn(decodeValue(template))...)
+	texts := append(slices.Clone(target.Path), textsIn(DecodeValue(template))...)
 	for _, f := range append(target.Query, headers...) {
 		texts = append(texts, f.Value)
 	}
 	for _, text := range texts {
 		for _, name := range text.Arguments() {
-			names = addName(names, name)
+			names = AddName(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -69,7 +69,7 @@ func (h HTTP) checkSent(raw json.RawMessage) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	return fmt.Errorf("invalid arguments: unknown %s; %s", shorten(strings.Join(unknown, ", "), 500), takes(names))
+	return fmt.Errorf("invalid arguments: unknown %s; %s", Shorten(strings.Join(unknown, ", "), 500), takes(names))
 }
 
 // takes says which arguments there are.

@@ -12,12 +12,12 @@ type Template []Piece
 // Piece is plain text, or the name of what stands in its place. Exactly one member is set.
 type Piece struct{ Text, Argument, Secret string }
 
-// mistake says what is wrong with a text and what to do.
-func mistake(format string, args ...any) error { return fmt.Errorf(format, args...) }
+// Mistake says what is wrong with a text and what to do.
+func Mistake(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 var (
 	argumentName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-	secretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	SecretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 )
 
 // ReadTemplate reads a text in which {name} stands for an argument, {secret:NAME} for a secret, and {{ and }} for braces.
@@ -34,7 +34,7 @@ func ReadTemplate(text string) (Template, error) {
 		}
 		end := strings.IndexByte(text[i:], '}')
 		if text[i] == '}' || end < 0 {
-			return nil, mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant") // what follows it may be a key
+			return nil, Mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant") // what follows it may be a key
 		}
 		piece, err := readPiece(text[i+1 : i+end])
 		if err != nil {
@@ -48,12 +48,12 @@ func ReadTemplate(text string) (Template, error) {
 func readPiece(inside string) (Piece, error) {
 	name, secret := strings.CutPrefix(inside, "secret:")
 	switch {
-	case secret && !secretName.MatchString(name):
-		return Piece{}, mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter") // it may be a key
+	case secret && !SecretName.MatchString(name):
+		return Piece{}, Mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter") // it may be a key
 	case secret:
 		return Piece{Secret: name}, nil
 	case !argumentName.MatchString(name):
-		return Piece{}, mistake("{%s} is no placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
+		return Piece{}, Mistake("{%s} is no placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
 	}
 	return Piece{Argument: name}, nil
 }
@@ -73,7 +73,7 @@ func (t Template) add(text string) Template {
 // Arguments are the names of the arguments in it.
 func (t Template) Arguments() (names []string) {
 	for _, p := range t {
-		names = addName(names, p.Argument)
+		names = AddName(names, p.Argument)
 	}
 	return names
 }
@@ -81,7 +81,7 @@ func (t Template) Arguments() (names []string) {
 // Secrets are the names of the secrets in it.
 func (t Template) Secrets() (names []string) {
 	for _, p := range t {
-		names = addName(names, p.Secret)
+		names = AddName(names, p.Secret)
 	}
 	return names
 }
@@ -94,8 +94,8 @@ func (t Template) Whole() (name string, whole bool) {
 	return t[0].Argument, t[0].Argument != ""
 }
 
-// fixed is the text between the placeholders, with something harmless in their places.
-func (t Template) fixed() string {
+// Fixed is the text between the placeholders, with something harmless in their places.
+func (t Template) Fixed() string {
 	var b strings.Builder
 	for _, p := range t {
 		if p.Text == "" {

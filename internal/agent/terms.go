@@ -32,7 +32,7 @@ func (d Deadline) of(kind core.Kind) core.Deadline {
 
 // deadline is that of the tool, if it has one, else that of the kind of wait.
 func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
-	if t, ok := d.tool(tool); ok && t.Deadline != nil {
+	if t, ok := d.Tool(tool); ok && t.Deadline != nil {
 		return t.Deadline.of(kind)
 	}
 	return d.Deadlines[kind].of(kind)
@@ -52,8 +52,8 @@ func (d Definition) terms() (core.Terms, error) {
 	return t, nil
 }
 
-// tool is the tool of that name, as the definition says it.
-func (d Definition) tool(name string) (Tool, bool) {
+// Tool is the tool of that name, as the definition says it.
+func (d Definition) Tool(name string) (Tool, bool) {
 	for _, t := range d.Tools {
 		if t.Name == name {
 			return t, true
@@ -62,21 +62,21 @@ func (d Definition) tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-func (d Definition) has(tool string) bool {
-	_, ok := d.tool(tool)
+func (d Definition) Has(tool string) bool {
+	_, ok := d.Tool(tool)
 	return ok
 }
 
-// mayAsk says whether the definition can put a call of the tool behind an approval.
-func (d Definition) mayAsk(t Tool) bool {
-	if _, gated := d.Permissions.asksFor(d.subject(t.Name)); gated {
+// MayAsk says whether the definition can put a call of the tool behind an approval.
+func (d Definition) MayAsk(t Tool) bool {
+	if _, gated := d.Permissions.AsksFor(d.Subject(t.Name)); gated {
 		return true
 	}
 	if t.Client || d.Permissions.Default != core.Ask {
 		return false
 	}
 	for _, r := range d.Permissions.Allow {
-		if len(r.When) == 0 && r.aimed(d.subject(t.Name), nil) == yes {
+		if len(r.When) == 0 && r.aimed(d.Subject(t.Name), nil) == Yes {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -298,7 +299,7 @@ func TestParseRefusesTermsThatMeanNothing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := agent.Parse("a.yaml", []byte(head+tt.text), noFiles)
+			_, err := agentfile.Parse("a.yaml", []byte(head+tt.text), noFiles)
 			if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:2: ") && !strings.HasPrefix(err.Error(), "a.yaml:3: ") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}

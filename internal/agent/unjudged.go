@@ -11,13 +11,13 @@ import (
 // the arguments are: no rule is asked about the others. policy may be nil.
 func (d Definition) Unjudged(policy *Permissions) (notes []string) {
 	for _, t := range d.Tools {
-		where := openAt(decodeValue(t.Parameters), "")
+		where := openAt(DecodeValue(t.Parameters), "")
 		if !t.forwards() || where == nil {
 			continue
 		}
-		asked := d.Permissions.asksAbout(d.subject(t.Name))
+		asked := d.Permissions.asksAbout(d.Subject(t.Name))
 		if policy != nil {
-			asked = append(asked, policy.asksAbout(d.subject(t.Name))...)
+			asked = append(asked, policy.asksAbout(d.Subject(t.Name))...)
 		}
 		if len(asked) == 0 {
 			continue

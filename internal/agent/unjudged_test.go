@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 )
 
 func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
@@ -15,7 +16,7 @@ func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
 		named  = "{type: object, properties: {amount: {}}, patternProperties: {'^x-': {type: object, additionalProperties: true}}}"
 		above  = "permissions: {ask: [{tool: pay, when: {argument: amount, above: 1}}]}\n"
 	)
-	policy, err := agent.ParsePolicy("p.yaml", []byte("deny: [{tool: 'p*', when: {argument: order.id, equals: x}}]\n"))
+	policy, err := agentfile.ParsePolicy("p.yaml", []byte("deny: [{tool: 'p*', when: {argument: order.id, equals: x}}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

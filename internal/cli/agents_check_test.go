@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -74,7 +74,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 
 	o := checkWith(t, "--policy", "policy.yaml", "--json")
 	o.wantExit(t, cmdline.ExitFailed)
-	var found struct{ Problems []agent.Problem }
+	var found struct{ Problems []agentfile.Problem }
 	if err := json.Unmarshal([]byte(o.stdout), &found); err != nil {
 		t.Fatal(err, o.stdout)
 	}
@@ -88,7 +88,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 		}
 	}
 	build := ", or build one that registers it"
-	want := []agent.Problem{
+	want := []agentfile.Problem{
 		{File: "agents/kept.yaml", Line: 1},
 		{File: "agents/names.yaml", Line: 3, Text: `this program has no function "shop.pya"`, Fix: `did you mean "shop.pay"? name one it has (shop.pay)` + build},
 		{File: "agents/names.yaml", Line: 5, Text: `this program has no hook "shop.watch"`, Fix: "remove the name" + build},

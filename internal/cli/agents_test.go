@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -183,7 +183,7 @@ func TestAgentsDiffReadsEveryPage(t *testing.T) {
 
 func TestAgentsDiffLeavesAnswersAlone(t *testing.T) {
 	dir := agentsDir(t, map[string]string{"refund-desk": asks + "  deny: [pay]\n"})
-	loaded, err := agent.Load(dir)
+	loaded, err := agentfile.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/program"
@@ -12,10 +12,10 @@ import (
 
 // changed is what the terminal shows of an agent whose files changed, as JSON.
 type changed struct {
-	Agent    string          `json:"agent"`
-	Change   program.What    `json:"change"`
-	Version  string          `json:"version,omitempty"`
-	Problems []agent.Problem `json:"problems,omitempty"`
+	Agent    string              `json:"agent"`
+	Change   program.What        `json:"change"`
+	Version  string              `json:"version,omitempty"`
+	Problems []agentfile.Problem `json:"problems,omitempty"`
 }
 
 // A terminal that takes no output must hold up neither the server nor its end.
@@ -72,7 +72,7 @@ func became(c program.Change, dir string) string {
 }
 
 // firstOf is the first of some problems, and how many more there are.
-func firstOf(problems []agent.Problem, dir string) string {
+func firstOf(problems []agentfile.Problem, dir string) string {
 	words := problems[0].String()
 	if more := len(problems) - 1; more > 0 {
 		check := "dormouse agents check"

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
 func TestOneLineTellsWhatBecameOfAnAgent(t *testing.T) {
-	wrong := []agent.Problem{{File: "agents/desk.yaml", Line: 7, Text: `unknown key "tolls"`, Fix: `did you mean "tools"?`}}
+	wrong := []agentfile.Problem{{File: "agents/desk.yaml", Line: 7, Text: `unknown key "tolls"`, Fix: `did you mean "tools"?`}}
 	for _, tt := range []struct {
 		change     program.Change
 		line, json string
@@ -34,7 +34,7 @@ func TestOneLineTellsWhatBecameOfAnAgent(t *testing.T) {
 			`agent desk: not served: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"?`, ""},
 		{program.Change{Name: "desk", What: program.Refused, Problems: append(wrong, wrong...)},
 			`agent desk: not served: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"? (and 1 problem more: dormouse agents check 'my agents')`, ""},
-		{program.Change{Name: "desk", What: program.Refused, Problems: []agent.Problem{{File: "a\x1b[2J.yaml", Line: 1, Text: "a\nb"}}},
+		{program.Change{Name: "desk", What: program.Refused, Problems: []agentfile.Problem{{File: "a\x1b[2J.yaml", Line: 1, Text: "a\nb"}}},
 			`agent desk: not served: a\x1b[2J.yaml:1: a\nb`, ""},
 	} {
 		for _, asJSON := range []bool{false, true} {

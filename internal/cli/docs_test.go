@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -107,7 +107,7 @@ func TestEveryBlockIsHeldToTheProgram(t *testing.T) {
 
 // isOfTheAPI says whether a text is one of the API's shapes, every member of it.
 func isOfTheAPI(text string) bool {
-	if _, err := agent.ParseNarrow(json.RawMessage(text)); err == nil {
+	if _, err := agentfile.ParseNarrow(json.RawMessage(text)); err == nil {
 		return true
 	}
 	for _, shape := range []any{&wire.StartRequest{}, &wire.MessageRequest{}, &wire.ResumeRequest{}, &wire.Decision{}, &wire.Decisions{},
@@ -140,7 +140,7 @@ func TestAgentFilesOnPagesLoad(t *testing.T) {
 		if files == 0 {
 			continue
 		}
-		if _, err := agent.Load(filepath.Join(dir, "agents")); err != nil {
+		if _, err := agentfile.Load(filepath.Join(dir, "agents")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestAgentFilesOnPagesLoad(t *testing.T) {
 func TestAgentsNamesEveryKey(t *testing.T) {
 	page := read(t, "docs/agents.md")
 	// A file that is wrong everywhere is told every key there is.
-	_, err := agent.Parse("a.yaml", []byte(`{x: 1, model: {x: 1, provider: scripted, turns: [{x: 1, say: a, given: {x: 1}, calls: [{x: 1, tool: a}]}]},
+	_, err := agentfile.Parse("a.yaml", []byte(`{x: 1, model: {x: 1, provider: scripted, turns: [{x: 1, say: a, given: {x: 1}, calls: [{x: 1, tool: a}]}]},
 		tools: [{x: 1, name: a, recorded: [{x: 1, result: 1}]}], permissions: {x: 1, ask: [{x: 1, tool: a, when: {x: 1, argument: a, equals: 1}}]}}`), nil)
 	if err == nil {
 		t.Fatal("no error")

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
@@ -105,7 +106,7 @@ tools:
 		t.Errorf("-want +got\n%s", diff)
 	}
 	contains(t, out.stderr, `left out: loop: parameters: $ref "#" leads back to itself`, "3 tool(s) written, 1 left out")
-	d, err := agent.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
+	d, err := agentfile.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 3 || !d.Tools[0].ReadOnly || d.Tools[0].MCP.Tool != "orders.find" {
 		t.Errorf("%+v, error %v", d.Tools, err)
 	}
@@ -162,7 +163,7 @@ func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
 	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
 	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stderr, "left out: bulk (POST /bulk): its body is not an object", "6 tool(s) written, 5 left out")
-	d, err := agent.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
+	d, err := agentfile.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 6 {
 		t.Errorf("%d tools, error %v", len(d.Tools), err)
 	}

@@ -6,14 +6,14 @@ import (
 	"os"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // contents are the digests of agent files and of what they name, by path.
 type contents map[string]string
 
-func contentsOf(files []agent.File) contents {
+func contentsOf(files []agentfile.File) contents {
 	all := contents{}
 	for _, f := range files {
 		maps.Copy(all, f.From)
@@ -37,7 +37,7 @@ const coarse = 2 * time.Second
 
 // touched says whether the files may have changed since they were read.
 func (a *agentFiles) touched() bool {
-	paths, err := agent.Paths(a.dir)
+	paths, err := agentfile.Paths(a.dir)
 	if err != nil || a.stats == nil {
 		return true
 	}
@@ -60,10 +60,10 @@ func (a *agentFiles) touched() bool {
 }
 
 // read reads all of them.
-func (a *agentFiles) read() ([]agent.File, error) {
+func (a *agentFiles) read() ([]agentfile.File, error) {
 	before := a.stats
 	a.stats = nil
-	paths, err := agent.Paths(a.dir)
+	paths, err := agentfile.Paths(a.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (a *agentFiles) read() ([]agent.File, error) {
 	for path := range before {
 		stats[path] = stat(path)
 	}
-	files, err := agent.ReadFiles(a.dir)
+	files, err := agentfile.ReadFiles(a.dir)
 	if err != nil {
 		return nil, err
 	}

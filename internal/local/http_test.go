@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
@@ -207,7 +207,7 @@ func TestTheDigestOfAnAgentDoesNotHangOnItsSecrets(t *testing.T) {
 	var digests []string
 	for _, value := range []string{"one", "two"} {
 		t.Setenv(secret.Variable("PAYMENTS_TOKEN"), value)
-		d, err := agent.Parse("a.yaml", []byte(text), nil)
+		d, err := agentfile.Parse("a.yaml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

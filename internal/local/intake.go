@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -104,7 +104,7 @@ func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error
 // NewMessages judges by a frontend like the server's with nothing behind it.
 func NewMessages() Messages {
 	return Messages{frontend.New(frontend.Options{Store: unasked{}, Clock: machine.Clock{}, Random: machine.Random{}, Narrow: func(raw json.RawMessage) error {
-		_, err := agent.ParseNarrow(raw)
+		_, err := agentfile.ParseNarrow(raw)
 		return err
 	}})}
 }

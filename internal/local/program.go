@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -44,7 +45,7 @@ func (o Options) Program() (program.Program, error) {
 	if err != nil {
 		return p, fmt.Errorf("reading the policy: %w", err)
 	}
-	policy, err := agent.ParsePolicy(o.Policy, text)
+	policy, err := agentfile.ParsePolicy(o.Policy, text)
 	p.Policy = &policy
 	return p, err
 }

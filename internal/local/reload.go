@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
@@ -22,7 +22,7 @@ const reloadPeriod = 500 * time.Millisecond
 type reloader struct {
 	clock  engine.Clock
 	log    *slog.Logger
-	deploy func(context.Context, []agent.File) ([]program.Change, error)
+	deploy func(context.Context, []agentfile.File) ([]program.Change, error)
 	tell   func([]program.Change) // nil for none
 
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ type reloader struct {
 // noticed, and deployed if the start has not done it.
 func (d *data) reloader(o Options, agents *program.Agents, known *tokens) *reloader {
 	r := &reloader{clock: o.clock, log: o.Logger, tell: o.Reloaded, files: agentFiles{dir: o.Agents, clock: o.clock},
-		deploy: func(ctx context.Context, files []agent.File) ([]program.Change, error) {
+		deploy: func(ctx context.Context, files []agentfile.File) ([]program.Change, error) {
 			tenants, err := d.tenants(ctx, agents, known)
 			if err != nil {
 				return nil, err
@@ -95,7 +95,7 @@ func (r *reloader) again(ctx context.Context) error {
 	return r.reload(ctx, files)
 }
 
-func (r *reloader) reload(ctx context.Context, files []agent.File) error {
+func (r *reloader) reload(ctx context.Context, files []agentfile.File) error {
 	changes, err := r.deploy(ctx, files)
 	if r.failed = err != nil; r.failed {
 		r.waiting = contentsOf(files)

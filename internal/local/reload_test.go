@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
@@ -475,7 +475,7 @@ func TestLooksAreCheapAndAFailureIsTriedAgain(t *testing.T) {
 	var fails error
 	log := &lines{}
 	r := &reloader{clock: clock, log: slog.New(slog.NewTextHandler(log, nil)), files: agentFiles{dir: dir, clock: clock},
-		deploy: func(_ context.Context, files []agent.File) ([]program.Change, error) {
+		deploy: func(_ context.Context, files []agentfile.File) ([]program.Change, error) {
 			deployed = append(deployed, files[0].Definition.Model.Turns[0].Say)
 			return nil, fails
 		}}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -116,11 +117,11 @@ func NewAgents(stored Definitions, p Program) *Agents {
 func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
-	files, err := agent.ReadFiles(a.Dir)
+	files, err := agentfile.ReadFiles(a.Dir)
 	if err != nil {
 		return nil, err
 	}
-	loaded, unreadable := agent.Sort(files)
+	loaded, unreadable := agentfile.Sort(files)
 	if err := a.servable(loaded, unreadable); err != nil {
 		return nil, &NotServableError{err}
 	}
@@ -145,7 +146,7 @@ func (e *NotServableError) Error() string { return e.Err.Error() }
 func (e *NotServableError) Unwrap() error { return e.Err }
 
 // servable says everything that is wrong with agents and with files that are none.
-func (a *Agents) servable(loaded []agent.Definition, unreadable []agent.Unreadable) error {
+func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unreadable) error {
 	var wrong []error
 	for _, u := range unreadable {
 		wrong = append(wrong, u.Err)
@@ -296,7 +297,7 @@ func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMess
 		layers.Deployed = &deployed
 	}
 	if !core.IsNull(narrow) {
-		own, err := agent.ParseNarrow(narrow)
+		own, err := agentfile.ParseNarrow(narrow)
 		if err != nil {
 			return engine.Agent{}, fmt.Errorf("agent %s: a run's own permissions: %w", d.Name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -144,7 +145,7 @@ func TestWhatIsMissingIsToldWithWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := NewAgents(nil, Program{Tools: payer(t), Hooks: hooks})
-	d, err := agent.Parse("a.yaml", []byte(strings.ReplaceAll(allowed, "go: pay", "go: pya")+"hooks: [gate]\nmemory: note\n"), nil)
+	d, err := agentfile.Parse("a.yaml", []byte(strings.ReplaceAll(allowed, "go: pay", "go: pya")+"hooks: [gate]\nmemory: note\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

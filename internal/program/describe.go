@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -60,6 +61,6 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 
 // Narrow says, in words for the caller, why these are no permissions of a run.
 func (a *Agents) Narrow(raw json.RawMessage) error {
-	_, err := agent.ParseNarrow(raw)
+	_, err := agentfile.ParseNarrow(raw)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -67,7 +68,7 @@ func (o one) Definition(context.Context, string, string, string) (engine.Definit
 
 func stored(t *testing.T, text string) (one, agent.Definition) {
 	t.Helper()
-	d, err := agent.Parse("desk.yaml", []byte(text), nil)
+	d, err := agentfile.Parse("desk.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

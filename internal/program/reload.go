@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -14,8 +15,8 @@ import (
 type Change struct {
 	Name     string
 	What     What
-	Version  string          // that new runs start with from now on; "" if none can start
-	Problems []agent.Problem // of a [Refused] one: why its files are not used
+	Version  string              // that new runs start with from now on; "" if none can start
+	Problems []agentfile.Problem // of a [Refused] one: why its files are not used
 }
 
 // What became of an agent.
@@ -42,7 +43,7 @@ const (
 // tenants are all that should have agents; those that a Serve or a Join gave them have theirs
 // reloaded in any case. An error means that not everything is stored, and nothing is reported; the
 // next Reload goes on.
-func (a *Agents) Reload(ctx context.Context, files []agent.File, tenants ...string) ([]Change, error) {
+func (a *Agents) Reload(ctx context.Context, files []agentfile.File, tenants ...string) ([]Change, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
 	for _, tenant := range tenants { // those that a full disk kept out

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -15,7 +16,7 @@ import (
 // source is what the definition of an agent was read from.
 type source struct{ path, digest string }
 
-func sourceOf(f agent.File) source {
+func sourceOf(f agentfile.File) source {
 	var all []string
 	for _, path := range slices.Sorted(maps.Keys(f.From)) {
 		all = append(all, path+"\n"+f.From[path])
@@ -25,7 +26,7 @@ func sourceOf(f agent.File) source {
 
 // sourcesOf are the sources of the agents that files define, by name. Of two files with one name
 // the first counts.
-func sourcesOf(files []agent.File) map[string]source {
+func sourcesOf(files []agentfile.File) map[string]source {
 	sources := map[string]source{}
 	for _, f := range files {
 		if _, twice := sources[f.Name]; f.Err == nil && !twice {
@@ -36,7 +37,7 @@ func sourcesOf(files []agent.File) map[string]source {
 }
 
 // stateOf tells one state of files from another.
-func stateOf(files []agent.File, about func(agent.File) bool) string {
+func stateOf(files []agentfile.File, about func(agentfile.File) bool) string {
 	var all []string
 	for _, f := range files {
 		if about(f) {
@@ -47,20 +48,20 @@ func stateOf(files []agent.File, about func(agent.File) bool) string {
 }
 
 // remember keeps what a Serve or a Deploy read, so that a Reload can tell what changed.
-func (a *Agents) remember(files []agent.File, out map[string]Unavailable) {
+func (a *Agents) remember(files []agentfile.File, out map[string]Unavailable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sources, a.reported = sourcesOf(files), map[string]string{}
 	clear(a.unfinished)
 	for name := range out {
-		a.reported[name] = stateOf(files, func(f agent.File) bool { return f.Name == name })
+		a.reported[name] = stateOf(files, func(f agentfile.File) bool { return f.Name == name })
 	}
 }
 
 // reload is the plan of a Reload.
 type reload struct {
 	agents *Agents
-	files  []agent.File
+	files  []agentfile.File
 
 	// What there is before it.
 	used       map[string]agent.Definition // that new runs start with
@@ -72,8 +73,8 @@ type reload struct {
 
 	// What the files say.
 	good   map[string]agent.Definition
-	wrong  map[string][]agent.Unreadable
-	strays []agent.Unreadable // of no agent that is in use, as far as is known
+	wrong  map[string][]agentfile.Unreadable
+	strays []agentfile.Unreadable // of no agent that is in use, as far as is known
 
 	// What there is after it.
 	next     []agent.Definition
@@ -87,11 +88,11 @@ type reload struct {
 }
 
 // compare plans a Reload. It changes nothing.
-func (a *Agents) compare(files []agent.File) *reload {
+func (a *Agents) compare(files []agentfile.File) *reload {
 	r := a.before()
 	r.files = owned(files, r.known)
 	r.sources = sourcesOf(r.files)
-	loaded, unreadable := agent.Sort(r.files)
+	loaded, unreadable := agentfile.Sort(r.files)
 	for _, d := range loaded {
 		r.good[d.Name] = d
 	}
@@ -113,7 +114,7 @@ func (a *Agents) before() *reload {
 	defer a.mu.Unlock()
 	r := &reload{agents: a, used: map[string]agent.Definition{}, held: map[string]agent.Definition{},
 		was: maps.Clone(a.unavailable), known: a.sources, said: a.reported, unfinished: maps.Clone(a.unfinished),
-		good: map[string]agent.Definition{}, wrong: map[string][]agent.Unreadable{},
+		good: map[string]agent.Definition{}, wrong: map[string][]agentfile.Unreadable{},
 		out: map[string]Unavailable{}, reported: map[string]string{}}
 	for _, d := range a.deployed {
 		if _, unavailable := a.unavailable[d.Name]; unavailable {
@@ -127,7 +128,7 @@ func (a *Agents) before() *reload {
 
 // owned gives a file with a mistake to the agent that it defined before: what it says of its name
 // may be a part of the mistake.
-func owned(files []agent.File, known map[string]source) []agent.File {
+func owned(files []agentfile.File, known map[string]source) []agentfile.File {
 	files = slices.Clone(files)
 	for name, s := range known {
 		for i, f := range files {
@@ -164,7 +165,7 @@ func (r *reload) look(name string) {
 	problems, why := r.problems(name)
 	switch {
 	case len(problems) > 0 && inUse:
-		r.keep(used, problems, stateOf(r.files, func(f agent.File) bool { return f.Name == name }))
+		r.keep(used, problems, stateOf(r.files, func(f agentfile.File) bool { return f.Name == name }))
 	case len(problems) > 0:
 		r.leaveOut(name, problems, why)
 	case defined && inUse:
@@ -172,7 +173,7 @@ func (r *reload) look(name string) {
 	case defined:
 		r.serve(d)
 	case inUse && len(r.strays) > 0:
-		r.keep(used, r.maybeIn(name), "astray\n"+stateOf(r.files, func(f agent.File) bool { return f.Err != nil }))
+		r.keep(used, r.maybeIn(name), "astray\n"+stateOf(r.files, func(f agentfile.File) bool { return f.Err != nil }))
 	case len(r.strays) > 0 && r.orphan(name):
 		r.out[name] = r.was[name]
 	default:
@@ -190,9 +191,9 @@ func (r *reload) orphan(name string) bool {
 
 // problems are what keeps the files of an agent from being used, and the reason for callers. The
 // version in use is not checked again.
-func (r *reload) problems(name string) (problems []agent.Problem, why Unavailable) {
+func (r *reload) problems(name string) (problems []agentfile.Problem, why Unavailable) {
 	for _, u := range r.wrong[name] {
-		problems = append(problems, agent.Problems(u.File, u.Err)...)
+		problems = append(problems, agentfile.Problems(u.File, u.Err)...)
 		why = Unavailable{name, unreadableReason(u), u.Err}
 	}
 	d, defined := r.good[name]
@@ -204,34 +205,34 @@ func (r *reload) problems(name string) (problems []agent.Problem, why Unavailabl
 	if err == nil {
 		return nil, why
 	}
-	at := slices.IndexFunc(r.files, func(f agent.File) bool { return f.Err == nil && f.Name == name })
+	at := slices.IndexFunc(r.files, func(f agentfile.File) bool { return f.Err == nil && f.Name == name })
 	return lacking(r.files[at], err), Unavailable{name, reason(err), err}
 }
 
 // lacking are the problems of a file that can be read, and whose agent this program cannot serve.
-func lacking(f agent.File, err error) (problems []agent.Problem) {
+func lacking(f agentfile.File, err error) (problems []agentfile.Problem) {
 	for _, e := range single(err) {
 		line := 1
 		if lacks, ok := errors.AsType[*engine.LacksError](e); ok {
 			line = f.Line(lacks.Name)
 		}
-		problems = append(problems, agent.NewProblem(f.Path, line, strings.TrimPrefix(e.Error(), "agent "+f.Name+": ")))
+		problems = append(problems, agentfile.NewProblem(f.Path, line, strings.TrimPrefix(e.Error(), "agent "+f.Name+": ")))
 	}
 	return problems
 }
 
 // maybeIn says that an agent may be defined by a file that cannot be read.
-func (r *reload) maybeIn(name string) (problems []agent.Problem) {
+func (r *reload) maybeIn(name string) (problems []agentfile.Problem) {
 	for _, u := range r.strays {
-		first := agent.Problems(u.File, u.Err)[0]
-		problems = append(problems, agent.NewProblem(u.File, first.Line,
+		first := agentfile.Problems(u.File, u.Err)[0]
+		problems = append(problems, agentfile.NewProblem(u.File, first.Line,
 			fmt.Sprintf("no other file defines %s any more, and this one cannot be read; correct it, or remove it", name)))
 	}
 	return problems
 }
 
 // keep leaves the version in use as it is.
-func (r *reload) keep(used agent.Definition, problems []agent.Problem, state string) {
+func (r *reload) keep(used agent.Definition, problems []agentfile.Problem, state string) {
 	r.next = append(r.next, used)
 	r.sources[used.Name] = r.known[used.Name]
 	if r.unfinished[used.Name] {
@@ -242,18 +243,18 @@ func (r *reload) keep(used agent.Definition, problems []agent.Problem, state str
 
 // leaveOut makes an agent unavailable that was not in use. A definition that can be read is
 // deployed even so, as by [Agents.Serve].
-func (r *reload) leaveOut(name string, problems []agent.Problem, why Unavailable) {
+func (r *reload) leaveOut(name string, problems []agentfile.Problem, why Unavailable) {
 	r.out[name] = why
 	if d, defined := r.good[name]; defined {
 		r.next, r.put = append(r.next, d), append(r.put, d)
 	} else if held, deployed := r.held[name]; deployed {
 		r.next = append(r.next, held)
 	}
-	r.refuse(name, "", problems, stateOf(r.files, func(f agent.File) bool { return f.Name == name }))
+	r.refuse(name, "", problems, stateOf(r.files, func(f agentfile.File) bool { return f.Name == name }))
 }
 
 // refuse reports what is wrong with the files of an agent, once for each state of them.
-func (r *reload) refuse(name, version string, problems []agent.Problem, state string) {
+func (r *reload) refuse(name, version string, problems []agentfile.Problem, state string) {
 	r.reported[name] = state
 	if r.said[name] != state {
 		r.changes = append(r.changes, Change{name, Refused, version, problems})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -67,9 +67,9 @@ func (r *dirRig) write(files map[string]string) {
 	}
 }
 
-func (r *dirRig) files() []agent.File {
+func (r *dirRig) files() []agentfile.File {
 	r.t.Helper()
-	files, err := agent.ReadFiles(r.dir)
+	files, err := agentfile.ReadFiles(r.dir)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestReload(t *testing.T) {
 // digestOf is the version of an agent whose file has this text.
 func digestOf(t *testing.T, name, text string) string {
 	t.Helper()
-	d, err := agent.Parse(name+".yaml", []byte(text), nil)
+	d, err := agentfile.Parse(name+".yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

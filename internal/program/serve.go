@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -31,11 +32,11 @@ type Unavailable struct {
 func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, err error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
-	files, err := agent.ReadFiles(a.Dir)
+	files, err := agentfile.ReadFiles(a.Dir)
 	if err != nil {
 		return nil, err
 	}
-	loaded, unreadable := agent.Sort(files)
+	loaded, unreadable := agentfile.Sort(files)
 	out := map[string]Unavailable{}
 	for _, u := range unreadable {
 		out[u.Name] = Unavailable{u.Name, unreadableReason(u), u.Err}
@@ -67,7 +68,7 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 }
 
 // serving begins a Serve. What was unavailable stays so until it is over: in between, new runs would start with the version before.
-func (a *Agents) serving(loaded []agent.Definition, unreadable []agent.Unreadable, out map[string]Unavailable) {
+func (a *Agents) serving(loaded []agent.Definition, unreadable []agentfile.Unreadable, out map[string]Unavailable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.deployed, a.unreadable, a.found, a.unstored = loaded, files(unreadable), out, false
@@ -167,7 +168,7 @@ func (a *Agents) orphaned(name string) (kept bool) {
 	return true
 }
 
-func files(unreadable []agent.Unreadable) (names []string) {
+func files(unreadable []agentfile.Unreadable) (names []string) {
 	for _, u := range unreadable {
 		names = append(names, filepath.Base(u.File))
 	}
@@ -175,8 +176,8 @@ func files(unreadable []agent.Unreadable) (names []string) {
 }
 
 // unreadableReason quotes nothing of the file: its text is not for callers.
-func unreadableReason(u agent.Unreadable) string {
-	problems := agent.Problems(u.File, u.Err)
+func unreadableReason(u agentfile.Unreadable) string {
+	problems := agentfile.Problems(u.File, u.Err)
 	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; dormouse agents check says what they are",
 		filepath.Base(u.File), len(problems), problems[0].Line)
 }

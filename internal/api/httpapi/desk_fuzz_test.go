@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -129,7 +129,7 @@ func (d *desk) open(t *testing.T) opened {
 		}
 	})
 	front := frontend.New(frontend.Options{Store: d.db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{},
-		Clock: frontendtest.NewClock(), Random: &laterRandom{}, Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }})
+		Clock: frontendtest.NewClock(), Random: &laterRandom{}, Narrow: func(raw json.RawMessage) error { _, err := agentfile.ParseNarrow(raw); return err }})
 	handler, err := httpapi.New(httpapi.Options{Frontend: front, Clock: frontendtest.NewClock(), Version: "v1"})
 	if err != nil {
 		t.Fatal(err)

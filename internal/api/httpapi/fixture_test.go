@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
@@ -65,7 +65,7 @@ func newServer(t *testing.T, s settings) *server {
 		s.clock = clock
 	}
 	asked := frontend.Options{Store: store, Links: db, Catalog: s.catalog, Waker: &frontendtest.Waker{}, Clock: s.clock, Random: random,
-		Narrow: func(raw json.RawMessage) error { _, err := agent.ParseNarrow(raw); return err }}
+		Narrow: func(raw json.RawMessage) error { _, err := agentfile.ParseNarrow(raw); return err }}
 	if s.front != nil {
 		s.front(&asked)
 	}

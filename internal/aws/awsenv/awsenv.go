@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
@@ -32,7 +33,7 @@ func Read(getenv func(string) string) (Settings, error) {
 	if text == "" {
 		return s, err
 	}
-	policy, wrong := agent.ParsePolicy(policyVariable, []byte(text))
+	policy, wrong := agentfile.ParsePolicy(policyVariable, []byte(text))
 	if wrong != nil {
 		return s, errors.Join(err, fmt.Errorf("%s is no policy; write what a policy file holds, or leave it out: %w", policyVariable, wrong))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
@@ -103,7 +103,7 @@ func must(t *testing.T, err error) {
 
 func deploy(t *testing.T, f awsenv.Front) (version string) {
 	t.Helper()
-	def, err := agent.Parse("desk.yaml", []byte(desk), nil)
+	def, err := agentfile.Parse("desk.yaml", []byte(desk), nil)
 	must(t, err)
 	must(t, f.Store.PutDefinition(t.Context(), engine.Definition{Tenant: "acme", Name: "desk", Digest: def.Digest(), Body: def.Encode()}))
 	must(t, f.Store.Deploy(t.Context(), "acme", "desk", def.Digest()))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -61,7 +61,7 @@ type costs struct {
 func (d *deployed) run(text string) (c costs) {
 	d.Helper()
 	d.stand()
-	def, err := agent.Parse("long-desk.yaml", []byte(text), nil)
+	def, err := agentfile.Parse("long-desk.yaml", []byte(text), nil)
 	d.must(err)
 	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(d.Context(), "acme", def.Name, def.Digest()))

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -99,7 +99,7 @@ permissions: {allow: [look, pay]}
 
 func (d *deployed) deployText(name, text string) {
 	d.Helper()
-	def, err := agent.Parse(name+".yaml", []byte(text), nil)
+	def, err := agentfile.Parse(name+".yaml", []byte(text), nil)
 	d.must(err)
 	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(d.Context(), "acme", name, def.Digest()))

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
@@ -136,7 +136,7 @@ func (d *deployed) deploy() {
 	dir := filepath.Join("..", "..", "..", "examples", "refund-desk")
 	text, err := os.ReadFile(filepath.Join(dir, "refund-desk.yaml"))
 	d.must(err)
-	def, err := agent.Parse("refund-desk.yaml", text, func(rel string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, rel)) })
+	def, err := agentfile.Parse("refund-desk.yaml", text, func(rel string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, rel)) })
 	d.must(err)
 	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(d.Context(), "acme", def.Name, def.Digest()))

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -21,7 +21,7 @@ yield_when: newer_run_waits
 func TestARunOnTheStackMakesWayForANewerOne(t *testing.T) {
 	d := newDeployed(t)
 	d.stand()
-	def, err := agent.Parse("polite.yaml", []byte(politeDesk), nil)
+	def, err := agentfile.Parse("polite.yaml", []byte(politeDesk), nil)
 	d.must(err)
 	d.must(d.parts.Store.PutDefinition(t.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(t.Context(), "acme", def.Name, def.Digest()))

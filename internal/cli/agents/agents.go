@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -96,7 +97,7 @@ const (
 )
 
 func (a *app) diffAgents(cmd *cobra.Command, dir string) error {
-	loaded, err := agent.Load(dir)
+	loaded, err := agentfile.Load(dir)
 	if err != nil {
 		return cmdline.Usagef("%v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -59,26 +60,26 @@ const policyFlag = "YAML file of permissions over all agents, as dev takes it"
 // checked is what agents check found.
 type checked struct {
 	agents, tests int
-	problems      []agent.Problem
+	problems      []agentfile.Problem
 	notes         []note
 }
 
 // demand makes problems of the notes.
 func (c *checked) demand() {
 	for _, n := range c.notes {
-		c.problems = append(c.problems, agent.NewProblem(n.File, 1, n.Note))
+		c.problems = append(c.problems, agentfile.NewProblem(n.File, 1, n.Note))
 	}
 	c.notes = []note{}
 }
 
 // check reads everything that the names stand for. If it is strict, every note is a problem.
 func (a *app) check(names []string, policyFile string, strict bool) (checked, error) {
-	found := checked{problems: []agent.Problem{}, notes: []note{}}
+	found := checked{problems: []agentfile.Problem{}, notes: []note{}}
 	agentNames, testFiles, err := sortNames(names)
 	if err != nil {
 		return found, err
 	}
-	agents, problems, err := agent.Survey(agentNames...)
+	agents, problems, err := agentfile.Survey(agentNames...)
 	if err != nil {
 		return found, cmdline.Usagef("%v; dormouse new NAME writes an agent", err)
 	}
@@ -115,12 +116,12 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	if strict {
 		found.demand()
 	}
-	slices.SortStableFunc(found.problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	slices.SortStableFunc(found.problems, func(x, y agentfile.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	return found, err
 }
 
 // unbounded warns of agents whose runs nothing bounds.
-func unbounded(agents []agent.Surveyed) (notes []note) {
+func unbounded(agents []agentfile.Surveyed) (notes []note) {
 	for _, d := range agents {
 		if d.Unbounded() {
 			notes = append(notes, note{d.File, "max_rounds is unlimited, and no token_budget or timeout bounds a run: a model that never stops calling tools is asked " +
@@ -131,7 +132,7 @@ func unbounded(agents []agent.Surveyed) (notes []note) {
 }
 
 // readPolicy reads the policy; nil if no file is named.
-func readPolicy(file string) (*agent.Permissions, []agent.Problem, error) {
+func readPolicy(file string) (*agent.Permissions, []agentfile.Problem, error) {
 	if file == "" {
 		return nil, nil, nil
 	}
@@ -139,11 +140,11 @@ func readPolicy(file string) (*agent.Permissions, []agent.Problem, error) {
 	if err != nil {
 		return nil, nil, cmdline.Usagef("the policy cannot be read: %v", err)
 	}
-	policy, err := agent.ParsePolicy(file, text)
-	return &policy, agent.Problems(file, err), nil
+	policy, err := agentfile.ParsePolicy(file, text)
+	return &policy, agentfile.Problems(file, err), nil
 }
 
-func readTests(file string) (rehearsal.Script, []agent.Problem, error) {
+func readTests(file string) (rehearsal.Script, []agentfile.Problem, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return rehearsal.Script{}, nil, cmdline.Usagef("the tests cannot be read: %v", err)
@@ -153,8 +154,8 @@ func readTests(file string) (rehearsal.Script, []agent.Problem, error) {
 }
 
 // aimless says that the agent of a file of tests is not there. If some agents cannot be read, it may be one of them.
-func aimless(s rehearsal.Script) []agent.Problem {
-	agents, wrong, err := agent.Survey(above(s.File))
+func aimless(s rehearsal.Script) []agentfile.Problem {
+	agents, wrong, err := agentfile.Survey(above(s.File))
 	var names []string
 	for _, a := range agents {
 		names = append(names, a.Name)
@@ -166,7 +167,7 @@ func aimless(s rehearsal.Script) []agent.Problem {
 	if len(names) > 0 {
 		instead = "name one it has (" + strings.Join(names, ", ") + ")"
 	}
-	return []agent.Problem{agent.NewProblem(s.File, s.Line, fmt.Sprintf("there is no agent %q in %s; %s", s.Agent, above(s.File), instead))}
+	return []agentfile.Problem{agentfile.NewProblem(s.File, s.Line, fmt.Sprintf("there is no agent %q in %s; %s", s.Agent, above(s.File), instead))}
 }
 
 func (a *app) printCheck(found checked) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -88,7 +89,7 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	if err != nil {
 		return err
 	}
-	agents = slices.DeleteFunc(agents, func(d agent.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) }) // those of other tenants
+	agents = slices.DeleteFunc(agents, func(d agentfile.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) }) // those of other tenants
 	table, err := awscli.OpenTable(ctx, f.table, f.region)
 	if err != nil {
 		return err
@@ -126,8 +127,8 @@ func (f deployFlags) whole(name string) error {
 }
 
 // deployable reads the agents of a directory; everything that keeps a stack from running them is one error.
-func (a *app) deployable(dir string) ([]agent.Surveyed, error) {
-	agents, problems, err := agent.Survey(dir)
+func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
+	agents, problems, err := agentfile.Survey(dir)
 	if err != nil {
 		return nil, cmdline.Usagef("%v; name a directory of agents", err)
 	}
@@ -145,7 +146,7 @@ func (a *app) deployable(dir string) ([]agent.Surveyed, error) {
 	if len(problems) == 0 {
 		return agents, nil
 	}
-	slices.SortStableFunc(problems, func(x, y agent.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	slices.SortStableFunc(problems, func(x, y agentfile.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	lines := make([]string, len(problems))
 	for i, p := range problems {
 		lines[i] = p.String()
@@ -154,9 +155,9 @@ func (a *app) deployable(dir string) ([]agent.Surveyed, error) {
 }
 
 // offStack is what the functions of a stack do not have though this program may: they have no files of their own.
-func offStack(d agent.Surveyed) (problems []agent.Problem) {
+func offStack(d agentfile.Surveyed) (problems []agentfile.Problem) {
 	refuse := func(key, value, text string) {
-		problems = append(problems, agent.NewProblem(d.File, d.Line(key, value), text))
+		problems = append(problems, agentfile.NewProblem(d.File, d.Line(key, value), text))
 	}
 	if d.Model.Provider == agent.ProviderRecorded {
 		refuse("provider", agent.ProviderRecorded, "a recording as model is a file beside a server, and a stack has none; use the provider scripted, "+
@@ -176,7 +177,7 @@ func offStack(d agent.Surveyed) (problems []agent.Problem) {
 }
 
 // stackNotes are what the functions of a stack must have; this environment does not tell what they have.
-func stackNotes(agents []agent.Surveyed) []note {
+func stackNotes(agents []agentfile.Surveyed) []note {
 	notes := []note{}
 	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
 		before, _, private := strings.Cut(n.Note, "; name it with --allow-private-hosts")
@@ -196,7 +197,7 @@ func stackNotes(agents []agent.Surveyed) []note {
 }
 
 // rightNotes are what the template's parameters must name, so that the step function may do what an agent asks for.
-func rightNotes(d agent.Surveyed) (notes []note) {
+func rightNotes(d agentfile.Surveyed) (notes []note) {
 	say := func(what, parameter string) {
 		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; the stack may do that if %s names it", d.Name, what, parameter)})
 	}

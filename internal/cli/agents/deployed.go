@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
 // deploy writes what is not there yet: first all versions, then what new runs start with, so that one that fails leaves whole agents behind.
-func deploy(ctx context.Context, to program.Definitions, agents []agent.Surveyed, f deployFlags) (deployment, error) {
+func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surveyed, f deployFlags) (deployment, error) {
 	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
 	before, err := to.Deployed(ctx, f.tenant)
 	if err != nil {
@@ -24,7 +24,7 @@ func deploy(ctx context.Context, to program.Definitions, agents []agent.Surveyed
 	if f.dry {
 		return done, nil
 	}
-	bodies := map[string]agent.Surveyed{}
+	bodies := map[string]agentfile.Surveyed{}
 	for _, d := range agents {
 		bodies[d.Name] = d
 	}
@@ -79,7 +79,7 @@ func halfway(err, words error) error {
 }
 
 // changesOf says what becomes of each agent, by name.
-func changesOf(before []engine.Definition, agents []agent.Surveyed, keep bool) []deployedAgent {
+func changesOf(before []engine.Definition, agents []agentfile.Surveyed, keep bool) []deployedAgent {
 	was := map[string]string{}
 	for _, d := range before {
 		was[d.Name] = d.Digest

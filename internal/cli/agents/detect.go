@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
 // detections say what effects that look for commands would find now.
-func detections(agents []agent.Surveyed) (notes []note) {
+func detections(agents []agentfile.Surveyed) (notes []note) {
 	for _, d := range agents {
 		for _, e := range d.Effects {
 			if len(e.Detect) > 0 {

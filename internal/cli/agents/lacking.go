@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -24,7 +25,7 @@ import (
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // lacking says what agents need and this program does not have, and whatever else keeps it from running them.
-func (a *app) lacking(agents []agent.Surveyed, policy *agent.Permissions) (problems []agent.Problem, err error) {
+func (a *app) lacking(agents []agentfile.Surveyed, policy *agent.Permissions) (problems []agentfile.Problem, err error) {
 	err = withScratch(func(dir string) error {
 		o := local.Options{Data: dir, Commands: true, Logger: quiet()}
 		if err := a.Register(&o); err != nil {
@@ -43,9 +44,9 @@ func (a *app) lacking(agents []agent.Surveyed, policy *agent.Permissions) (probl
 }
 
 // lacks are the names in an agent that nothing is registered under.
-func lacks(d agent.Surveyed, o local.Options) []agent.Problem {
+func lacks(d agentfile.Surveyed, o local.Options) []agentfile.Problem {
 	needs := d.Needs()
-	var problems []agent.Problem
+	var problems []agentfile.Problem
 	for _, sort := range []struct {
 		noun, key   string
 		wants, have []string
@@ -57,7 +58,7 @@ func lacks(d agent.Surveyed, o local.Options) []agent.Problem {
 	} {
 		for _, name := range sort.wants {
 			if !slices.Contains(sort.have, name) {
-				problems = append(problems, agent.NewProblem(d.File, d.Line(sort.key, name), lack(sort.noun, name, sort.have)))
+				problems = append(problems, agentfile.NewProblem(d.File, d.Line(sort.key, name), lack(sort.noun, name, sort.have)))
 			}
 		}
 	}
@@ -73,15 +74,15 @@ func lack(noun, name string, have []string) string {
 }
 
 // unbuilt is why the agent cannot be put together, as a server would; nothing if it can.
-func unbuilt(d agent.Surveyed, o local.Options, policy *agent.Permissions) []agent.Problem {
+func unbuilt(d agentfile.Surveyed, o local.Options, policy *agent.Permissions) []agentfile.Problem {
 	stored := engine.Definition{Tenant: "check", Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
 	p, err := o.Program()
 	if err != nil {
-		return agent.Problems(d.File, err)
+		return agentfile.Problems(d.File, err)
 	}
 	p.Policy, p.Dir = policy, filepath.Dir(d.File)
 	_, err = program.NewAgents(shelf{stored}, p).Load(context.Background(), engine.Pin{Tenant: stored.Tenant, Name: d.Name, Version: stored.Digest})
-	return agent.Problems(d.File, err)
+	return agentfile.Problems(d.File, err)
 }
 
 // note is what a server needs to serve an agent and no file can give it.
@@ -91,12 +92,12 @@ type note struct {
 }
 
 // demands are the secrets, hosts and commands that the start of a server in this environment would ask for.
-func (a *app) demands(agents []agent.Surveyed) []note {
+func (a *app) demands(agents []agentfile.Surveyed) []note {
 	return demandsOf(agents, secret.Environment(a.Opts.Getenv))
 }
 
 // demandsOf are those of a server that has these secrets, and allows neither private hosts nor commands.
-func demandsOf(agents []agent.Surveyed, secrets secret.Source) (notes []note) {
+func demandsOf(agents []agentfile.Surveyed, secrets secret.Source) (notes []note) {
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secrets: secrets})
 	for _, d := range agents {
 		for _, lack := range caller.Lacks(d.Definition) {

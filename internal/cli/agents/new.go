@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
@@ -47,14 +47,14 @@ type novelty struct {
 }
 
 func (a *app) writeAgent(dir, name string) error {
-	if err := agent.CheckName(name); err != nil {
+	if err := agentfile.CheckName(name); err != nil {
 		return cmdline.Usagef("%v", err)
 	}
 	if err := unnamed(dir, name); err != nil {
 		return err
 	}
 	schemas := map[string][]byte{}
-	for _, kind := range []string{agent.SchemaAgent, agent.SchemaScript, schemaTest} {
+	for _, kind := range []string{agentfile.SchemaAgent, agentfile.SchemaScript, schemaTest} {
 		text, err := schemaOf(kind)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func unnamed(dir, name string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	agents, _, err := agent.Survey(dir) // what is wrong with others is not this command's to say
+	agents, _, err := agentfile.Survey(dir) // what is wrong with others is not this command's to say
 	if err != nil {
 		return cmdline.Fail(cmdline.ExitFailed, "failed", err.Error())
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
@@ -15,7 +15,7 @@ import (
 const schemaTest = "test"
 
 func (a *app) agentsSchemaCommand() *cobra.Command {
-	kinds := append(agent.Schemas(), schemaTest)
+	kinds := append(agentfile.Schemas(), schemaTest)
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of a kind of file",
@@ -30,7 +30,7 @@ where the name is relative to the file. What the schema takes may still be wrong
 		Args:      cmdline.Takes(0, 1),
 		ValidArgs: kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
-			kind := agent.SchemaAgent
+			kind := agentfile.SchemaAgent
 			if len(args) == 1 {
 				kind = args[0]
 			}
@@ -50,5 +50,5 @@ func schemaOf(kind string) ([]byte, error) {
 	if kind == schemaTest {
 		return rehearsal.Schema(), nil
 	}
-	return agent.Schema(kind)
+	return agentfile.Schema(kind)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
@@ -70,7 +71,7 @@ func (f *mcpFlags) server(text string) (agent.Server, error) {
 	if f.name == "" {
 		f.name = nameOfHost(u.Hostname())
 	}
-	if agent.CheckName(f.name) != nil {
+	if agentfile.CheckName(f.name) != nil {
 		return agent.Server{}, cmdline.Usagef("%q cannot be the name of a server; use a-z, 0-9, - and _, beginning with a letter or digit", f.name)
 	}
 	s := agent.Server{URL: text, AllowPrivate: toolimport.IsPrivate(text), Headers: map[string]string{}}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -197,10 +198,10 @@ func (t turn) answer(groups map[string]string, before int) core.Turn {
 }
 
 func fill(text string, groups map[string]string) string {
-	return agent.Placeholder.ReplaceAllStringFunc(text, func(found string) string { return groups[placeholderName(found)] })
+	return agentfile.Placeholder.ReplaceAllStringFunc(text, func(found string) string { return groups[placeholderName(found)] })
 }
 
-func placeholderName(found string) string { return agent.Placeholder.FindStringSubmatch(found)[1] }
+func placeholderName(found string) string { return agentfile.Placeholder.FindStringSubmatch(found)[1] }
 
 func fillArguments(raw json.RawMessage, groups map[string]string) json.RawMessage {
 	if core.IsNull(raw) {
@@ -235,7 +236,7 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 
 func fillText(text string, groups map[string]string) any {
 	filled := fill(text, groups)
-	if agent.Placeholder.FindString(text) == text && text != "" && jsonNumber.MatchString(filled) {
+	if agentfile.Placeholder.FindString(text) == text && text != "" && jsonNumber.MatchString(filled) {
 		return json.Number(filled)
 	}
 	return filled

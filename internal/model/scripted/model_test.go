@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/scripted"
@@ -36,7 +37,7 @@ model:
 
 func model(t *testing.T) *scripted.Model {
 	t.Helper()
-	d, err := agent.Parse("desk.yaml", []byte(script), nil)
+	d, err := agentfile.Parse("desk.yaml", []byte(script), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

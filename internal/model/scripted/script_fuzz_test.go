@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/scripted"
@@ -23,7 +23,7 @@ func FuzzScript(f *testing.F) {
 		"-0.0e5", "any", "\xff\u2028\"")
 	f.Add("model: {provider: scripted, turns: [{given: {step: 9}, say: x}]}\n", strings.Repeat("a text that nothing fits ", 100), strings.Repeat("t", 3000), strings.Repeat("\x00", 1000))
 	f.Fuzz(func(t *testing.T, text, said, tool, result string) {
-		d, err := agent.Parse("a.yaml", []byte(text), func(string) ([]byte, error) { return nil, errors.New("no files") })
+		d, err := agentfile.Parse("a.yaml", []byte(text), func(string) ([]byte, error) { return nil, errors.New("no files") })
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
@@ -80,7 +81,7 @@ func newScript(c recording.Conversation, o Options) (script, error) {
 	}
 	s.conversation, s.marks = marked(c)
 	s.text = s.file(o)
-	d, err := agent.Parse(s.name+".yaml", s.text, nil)
+	d, err := agentfile.Parse(s.name+".yaml", s.text, nil)
 	if err != nil {
 		return s, inOneLine(err)
 	}
@@ -200,7 +201,7 @@ func turn(user string, step int, m core.Message) agent.Turn {
 
 // plainly is a text that the model says as it is here: what it would take for a placeholder is torn apart by one that stands for nothing.
 func plainly(text string) string {
-	return agent.Placeholder.ReplaceAllString(text, "$$$${"+nothing+"}{${1}}")
+	return agentfile.Placeholder.ReplaceAllString(text, "$$$${"+nothing+"}{${1}}")
 }
 
 func plainValues(raw json.RawMessage) json.RawMessage {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -192,7 +192,7 @@ func TestRealRecordingsCanAllBeSaidInAgentFiles(t *testing.T) {
 	if err != nil || written != len(conversations) {
 		t.Fatalf("%d of %d written, %v, %v", written, len(conversations), not, err)
 	}
-	if defs, err := agent.Load(dir); err != nil || len(defs) != written {
+	if defs, err := agentfile.Load(dir); err != nil || len(defs) != written {
 		t.Errorf("%d agents, %v", len(defs), err)
 	}
 	o.Limit = 6

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -159,7 +159,7 @@ func TestAgentsForAStackNeedNothingOfThisProgram(t *testing.T) {
 		if err := torture.WriteAgents(dir, service); err != nil {
 			t.Fatal(err)
 		}
-		defs, err := agent.Load(dir)
+		defs, err := agentfile.Load(dir)
 		if err != nil || len(defs) != len(torture.OwnAgents()) {
 			t.Fatalf("%q: %d agents, %v", service, len(defs), err)
 		}

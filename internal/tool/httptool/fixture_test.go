@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
@@ -176,7 +177,7 @@ func (w *world) dial(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
 // readTool reads one tool of an agent file.
 func readTool(t *testing.T, text string) (tool agent.Tool, atMostOnce bool) {
 	t.Helper()
-	d, err := agent.Parse("a.yaml", []byte("model: {provider: scripted, turns: [{say: hi}]}\ntools:\n"+text), nil)
+	d, err := agentfile.Parse("a.yaml", []byte("model: {provider: scripted, turns: [{say: hi}]}\ntools:\n"+text), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
@@ -33,7 +34,7 @@ func imported(t *testing.T, file string, o toolimport.OpenAPIOptions) (*toolimpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := agent.Parse("desk.yaml", []byte(around+string(out)), nil)
+	d, err := agentfile.Parse("desk.yaml", []byte(around+string(out)), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -148,7 +149,7 @@ func FuzzOpenAPI(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v of %q", err, text)
 		}
-		if _, err := agent.Parse("desk.yaml", []byte(around+string(out)), nil); err != nil {
+		if _, err := agentfile.Parse("desk.yaml", []byte(around+string(out)), nil); err != nil {
 			t.Fatalf("%v\n%s\nof %q", err, out, text)
 		}
 	})

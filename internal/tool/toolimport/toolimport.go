@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
@@ -137,7 +138,7 @@ func (f *Fragment) check(t Tool) error {
 	if err != nil {
 		return err
 	}
-	_, err = agent.Parse("t.yaml", append([]byte(around), text...), nil)
+	_, err = agentfile.Parse("t.yaml", append([]byte(around), text...), nil)
 	if err != nil {
 		return reason(err)
 	}

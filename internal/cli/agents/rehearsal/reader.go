@@ -3,7 +3,7 @@ package rehearsal
 import (
 	"slices"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -13,12 +13,12 @@ type reader struct{ *strictyaml.Reader }
 type object = strictyaml.Object
 
 // problems are those that were found, in the order of their lines.
-func (r *reader) problems() []agent.Problem {
-	var all []agent.Problem
+func (r *reader) problems() []agentfile.Problem {
+	var all []agentfile.Problem
 	for _, p := range r.Problems {
-		all = append(all, agent.NewProblem(p.File, p.Line, p.Text))
+		all = append(all, agentfile.NewProblem(p.File, p.Line, p.Text))
 	}
-	slices.SortStableFunc(all, func(x, y agent.Problem) int { return x.Line - y.Line })
+	slices.SortStableFunc(all, func(x, y agentfile.Problem) int { return x.Line - y.Line })
 	return all
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -70,7 +70,7 @@ type Expected struct {
 }
 
 // Read reads a file of tests. Everything that is wrong is returned, each with its line; the script is usable only if nothing is.
-func Read(file string, text []byte) (Script, []agent.Problem) {
+func Read(file string, text []byte) (Script, []agentfile.Problem) {
 	r := &reader{&strictyaml.Reader{File: file}}
 	s := Script{File: file, Line: 1, Agent: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
 	if root := r.Document(text); root != nil {

@@ -1,0 +1,254 @@
+package agentfile
+
+import (
+	"encoding/json"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
+)
+
+var (
+	providers    = []string{agent.ProviderScripted, agent.ProviderRecorded, agent.ProviderBedrock, agent.ProviderOpenAI}
+	allProviders = strings.Join(providers[:len(providers)-1], ", ") + " or " + providers[len(providers)-1]
+)
+
+// modelMembers are what can be said of a model, and of whose.
+var modelMembers = map[string][]string{
+	"script": {agent.ProviderScripted}, "turns": {agent.ProviderScripted}, "pace": {agent.ProviderScripted}, "file": {agent.ProviderRecorded},
+	"model": called, "max_tokens": called, "temperature": called, "top_p": called, "stop_sequences": called, "effort": called, "stream": called,
+	"output": called, "request": called, "tier": called, "outage": called,
+	"base_url": {agent.ProviderOpenAI}, "api_key": {agent.ProviderOpenAI}, "headers": {agent.ProviderOpenAI},
+	"region": {agent.ProviderBedrock}, "cache": {agent.ProviderBedrock}, "guardrail": {agent.ProviderBedrock}, "latency": {agent.ProviderBedrock},
+}
+
+// called are the providers that are asked over a network.
+var called = []string{agent.ProviderBedrock, agent.ProviderOpenAI}
+
+// foreign refuses what belongs to another provider. What belongs to the two that answer from files is told apart where those are read.
+func (s *source) foreign(o *object, provider string) {
+	if provider == "" {
+		return
+	}
+	fromFile := !slices.Contains(called, provider)
+	for _, key := range o.Keys {
+		of, known := modelMembers[key.Value]
+		switch {
+		case !known, slices.Contains(of, provider), fromFile && !slices.Contains(of, agent.ProviderBedrock) && !slices.Contains(of, agent.ProviderOpenAI):
+		case len(of) > 1:
+			s.Refuse(key, "%s belongs to the providers %s; remove it", key.Value, strings.Join(of, " and "))
+		default:
+			s.Refuse(key, "%s belongs to the provider %s; remove it", key.Value, of[0])
+		}
+	}
+}
+
+// The words and ranges that a provider knows.
+var (
+	caches     = []string{agent.CacheOff, "5m", "1h"}
+	latencies  = []string{"standard", "optimized"}
+	tiers      = []string{"priority", "default", "flex", "reserved"}
+	hottest    = map[string]int64{agent.ProviderBedrock: 1, agent.ProviderOpenAI: 2}
+	plainWord  = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+	regionForm = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
+	bedrockID  = regexp.MustCompile(`^[a-zA-Z0-9._:/-]+$`)
+	guardForm  = regexp.MustCompile(`^([a-z0-9]+|arn:aws[a-zA-Z0-9:/-]+)$`)
+	guardTurn  = regexp.MustCompile(`^([1-9][0-9]{0,7}|DRAFT)$`)
+)
+
+// longestID is as long as Bedrock lets the name of a model be.
+const longestID = 2048
+
+// called takes all that is said of a model that is asked over a network, whatever the provider is.
+func (s *source) called(o *object, provider string) agent.Model {
+	m := agent.Model{
+		Provider: provider, ID: o.Text("model"), BaseURL: o.Text("base_url"), APIKey: o.Text("api_key"),
+		Headers: s.texts(o.Take("headers"), "headers"), Region: o.Text("region"),
+		MaxTokens:   int64(s.count(o.Take("max_tokens"), "max_tokens")),
+		Temperature: s.fraction(o, "temperature", max(hottest[provider], 1)), TopP: s.fraction(o, "top_p", 1),
+		StopSequences: s.names(o, "stop_sequences"), Effort: s.word(o, "effort"),
+		Output: s.output(o.Take("output")), Request: s.request(o.Take("request")),
+		Cache: o.One("cache", caches...), Guardrail: s.guardrail(o.Take("guardrail")), Latency: o.One("latency", latencies...),
+	}
+	if n := o.Take("outage"); n != nil {
+		m.Outage = s.within(n, "outage")
+	}
+	if stream := o.Flag("stream"); o.Member("stream") != nil {
+		m.Whole = !stream
+	}
+	if provider == agent.ProviderBedrock {
+		m.Tier = o.One("tier", tiers...)
+	} else {
+		m.Tier = s.word(o, "tier")
+	}
+	return m
+}
+
+// word takes a member that is a word of the provider's.
+func (s *source) word(o *object, name string) string {
+	word := o.Text(name)
+	if n := o.Member(name); n != nil && n.ShortTag() == "!!str" && !plainWord.MatchString(word) {
+		s.Refuse(n, "%s must be a word of the provider's, in small letters", name)
+	}
+	return word
+}
+
+// fraction takes a number from 0 to most, with its digits.
+func (s *source) fraction(o *object, name string, most int64) json.Number {
+	n := o.Take(name)
+	if n == nil {
+		return ""
+	}
+	number, ok := json.Number(""), n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!int" || n.ShortTag() == "!!float")
+	if ok {
+		number, ok = jsonNumber(n)
+	}
+	value, exact := agent.Rational(number)
+	if !ok || !exact || value.Sign() < 0 || value.Cmp(big.NewRat(most, 1)) > 0 {
+		s.Refuse(n, "%s must be a number from 0 to %d", name, most)
+		return ""
+	}
+	return number
+}
+
+// output reads the schema of what the model says. Providers take none but that of an object.
+func (s *source) output(n *yaml.Node) json.RawMessage {
+	if n == nil {
+		return nil
+	}
+	raw := s.value(n)
+	if n.Kind != yaml.MappingNode || memberOf(n, "type").Value != "object" {
+		s.Refuse(n, "output must be the JSON Schema of an object: a mapping that begins with type: object")
+	} else if err := checkResult(raw); err != nil {
+		s.Refuse(n, "output: %v", err)
+	}
+	return raw
+}
+
+// oursInRequest are the members of a request that this program writes, whatever else is asked for.
+var oursInRequest = []string{"messages", "model", "stream", "tools"}
+
+func (s *source) request(n *yaml.Node) json.RawMessage {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		s.Refuse(n, "request must be a mapping of further members of the provider's request, not %s", strictyaml.KindOf(n))
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if name := n.Content[i].Value; slices.Contains(oursInRequest, name) {
+			s.Refuse(n.Content[i], "%s in request is written by this program; remove it", name)
+		}
+	}
+	raw := s.value(n)
+	if strings.Contains(string(raw), "{secret:") {
+		s.Refuse(n, "a secret can only stand in headers, and be named by api_key; request is sent as it stands")
+	} else if keyForm.Match(raw) {
+		s.Refuse(n, "request holds a secret as it is, and an agent file is stored and shown; name it with api_key, or as {secret:NAME} in headers")
+	}
+	return raw
+}
+
+func (s *source) guardrail(n *yaml.Node) *agent.Guardrail {
+	if n == nil {
+		return nil
+	}
+	o, ok := s.Object(n, "guardrail")
+	if !ok {
+		return nil
+	}
+	defer o.Close()
+	g := &agent.Guardrail{ID: o.Text("id"), Async: o.Flag("async")}
+	version := o.Take("version")
+	if version != nil {
+		g.Version = version.Value // also where it looks like a number
+	}
+	switch {
+	case o.Member("id") == nil || version == nil:
+		s.Refuse(n, "guardrail needs id and version")
+	case len(g.ID) > 2048 || !guardForm.MatchString(g.ID):
+		s.Refuse(o.Member("id"), "%q is no guardrail; write its id, of small letters and digits, or its ARN", agent.Shorten(g.ID, 100))
+	case version.Kind != yaml.ScalarNode || !guardTurn.MatchString(g.Version):
+		s.Refuse(version, "the version of a guardrail is a number from 1, or DRAFT")
+	}
+	return g
+}
+
+// checkCalled looks at what is said of a model by the rules of its provider.
+func (s *source) checkCalled(o *object, m agent.Model) {
+	if n := o.Member("max_tokens"); n != nil && m.MaxTokens < 1 {
+		s.Refuse(n, "max_tokens must be at least 1")
+	}
+	if m.Provider == agent.ProviderBedrock {
+		s.checkBedrock(o, m)
+	} else {
+		s.checkOpenAI(o, m)
+	}
+}
+
+func (s *source) checkBedrock(o *object, m agent.Model) {
+	switch n := o.Member("model"); {
+	case n == nil:
+		s.Refuse(o.Node, "model needs model: the id of a model or an inference profile, or an ARN, as Bedrock has it")
+	case len(m.ID) > longestID || !bedrockID.MatchString(m.ID):
+		s.Refuse(n, "%q is no model of Bedrock's; write an id or an ARN: letters, digits and ._:/-, at most 2048", agent.Shorten(m.ID, 100))
+	}
+	if n := o.Member("region"); n != nil && !regionForm.MatchString(m.Region) {
+		s.Refuse(n, "%q is no AWS region; one looks like eu-central-1", agent.Shorten(m.Region, 100))
+	}
+	if m.Guardrail != nil && m.Guardrail.Async && m.Whole {
+		s.Refuse(o.Member("guardrail"), "async says what is shown while the answer is streamed; remove it, or stream: false")
+	}
+}
+
+func (s *source) checkOpenAI(o *object, m agent.Model) {
+	switch n := o.Member("model"); {
+	case n == nil:
+		s.Refuse(o.Node, "model needs model: the name of the model as the endpoint has it")
+	case m.ID == "" || len(m.ID) > longestID || strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		s.Refuse(n, "%q is no name of a model; write it without blanks, at most 2048", agent.Shorten(m.ID, 100))
+	}
+	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {
+		switch short, long := strings.CutPrefix(m.APIKey, "DORMOUSE_SECRET_"); {
+		case !agent.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey): // it may be a key: it is not repeated
+			s.Refuse(n, "api_key is the name of a secret and not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
+				"and set the environment variable DORMOUSE_SECRET_ with the name behind it")
+		case long:
+			s.Refuse(n, "api_key names the environment variable; write %s: this program puts DORMOUSE_SECRET_ before it", short)
+		}
+	}
+	headers := o.Member("headers")
+	set := slices.Concat(ours, []string{"Accept", "Content-Type"})
+	s.fixedHeaders(headers, m.Headers, set)
+	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+		if strings.EqualFold(name, "Authorization") && m.APIKey != "" {
+			s.Refuse(memberOf(headers, name), "api_key is sent as Authorization; remove one of them")
+		}
+	}
+	s.checkBaseURL(o, m)
+}
+
+func (s *source) checkBaseURL(o *object, m agent.Model) {
+	n := o.Member("base_url")
+	if n == nil {
+		s.Refuse(o.Node, "model needs base_url: where the endpoint is, as in http://127.0.0.1:11434/v1")
+		return
+	}
+	switch t, err := readEndpoint("base_url", m.BaseURL); {
+	case err != nil:
+		s.Refuse(n, "%v", err)
+	case strings.Contains(m.BaseURL, "?"):
+		s.Refuse(n, "base_url ends with a path; remove what begins with ?")
+	case strings.HasSuffix(strings.TrimRight(m.BaseURL, "/"), "/chat/completions"):
+		s.Refuse(n, "base_url ends before /chat/completions, which this program puts behind it; remove that")
+	case t.Scheme == "http" && !t.Loopback() && len(m.Secrets()) > 0:
+		s.Refuse(n, "a secret would go over the network in the clear; use https")
+	}
+}

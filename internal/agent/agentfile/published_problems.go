@@ -1,0 +1,220 @@
+package agentfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+)
+
+// Problem is one thing that is wrong with a file. Fix is what to do about it; it may be empty where only the author can know.
+type Problem struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"problem"`
+	Fix  string `json:"fix,omitempty"`
+}
+
+func (p Problem) String() string {
+	text := fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+	if p.Fix != "" {
+		text += "; " + p.Fix
+	}
+	return text
+}
+
+// Problems are the single things an error of [Load], [Parse] or [ParsePolicy] is made of. Any other error is a problem of file.
+func Problems(file string, err error) []Problem {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []Problem
+		for _, e := range several.Unwrap() {
+			all = append(all, Problems(file, e)...)
+		}
+		return all
+	}
+	if p, ok := errors.AsType[problem](err); ok {
+		return []Problem{NewProblem(p.File, p.Line, p.Text)}
+	}
+	return []Problem{NewProblem(file, 1, err.Error())}
+}
+
+// NewProblem splits a message of this project's form, "what is wrong; what to do", and puts the nearest known name first where the
+// message lists what there is.
+func NewProblem(file string, line int, message string) Problem {
+	what, fix := divided(message)
+	if name := nearest(message); name != "" {
+		fix = strings.TrimSuffix(fmt.Sprintf("did you mean %q? %s", name, fix), " ")
+	}
+	return Problem{file, line, what, fix}
+}
+
+// divided cuts a message at its first "; " that is neither in parentheses nor in quotes: there it belongs to what is told. If a parenthesis
+// or a quote has no end, the first "; " of all counts.
+func divided(message string) (what, fix string) {
+	deep, quoted := 0, false
+	for i := 0; i < len(message); i++ {
+		switch c := message[i]; {
+		case quoted && c == '\\':
+			i++ // what is quoted is escaped
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			deep++
+		case c == ')':
+			deep = max(deep-1, 0)
+		case deep == 0 && strings.HasPrefix(message[i:], "; "):
+			return message[:i], message[i+len("; "):]
+		}
+	}
+	if quoted || deep > 0 {
+		what, fix, _ = strings.Cut(message, "; ")
+		return what, fix
+	}
+	return message, ""
+}
+
+var (
+	quotedName = regexp.MustCompile(`"([^"]+)"`)
+	known      = regexp.MustCompile(`(?:it takes |it is one of |name one it has \()([a-zA-Z0-9_.-]+(?:, [a-zA-Z0-9_.-]+)*)`)
+)
+
+// nearest is the known name that is most like the one a message refuses; empty if the message names none, or they have little in common.
+func nearest(message string) string {
+	wrong, list := quotedName.FindStringSubmatch(message), known.FindStringSubmatch(message)
+	if wrong == nil || list == nil {
+		return ""
+	}
+	return Nearest(wrong[1], strings.Split(list[1], ", "))
+}
+
+// Nearest is the one of names that is most like name, if they are so much alike that it may have been meant; else it is empty.
+func Nearest(name string, names []string) string {
+	best, least := "", max(len(name)/3, 1)+1 // a third of the letters may be wrong
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be put in, taken out, exchanged or swapped with the next one to make b of a.
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+// Surveyed is an agent that was read, and where.
+type Surveyed struct {
+	agent.Definition
+	File string
+	text []byte
+}
+
+// Survey reads agents as [Load] does, from files or from all files of a directory, and says everything that is wrong with all of them.
+// An error is one of the names: it is not there, or cannot be read.
+func Survey(names ...string) ([]Surveyed, []Problem, error) {
+	var agents []Surveyed
+	var wrong []Problem
+	first := map[string]string{}
+	files, err := surveyFiles(names)
+	for _, file := range files {
+		d, err := loadFile(file)
+		if err != nil {
+			wrong = append(wrong, Problems(file, err)...)
+			continue
+		}
+		text, _ := os.ReadFile(file) // it was read a moment ago; without it a place is line 1
+		a := Surveyed{d, file, text}
+		if other, twice := first[d.Name]; twice {
+			wrong = append(wrong, NewProblem(file, a.Line("name", d.Name), fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)))
+			continue
+		}
+		first[d.Name] = file
+		agents = append(agents, a)
+	}
+	return agents, wrong, err
+}
+
+// surveyFiles are the files of the names, each once.
+func surveyFiles(names []string) ([]string, error) {
+	var files []string
+	for _, name := range names {
+		of := []string{name}
+		stat, err := os.Stat(name)
+		if err == nil && stat.IsDir() {
+			of, err = Paths(name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", name, err)
+		}
+		for _, file := range of {
+			if !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files, nil
+}
+
+// Line is where the file says key: value, or has value in the list of key; 1 if it says so nowhere.
+func (a Surveyed) Line(key, value string) int {
+	var doc yaml.Node
+	if yaml.Unmarshal(a.text, &doc) != nil {
+		return 1
+	}
+	return cmp.Or(lineOf(&doc, key, value), 1)
+}
+
+func lineOf(n *yaml.Node, key, value string) int {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == key {
+			for _, found := range append([]*yaml.Node{child}, child.Content...) {
+				if found.Kind == yaml.ScalarNode && found.Value == value {
+					return found.Line
+				}
+			}
+		}
+		if line := lineOf(child, key, value); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// CheckName says what is wrong with a name for an agent; nil if nothing is.
+func CheckName(name string) error {
+	if !agent.AgentName.MatchString(name) {
+		return fmt.Errorf("%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+	}
+	return nil
+}

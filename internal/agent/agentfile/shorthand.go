@@ -1,0 +1,124 @@
+package agentfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses what must hold for the arguments. That is a glob
+// on the call's only text, or comparisons joined by " && ".
+//
+//	Bash
+//	Bash(rm *)
+//	http:POST api.example.com/pay/*
+//	pay(order.total >= 100 && order.currency != "EUR")
+var (
+	shortRule  = regexp.MustCompile(`(?s)^([^()]*)\((.*)\)$`)
+	comparison = regexp.MustCompile(`(?s)^\s*([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*) (!=~|=~|!=|==|!~|~|<=|>=|<|>) (.*)$`)
+	quoted     = regexp.MustCompile(`(?s)^"((?:[^"\\]|\\.)*)"(.*)$`)
+	bare       = regexp.MustCompile(`(?s)^(-?[0-9][0-9.eE+-]*|true|false)(.*)$`)
+)
+
+// readShorthand reads a rule that is one text. Its patterns are not checked.
+func readShorthand(text string) (agent.Rule, error) {
+	m := shortRule.FindStringSubmatch(text)
+	if m == nil {
+		return shortSubject(text), nil
+	}
+	r := shortSubject(m[1])
+	if !comparison.MatchString(m[2]) {
+		if m[2] == "" {
+			return r, fmt.Errorf("there is nothing in the parentheses of %q; leave them out, or write a glob or a comparison", text)
+		}
+		r.When = agent.Conditions{{Glob: m[2]}}
+		return r, nil
+	}
+	var err error
+	r.When, err = readComparisons(m[2])
+	return r, err
+}
+
+// shortSubject is what a rule that is one text is about: a tool, or, where a kind of target and a colon
+// come first, a target.
+func shortSubject(text string) agent.Rule {
+	if agent.AimForm.MatchString(text) {
+		return agent.Rule{Tool: "*", Target: text}
+	}
+	return agent.Rule{Tool: text}
+}
+
+func readComparisons(text string) (agent.Conditions, error) {
+	var conditions agent.Conditions
+	for {
+		m := comparison.FindStringSubmatch(text)
+		if m == nil {
+			return nil, fmt.Errorf("%q is no comparison; write an argument, one of ~ =~ !~ !=~ == != < <= > >=, and a value, with blanks between", text)
+		}
+		value, rest, err := readOperand(m[3])
+		if err != nil {
+			return nil, err
+		}
+		c, err := compare(m[1], m[2], value)
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, c)
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return conditions, nil
+		}
+		next, joined := strings.CutPrefix(rest, "&& ")
+		if !joined {
+			return nil, fmt.Errorf("%q cannot follow a comparison; join comparisons by &&", rest)
+		}
+		text = next
+	}
+}
+
+// readOperand takes the value a comparison ends with. In quotes only \" is special, so that expressions need no second
+// backslash.
+func readOperand(text string) (value any, rest string, err error) {
+	if m := quoted.FindStringSubmatch(text); m != nil {
+		return strings.ReplaceAll(m[1], `\"`, `"`), m[2], nil
+	}
+	m := bare.FindStringSubmatch(text)
+	if m == nil {
+		return nil, "", fmt.Errorf("%q is no value to compare with; write a number, true, false, or text in double quotes", text)
+	}
+	value = agent.DecodeValue(json.RawMessage(m[1]))
+	if !json.Valid([]byte(m[1])) || agent.EqualValues(value, value) != agent.Yes {
+		return nil, "", fmt.Errorf("%q is no number", m[1])
+	}
+	return value, m[2], nil
+}
+
+// compare makes a condition of the shorthand's three parts.
+func compare(argument, operator string, value any) (agent.Condition, error) {
+	c := agent.Condition{Argument: argument}
+	text, isText := value.(string)
+	number, isNumber := value.(json.Number)
+	switch operator {
+	case "==":
+		c.Equals = core.Encode(value)
+		return c, nil
+	case "!=":
+		c.NotEquals = core.Encode(value)
+		return c, nil
+	}
+	if slot := c.TextSlot(operator); slot != nil {
+		*slot = text
+		if !isText || text == "" {
+			return c, fmt.Errorf("%s %s needs text in double quotes", argument, operator)
+		}
+		return c, nil
+	}
+	*c.NumberSlot(operator) = number
+	if !isNumber {
+		return c, fmt.Errorf("%s %s needs a number", argument, operator)
+	}
+	return c, nil
+}

@@ -1,0 +1,252 @@
+package agentfile
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
+)
+
+// terms reads how a run is worked on, and what ends it.
+func (s *source) terms(o *object, d *agent.Definition) {
+	d.Parallel = o.One("executor", "sequential", "parallel") == "parallel"
+	d.Continue = o.One("while_waiting", "wait", "continue") == "continue"
+	if o.One("yield_when", yieldNever, agent.YieldToNewer) == agent.YieldToNewer {
+		d.YieldWhen = agent.YieldToNewer
+	}
+	for _, n := range o.List("stop") {
+		if spec, ok := s.stop(n); ok {
+			d.Stop = append(d.Stop, spec)
+		}
+	}
+	d.BoundRounds()
+	d.Budget = s.budget(o.Take("budget"))
+	d.Deadlines = s.deadlines(o.Take("deadlines"))
+	d.Results = s.results(o.Take("results"))
+}
+
+// yieldNever is what yield_when is without the key, too.
+const yieldNever = "never"
+
+// leastResult is as little as says something: less would hold the note that a result was cut and nothing of it.
+const leastResult = 1 << 10
+
+func (s *source) results(n *yaml.Node) int64 {
+	size := s.bytes(n, "results")
+	if size > 0 && size < leastResult {
+		s.Refuse(n, "results must be at least 1KiB")
+	}
+	return size
+}
+
+// stopValue reads the one value of a stop rule into its place.
+type stopValue func(s *source, n *yaml.Node, name string, spec *core.StopSpec)
+
+// stopRules are, by type, the member of a stop rule's long form and how its value is read.
+var stopRules = map[string]struct {
+	member string
+	read   stopValue
+}{
+	"max_rounds":         {"rounds", rounds},
+	"timeout":            {"seconds", counted(func(s *core.StopSpec) *int { return &s.Seconds })},
+	"token_budget":       {"max_total", counted(func(s *core.StopSpec) *int { return &s.MaxTotal })},
+	"consecutive_errors": {"max", counted(func(s *core.StopSpec) *int { return &s.Max })},
+	"loop_detection":     {"window", counted(func(s *core.StopSpec) *int { return &s.Window })},
+	"stop_on_tool":       {"tool_name", written(func(s *core.StopSpec) *string { return &s.ToolName })},
+	"content_match":      {"pattern", written(func(s *core.StopSpec) *string { return &s.Pattern })},
+}
+
+func counted(place func(*core.StopSpec) *int) stopValue {
+	return func(s *source, n *yaml.Node, name string, spec *core.StopSpec) { *place(spec) = s.count(n, name) }
+}
+
+// unlimited is the value of max_rounds that says that there is no limit, as 0 does.
+const unlimited = "unlimited"
+
+func rounds(s *source, n *yaml.Node, name string, spec *core.StopSpec) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == unlimited {
+		return
+	}
+	number, err := strconv.ParseUint(n.Value, 10, 31)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
+		s.Refuse(n, "%s must be a whole number from 0, or %s", name, unlimited)
+	}
+	spec.Rounds = int(number)
+}
+
+func written(place func(*core.StopSpec) *string) stopValue {
+	return func(s *source, n *yaml.Node, name string, spec *core.StopSpec) { *place(spec) = s.plainText(n, name) }
+}
+
+// stop reads a stop rule: {type: TYPE, MEMBER: VALUE}, or {TYPE: VALUE}, in which a timeout is a duration.
+func (s *source) stop(n *yaml.Node) (core.StopSpec, bool) {
+	o, ok := s.Object(n, "a stop rule")
+	if !ok {
+		return core.StopSpec{}, false
+	}
+	types := slices.Sorted(maps.Keys(stopRules))
+	if o.Member("type") == nil {
+		return s.shortStop(o, types)
+	}
+	defer o.Close()
+	rule, known := stopRules[o.One("type", types...)]
+	if !known {
+		return core.StopSpec{}, false
+	}
+	spec := core.StopSpec{Type: o.Member("type").Value}
+	value := o.Take(rule.member)
+	if value == nil {
+		s.Refuse(n, "the stop rule %s needs %s", spec.Type, rule.member)
+		return core.StopSpec{}, false
+	}
+	rule.read(s, value, rule.member, &spec)
+	s.checkStop(value, spec)
+	return spec, true
+}
+
+func (s *source) shortStop(o *object, types []string) (core.StopSpec, bool) {
+	if len(o.Keys) != 1 || stopRules[o.Keys[0].Value].read == nil {
+		s.Refuse(o.Node, "a stop rule is type and its value, or one of %s with its value", strings.Join(types, ", "))
+		return core.StopSpec{}, false
+	}
+	name := o.Keys[0].Value
+	spec, value := core.StopSpec{Type: name}, o.Take(name)
+	if name == "timeout" {
+		spec.Seconds = int(s.duration(value, name) / time.Second)
+		return spec, true
+	}
+	stopRules[name].read(s, value, name, &spec)
+	s.checkStop(value, spec)
+	return spec, true
+}
+
+// mostWindow is as far back as a run remembers what it asked for; a loop that must be longer would never be seen.
+const mostWindow = 16
+
+func (s *source) checkStop(n *yaml.Node, spec core.StopSpec) {
+	s.expression(n, spec.Pattern)
+	if spec.Window > mostWindow {
+		s.Refuse(n, "loop_detection looks at %d rounds at most, not %d", mostWindow, spec.Window)
+	}
+}
+
+func (s *source) budget(n *yaml.Node) agent.Budget {
+	if n == nil {
+		return agent.Budget{}
+	}
+	o, ok := s.Object(n, "budget")
+	if !ok {
+		return agent.Budget{}
+	}
+	defer o.Close()
+	return agent.Budget{Step: s.count(o.Take("step"), "step"), Run: s.count(o.Take("run"), "run")}
+}
+
+// deadlines reads the deadlines by kind of wait.
+func (s *source) deadlines(n *yaml.Node) map[core.Kind]agent.Deadline {
+	if n == nil {
+		return nil
+	}
+	o, ok := s.Object(n, "deadlines")
+	if !ok {
+		return nil
+	}
+	defer o.Close()
+	var out map[core.Kind]agent.Deadline
+	for _, kind := range []core.Kind{core.KindApproval, core.KindClient, core.KindInput} {
+		d := s.deadline(o.Take(kind.String()), kind.String())
+		if d == nil {
+			continue
+		}
+		if kind == core.KindApproval && d.Outcome == core.DeadlineResult {
+			s.Refuse(o.Member(kind.String()), "no deadline can approve a call; let it fail or cancel")
+		}
+		if out == nil {
+			out = map[core.Kind]agent.Deadline{}
+		}
+		out[kind] = *d
+	}
+	return out
+}
+
+// deadline reads a duration, or a mapping that also says what a call comes to; nil if there is none.
+func (s *source) deadline(n *yaml.Node, name string) *agent.Deadline {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		return &agent.Deadline{Within: s.within(n, name)}
+	}
+	o, ok := s.Object(n, "a deadline")
+	if !ok {
+		return nil
+	}
+	defer o.Close()
+	var d agent.Deadline
+	if within := o.Take("within"); within == nil {
+		s.Refuse(n, "a deadline needs within: how long, as in 24h")
+	} else {
+		d.Within = s.within(within, "within")
+	}
+	then := o.One("then", core.DeadlineFail.String(), core.DeadlineCancel.String(), core.DeadlineResult.String())
+	_ = d.Outcome.UnmarshalText([]byte(then)) // one of the three; without it, it fails
+	if result := o.Take("result"); result != nil {
+		d.Result = s.value(result)
+	}
+	if (d.Result != nil) != (d.Outcome == core.DeadlineResult) {
+		s.Refuse(n, "result and then: result go together; give both or neither")
+	}
+	return &d
+}
+
+func (s *source) within(n *yaml.Node, name string) int64 {
+	d := s.duration(n, name)
+	if d%time.Millisecond != 0 {
+		s.Refuse(n, "%s is in whole milliseconds, not %q", name, n.Value)
+	}
+	return d.Milliseconds()
+}
+
+// duration reads text such as 90s, 10m or 24h: something more than nothing. Less than what is counted in is refused, so that
+// no limit is rounded to none.
+func (s *source) duration(n *yaml.Node, name string) time.Duration {
+	d, err := time.ParseDuration(n.Value)
+	switch {
+	case n.Kind != yaml.ScalarNode || err != nil:
+		s.Refuse(n, "%s must be a duration such as 90s, 10m or 24h", name)
+		return 0
+	case d <= 0:
+		s.Refuse(n, "%s must be more than nothing", name)
+		return 0
+	case name == "timeout" && d%time.Second != 0:
+		s.Refuse(n, "%s is in whole seconds, not %q", name, n.Value)
+	}
+	return d
+}
+
+// count reads a number from 0; 0 if n is nil.
+func (s *source) count(n *yaml.Node, name string) int {
+	if n == nil {
+		return 0
+	}
+	number, err := strconv.ParseUint(n.Value, 10, 31)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
+		s.Refuse(n, "%s must be a whole number from 0", name)
+	}
+	return int(number)
+}
+
+func (s *source) plainText(n *yaml.Node, name string) string {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		s.Refuse(n, "%s must be text, not %s; put it in quotes", name, strictyaml.KindOf(n))
+		return ""
+	}
+	return n.Value
+}
