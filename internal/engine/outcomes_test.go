@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // situation is one way in which the call c1 of pay ends.
@@ -209,11 +210,11 @@ func TestOutcomes(t *testing.T) {
 // wantOutcome holds what callers read of the call's end, and what the model reads, against the situation.
 func (r *rig) wantOutcome(s situation) {
 	r.t.Helper()
-	front := frontend.New(frontend.Options{Store: r.db, Catalog: r.db, Waker: r.db, Clock: r.clock, Random: r.random})
+	front := query.New(frontend.New(frontend.Options{Store: r.db, Catalog: r.db, Waker: r.db, Clock: r.clock, Random: r.random}))
 	caller := frontend.Caller{Tenant: "t"}
-	events, err := front.Events(r.ctx, caller, core.RunID(r.thread, 0), frontend.EventQuery{Limit: 1000})
+	events, err := front.Events(r.ctx, caller, core.RunID(r.thread, 0), query.EventQuery{Limit: 1000})
 	r.must(err)
-	messages, err := front.Messages(r.ctx, caller, r.thread, frontend.List{})
+	messages, err := front.Messages(r.ctx, caller, r.thread, query.List{})
 	r.must(err)
 
 	var ends []wire.CallEndedData

@@ -33,9 +33,9 @@ type member struct {
 // accepted, or all had been before; otherwise the error is [CodeBatchRefused], with what each of them met, and nothing is stored.
 func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
 	if n := len(asked); n == 0 || n > MaxBatch {
-		return nil, refuse(CodeInvalid, "1 to %d decisions can be stored all or none", MaxBatch)
+		return nil, Refuse(CodeInvalid, "1 to %d decisions can be stored all or none", MaxBatch)
 	}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 }
 
 // readBatch reads each decision by itself. A fault of one is told with the others.
-func (f *Frontend) readBatch(ctx context.Context, c Caller, p place, asked []wire.Decision) ([]member, error) {
+func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wire.Decision) ([]member, error) {
 	batch := make([]member, len(asked))
 	answered := map[string]bool{}
 	for i, one := range asked {
@@ -69,7 +69,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p place, asked []wir
 			return nil, err
 		}
 		if answered[d.sus()] {
-			return nil, refuse(CodeInvalid, "two decisions answer the suspension %s; send one", d.sus())
+			return nil, Refuse(CodeInvalid, "two decisions answer the suspension %s; send one", d.sus())
 		}
 		answered[d.sus()] = true
 		batch[i] = member{asked: one, d: d}
@@ -77,12 +77,12 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p place, asked []wir
 	return batch, nil
 }
 
-func (f *Frontend) readMember(ctx context.Context, c Caller, p place, one wire.Decision) (decision, error) {
-	in, err := decisionInput(one, f.now())
+func (f *Frontend) readMember(ctx context.Context, c Caller, p Place, one wire.Decision) (decision, error) {
+	in, err := decisionInput(one, f.Now())
 	if err != nil {
 		return decision{}, err
 	}
-	call, err := f.target(ctx, p, one.Target)
+	call, err := f.Target(ctx, p, one.Target)
 	if err != nil {
 		return decision{}, err
 	}
@@ -95,7 +95,7 @@ type tried struct {
 	head    core.Head
 }
 
-func (f *Frontend) tryBatch(ctx context.Context, c Caller, p place, batch []member) (tried, error) {
+func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []member) (tried, error) {
 	met, all, err := f.meet(ctx, c, p, batch)
 	switch {
 	case err != nil:
@@ -105,11 +105,11 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p place, batch []memb
 	case all != allAwaited:
 		return tried{}, &Error{Code: CodeBatchRefused, Detail: "nothing was stored: not all of the decisions can be; the answers say what each of them met", Answers: met}
 	}
-	w, err := f.storeBatch(ctx, c, p.head, batch)
+	w, err := f.storeBatch(ctx, c, p.Head, batch)
 	switch {
 	case err == nil:
-		f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
-		return tried{answers: answersOf(met, CodeAccepted, endOf(w.Head.Record()))}, nil
+		f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
+		return tried{answers: answersOf(met, CodeAccepted, EndOf(w.Head.Record()))}, nil
 	case errors.Is(err, engine.ErrRefused):
 		return tried{head: w.Head}, errMoved
 	}
@@ -124,7 +124,7 @@ const (
 )
 
 // meet says what each decision meets in the head, and what they have in common.
-func (f *Frontend) meet(ctx context.Context, c Caller, p place, batch []member) (met []BatchAnswer, all int, err error) {
+func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) (met []BatchAnswer, all int, err error) {
 	met = make([]BatchAnswer, len(batch))
 	awaited, before := 0, 0
 	for i, m := range batch {
@@ -133,7 +133,7 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p place, batch []member) 
 			continue
 		}
 		met[i].Decision.DecisionID = m.d.resume.DecisionID
-		if p.current && m.d.awaits(p.head) {
+		if p.Current && m.d.awaits(p.Head) {
 			if met[i].Err, err = asRefusal(f.mayStore(ctx, c, p, m.d)); err != nil {
 				return nil, 0, err
 			}

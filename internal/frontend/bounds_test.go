@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -105,7 +106,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	}
 	t.Run("messages", func(t *testing.T) {
 		got := pages(t, func(cursor string) (int, int, string, error) {
-			p, err := x.Messages(t.Context(), anna, thread, frontend.List{Cursor: cursor, Limit: 1000})
+			p, err := x.Messages(t.Context(), anna, thread, query.List{Cursor: cursor, Limit: 1000})
 			weight := 0
 			for _, m := range p.Items {
 				weight += len(m.Text)
@@ -118,7 +119,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	})
 	t.Run("runs", func(t *testing.T) {
 		got := pages(t, func(cursor string) (int, int, string, error) {
-			p, err := x.Runs(t.Context(), anna, frontend.List{Cursor: cursor, Limit: 100})
+			p, err := x.Runs(t.Context(), anna, query.List{Cursor: cursor, Limit: 100})
 			weight := 0
 			for _, r := range p.Items {
 				text, _ := r.OutputText()
@@ -172,8 +173,8 @@ func TestHeldReadsEndWhenTheServerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	front := frontend.New(frontend.Options{Store: db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{},
-		Clock: clock, Random: random, Stopping: stopping})
+	front := query.New(frontend.New(frontend.Options{Store: db, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{},
+		Clock: clock, Random: random, Stopping: stopping}))
 	s, err := front.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte(`"go"`)})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func TestHeldReadsEndWhenTheServerStops(t *testing.T) {
 		got <- err
 	}()
 	go func() {
-		_, err := front.Events(t.Context(), anna, s.Run.ID, frontend.EventQuery{Wait: time.Hour})
+		_, err := front.Events(t.Context(), anna, s.Run.ID, query.EventQuery{Wait: time.Hour})
 		got <- err
 	}()
 	close(stopping)

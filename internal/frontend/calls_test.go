@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestTheCallsOfARunOnPages(t *testing.T) {
@@ -25,7 +26,7 @@ func TestTheCallsOfARunOnPages(t *testing.T) {
 	for _, size := range []int{1, 3, 7, 50} {
 		var got []string
 		for cursor := ""; ; {
-			page, err := x.Calls(t.Context(), anna, run.ID, frontend.List{Limit: size, Cursor: cursor})
+			page, err := x.Calls(t.Context(), anna, run.ID, query.List{Limit: size, Cursor: cursor})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +62,7 @@ func TestACallFromItsWaitToItsDecision(t *testing.T) {
 	x.wantCode(err, frontend.CodeCallNotFound)
 	_, err = x.Call(t.Context(), frontend.Caller{Tenant: "another"}, run.ID, "c1")
 	x.wantCode(err, frontend.CodeRunNotFound)
-	_, err = x.Calls(t.Context(), anna, run.ID, frontend.List{Cursor: "no"})
+	_, err = x.Calls(t.Context(), anna, run.ID, query.List{Cursor: "no"})
 	x.wantCode(err, frontend.CodeBadCursor)
 }
 
@@ -82,7 +83,7 @@ func TestASuspensionIsFoundByItsIDAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, became, err := x.Suspension(t.Context(), anna, sus) // another run has the thread
-	if err != nil || became == nil || became.RunID != run.ID || became.State != frontend.OutcomeAnswered {
+	if err != nil || became == nil || became.RunID != run.ID || became.State != query.OutcomeAnswered {
 		t.Errorf("%+v, %v", became, err)
 	}
 	answer, err = x.DecideSuspension(t.Context(), anna, sus, yes)

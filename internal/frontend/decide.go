@@ -15,15 +15,15 @@ import (
 // again with [CodeAlreadyDecided] and Same, whatever became of the run since. Every refusal is an [*Error]. Status of the answer
 // is left to whoever speaks HTTP.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
-	in, err := decisionInput(d, f.now())
+	in, err := decisionInput(d, f.Now())
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	call, err := f.target(ctx, p, d.Target)
+	call, err := f.Target(ctx, p, d.Target)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -41,20 +41,20 @@ type decision struct {
 	digest string
 }
 
-func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
+func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
 	in.Suspension = call.Suspension.ID
 	resume, err := core.ReadDecision(call.Question(), in)
 	if err != nil {
 		return decision{}, decisionRefused(err)
 	}
 	if resume.Grant != "" && !call.Grantable {
-		return decision{}, refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
+		return decision{}, Refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
 	}
 	if err := checkSchema(call, resume); err != nil {
 		f.noteMisfit(ctx, c, p, call, err)
 		return decision{}, err
 	}
-	notBy, err := f.checkArguments(ctx, c, p.record, call, resume)
+	notBy, err := f.checkArguments(ctx, c, p.Record, call, resume)
 	if err != nil {
 		return decision{}, err
 	}
@@ -65,16 +65,16 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p place, call cor
 // noteMisfit leaves word in the journal that a client's result was refused: stock clients take their call for answered once they have
 // sent a result, and learn here that it still waits. It is a courtesy: the caller has the refusal either way, so nothing is said of a
 // write that fails, and no more than a few are made for one suspension.
-func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p place, call core.SuspendedCall, why error) {
+func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.SuspendedCall, why error) {
 	refused, ok := errors.AsType[*Error](why)
-	tracked := p.head.Calls[call.CallID]
+	tracked := p.Head.Calls[call.CallID]
 	if !ok || refused.Code != CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
 		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.Misfits >= core.MostMisfits {
 		return
 	}
-	h := p.head
+	h := p.Head
 	value := core.Encode(core.CutResult(refused.Detail, 300))
-	signal := core.Signal{Kind: core.SignalMisfit, Call: call.CallID, Sus: tracked.Sus, Value: value, By: c.By, Via: c.Via, At: f.now()}
+	signal := core.Signal{Kind: core.SignalMisfit, Call: call.CallID, Sus: tracked.Sus, Value: value, By: c.By, Via: c.Via, At: f.Now()}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.MisfitKey(tracked.Sus), Signal: signal,
 		Call: call.CallID, Suspension: tracked.Sus, Due: f.due(), Wake: &engine.Delay{}})
 	if err == nil {
@@ -101,7 +101,7 @@ func (d decision) changed(h core.Head) bool {
 }
 
 // decide answers in the words of the one who named the target.
-func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string, d decision) (wire.DecisionAnswer, error) {
+func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string, d decision) (wire.DecisionAnswer, error) {
 	answer, err := f.storeOrExplain(ctx, c, p, d)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
@@ -113,18 +113,18 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p place, target string,
 // storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
 // not be writes on a busy thread. Who may approve is checked only for what is about to be stored: the repeat of a decision that was
 // accepted is recognized even if its caller has sent a message since.
-func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
+func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, d decision) (wire.DecisionAnswer, error) {
 	for range lostRaces {
-		if !p.current || !d.awaits(p.head) {
+		if !p.Current || !d.awaits(p.Head) {
 			return f.explain(ctx, c, p, d)
 		}
 		if err := f.mayStore(ctx, c, p, d); err != nil {
 			return wire.DecisionAnswer{}, err
 		}
-		w, err := f.storeDecision(ctx, c, p.head, d)
+		w, err := f.storeDecision(ctx, c, p.Head, d)
 		if err == nil {
-			f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
-			return wire.DecisionAnswer{Code: string(CodeAccepted), Cursor: endOf(w.Head.Record())}, nil
+			f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
+			return wire.DecisionAnswer{Code: string(CodeAccepted), Cursor: EndOf(w.Head.Record())}, nil
 		}
 		if !errors.Is(err, engine.ErrRefused) {
 			return wire.DecisionAnswer{}, err
@@ -137,15 +137,15 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p place, d deci
 }
 
 // mayStore says why a decision that its call awaits is not stored.
-func (f *Frontend) mayStore(ctx context.Context, c Caller, p place, d decision) error {
-	if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, d decision) error {
+	if err := f.MayApprove(ctx, c, p, d.call, d.resume); err != nil {
 		return err
 	}
 	switch {
-	case c.Link != nil && f.passed(d.call):
+	case c.Link != nil && f.Passed(d.call):
 		return lateDecision()
-	case d.changed(p.head):
-		return refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
+	case d.changed(p.Head):
+		return Refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
 	}
 	return nil
 }
@@ -168,21 +168,21 @@ func (f *Frontend) signalOf(ctx context.Context, c Caller, h core.Head, kind cor
 }
 
 // moved is the place after a write was refused by the head h.
-func (f *Frontend) moved(ctx context.Context, c Caller, p place, h core.Head) (place, error) {
-	if h.Run == p.record.Run {
-		return place{head: h, record: h.Record(), current: true}, nil
+func (f *Frontend) moved(ctx context.Context, c Caller, p Place, h core.Head) (Place, error) {
+	if h.Run == p.Record.Run {
+		return Place{Head: h, Record: h.Record(), Current: true}, nil
 	}
-	return f.find(ctx, c, p.record.Run)
+	return f.Find(ctx, c, p.Record.Run)
 }
 
 // explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox, a deadline
 // that decided, what the journal holds, then the state of call and run.
-func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (wire.DecisionAnswer, error) {
-	if p.current {
-		if s, ok := p.head.Inbox[d.sus()]; ok {
-			return f.answerWaiting(ctx, p.head, s, d)
+func (f *Frontend) explain(ctx context.Context, c Caller, p Place, d decision) (wire.DecisionAnswer, error) {
+	if p.Current {
+		if s, ok := p.Head.Inbox[d.sus()]; ok {
+			return f.answerWaiting(ctx, p.Head, s, d)
 		}
-		if _, timed := p.head.Timed[d.sus()]; timed {
+		if _, timed := p.Head.Timed[d.sus()]; timed {
 			return wire.DecisionAnswer{}, f.late(ctx, c, p, d)
 		}
 	}
@@ -202,12 +202,12 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p place, d decision) (
 
 // late stores the first answer that comes after the deadline, for the record; its caller gets the same refusal as every later one. A link
 // ends at the deadline, so an answer by a link is not stored.
-func (f *Frontend) late(ctx context.Context, c Caller, p place, d decision) error {
-	h := p.head
+func (f *Frontend) late(ctx context.Context, c Caller, p Place, d decision) error {
+	h := p.Head
 	if _, there := h.Inbox[core.LateKey(d.sus())]; there || c.Link != nil {
 		return lateDecision()
 	}
-	if err := f.mayApprove(ctx, c, p, d.call, d.resume); err != nil {
+	if err := f.MayApprove(ctx, c, p, d.call, d.resume); err != nil {
 		return err
 	}
 	signal, err := f.signalOf(ctx, c, h, core.SignalLate, d)
@@ -226,7 +226,7 @@ func (f *Frontend) late(ctx context.Context, c Caller, p place, d decision) erro
 }
 
 func lateDecision() *Error {
-	return refuse(CodeLateDecision, "the deadline of the call passed before this answer arrived; the run goes on without it. Start another run if the work is still wanted")
+	return Refuse(CodeLateDecision, "the deadline of the call passed before this answer arrived; the run goes on without it. Start another run if the work is still wanted")
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.
@@ -235,20 +235,20 @@ func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal
 		f.wake(ctx, h.Tenant, h.Thread, false)
 		return same(nil), nil
 	}
-	first, err := f.firstResume(ctx, h, s)
+	first, err := f.FirstResume(ctx, h, s)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
 	return wire.DecisionAnswer{}, otherWasFirst(core.DecisionRecord{By: s.By, Via: s.Via, Resume: first})
 }
 
-// firstResume is what a decision says that is stored and not yet taken up.
-func (f *Frontend) firstResume(ctx context.Context, h core.Head, s core.Signal) (core.Resume, error) {
+// FirstResume is what a decision says that is stored and not yet taken up.
+func (f *Frontend) FirstResume(ctx context.Context, h core.Head, s core.Signal) (core.Resume, error) {
 	first := core.Resume{DecisionID: s.ID}
 	value := []byte(s.Value)
 	if s.Ref != "" {
 		var err error
-		value, err = try(ctx, f, func() ([]byte, error) { return f.store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
+		value, err = Try(ctx, f, func() ([]byte, error) { return f.Store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
 		if err != nil {
 			return first, err
 		}
@@ -275,28 +275,28 @@ func otherWasFirst(first core.DecisionRecord) *Error {
 }
 
 // whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
-func (p place) whyClosed(d decision) error {
-	call, there := p.head.Calls[d.call.CallID]
+func (p Place) whyClosed(d decision) error {
+	call, there := p.Head.Calls[d.call.CallID]
 	switch {
 	case !p.accepts():
 		return runDone()
 	case there && call.Sus != d.sus():
-		return refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
+		return Refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
 	}
-	return refuse(CodeNotSuspended, "the call does not wait any more")
+	return Refuse(CodeNotSuspended, "the call does not wait any more")
 }
 
 // recordedDecision looks for the decision on a suspension in the run's journal, which is not one that came too late. The suspension's id
 // says where to begin.
-func (f *Frontend) recordedDecision(ctx context.Context, p place, sus string) (rec core.DecisionRecord, found bool, err error) {
+func (f *Frontend) recordedDecision(ctx context.Context, p Place, sus string) (rec core.DecisionRecord, found bool, err error) {
 	seq, _ := core.SuspensionSeq(sus)
-	return f.findDecision(ctx, p, max(seq, p.record.Seq0+1), func(r core.DecisionRecord) bool { return r.Suspension == sus && !r.Late })
+	return f.findDecision(ctx, p, max(seq, p.Record.Seq0+1), func(r core.DecisionRecord) bool { return r.Suspension == sus && !r.Late })
 }
 
 // findDecision is the first decision in the run's journal, from a segment on, that is the one meant.
-func (f *Frontend) findDecision(ctx context.Context, p place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
+func (f *Frontend) findDecision(ctx context.Context, p Place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
 	var broken error
-	err = f.journal(ctx, p, from, func(s core.Segment) bool {
+	err = f.Journal(ctx, p, from, func(s core.Segment) bool {
 		for _, e := range s.Events {
 			var r core.DecisionRecord
 			if e.Type != core.EventDecisionRecorded {

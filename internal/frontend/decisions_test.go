@@ -11,10 +11,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // history are all pages of decisions, as who said what about which run.
-func (x *fixture) history(q frontend.DecisionQuery) (said []string) {
+func (x *fixture) history(q query.DecisionQuery) (said []string) {
 	x.t.Helper()
 	for {
 		page, err := x.Decisions(x.t.Context(), anna, q)
@@ -47,28 +48,28 @@ func TestTheHistoryOfDecisions(t *testing.T) {
 		want = slices.Insert(want, 0, by+" "+action+" "+run.ID)
 	}
 	for _, size := range []int{1, 3, 50} {
-		if got := x.history(frontend.DecisionQuery{Limit: size}); !slices.Equal(got, want) {
+		if got := x.history(query.DecisionQuery{Limit: size}); !slices.Equal(got, want) {
 			t.Errorf("%d a page: %q", size, got)
 		}
 	}
 	for _, c := range []struct {
-		q    frontend.DecisionQuery
+		q    query.DecisionQuery
 		want []string
 	}{
-		{frontend.DecisionQuery{By: "anna"}, []string{want[1], want[3]}},
-		{frontend.DecisionQuery{Action: "cancel"}, []string{want[0], want[2]}},
-		{frontend.DecisionQuery{Via: "link"}, nil},
-		{frontend.DecisionQuery{Via: "api", Agent: "desk", By: "ben"}, []string{want[2]}},
-		{frontend.DecisionQuery{Agent: "another"}, nil},
-		{frontend.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute)}, want[:3]},
-		{frontend.DecisionQuery{CreatedBefore: began.Add(3 * time.Minute)}, want[2:]},
-		{frontend.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute), CreatedBefore: began.Add(3 * time.Minute), Limit: 1}, want[2:3]},
+		{query.DecisionQuery{By: "anna"}, []string{want[1], want[3]}},
+		{query.DecisionQuery{Action: "cancel"}, []string{want[0], want[2]}},
+		{query.DecisionQuery{Via: "link"}, nil},
+		{query.DecisionQuery{Via: "api", Agent: "desk", By: "ben"}, []string{want[2]}},
+		{query.DecisionQuery{Agent: "another"}, nil},
+		{query.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute)}, want[:3]},
+		{query.DecisionQuery{CreatedBefore: began.Add(3 * time.Minute)}, want[2:]},
+		{query.DecisionQuery{CreatedAfter: began.Add(2 * time.Minute), CreatedBefore: began.Add(3 * time.Minute), Limit: 1}, want[2:3]},
 	} {
 		if got := x.history(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.q, got)
 		}
 	}
-	page, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{Limit: 1})
+	page, err := x.Decisions(t.Context(), anna, query.DecisionQuery{Limit: 1})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -85,22 +86,22 @@ func TestTheHistoryIsOfItsTenant(t *testing.T) {
 		x.decides(t, "one", run.ID, sus, yes, "accepted")
 		x.worker.Drain(run.ID)
 	}
-	first, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{Limit: 1})
+	first, err := x.Decisions(t.Context(), anna, query.DecisionQuery{Limit: 1})
 	if err != nil || first.Next == "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	other := frontend.Caller{Tenant: "other"}
-	page, err := x.Decisions(t.Context(), other, frontend.DecisionQuery{})
+	page, err := x.Decisions(t.Context(), other, query.DecisionQuery{})
 	if err != nil || len(page.Items) != 0 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	_, err = x.Decisions(t.Context(), other, frontend.DecisionQuery{Cursor: first.Next})
+	_, err = x.Decisions(t.Context(), other, query.DecisionQuery{Cursor: first.Next})
 	x.wantCode(err, frontend.CodeBadCursor)
-	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Cursor: x.feed(frontend.FeedQuery{}).Next})
+	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Cursor: x.feed(query.FeedQuery{}).Next})
 	x.wantCode(err, frontend.CodeBadCursor)
-	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Cursor: first.Next, By: "ben"})
+	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Cursor: first.Next, By: "ben"})
 	x.wantCode(err, frontend.CodeBadCursor) // of other filters
-	_, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Action: "maybe"})
+	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Action: "maybe"})
 	x.wantCode(err, frontend.CodeInvalid)
 }
 
@@ -111,16 +112,16 @@ func TestATornDecisionIsNotInTheHistory(t *testing.T) {
 	torn := x.entry(run.ThreadID, 0)
 	torn.Seq, torn.W = torn.Seq+1, torn.W+1
 	x.list(torn)
-	if got := x.history(frontend.DecisionQuery{}); len(got) != 0 {
+	if got := x.history(query.DecisionQuery{}); len(got) != 0 {
 		t.Errorf("before its head: %q", got)
 	}
 	x.decides(t, "it", run.ID, sus, yes, "accepted")
 	x.worker.Drain(run.ID)
-	if got := x.history(frontend.DecisionQuery{}); len(got) != 0 {
+	if got := x.history(query.DecisionQuery{}); len(got) != 0 {
 		t.Errorf("beside what the head names: %q", got)
 	}
 	x.list(x.entry(run.ThreadID, 0))
-	if got := x.history(frontend.DecisionQuery{}); len(got) != 1 {
+	if got := x.history(query.DecisionQuery{}); len(got) != 1 {
 		t.Errorf("what the head names: %q", got)
 	}
 }
@@ -137,19 +138,19 @@ func TestAHistoryWithARunThatCannotBeRead(t *testing.T) {
 		runs = append(runs, run)
 	}
 	b.thread = runs[1].ThreadID
-	page, err := x.Decisions(t.Context(), anna, frontend.DecisionQuery{})
+	page, err := x.Decisions(t.Context(), anna, query.DecisionQuery{})
 	if err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
 		t.Errorf("%d decisions, %d unreadable, %v", len(page.Items), page.Unreadable, err)
 	}
-	if page, err = x.Decisions(t.Context(), anna, frontend.DecisionQuery{Agent: "desk"}); err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
+	if page, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Agent: "desk"}); err != nil || len(page.Items) != 2 || page.Unreadable != 1 {
 		t.Errorf("of an agent: %d decisions, %d unreadable, %v", len(page.Items), page.Unreadable, err)
 	}
-	shown := x.feed(frontend.FeedQuery{})
+	shown := x.feed(query.FeedQuery{})
 	if len(shown.Items) != 4 {
 		t.Errorf("shown: %s", kinds(shown))
 	}
 	b.thread = ""
-	if rest := x.feed(frontend.FeedQuery{After: shown.Next}); kinds(rest) != "call.suspended decision.recorded" {
+	if rest := x.feed(query.FeedQuery{After: shown.Next}); kinds(rest) != "call.suspended decision.recorded" {
 		t.Errorf("shown once it can be read: %s", kinds(rest))
 	}
 }
@@ -164,7 +165,7 @@ func TestAFollowerWatchesTheFeedOfItsTenant(t *testing.T) {
 			return changed, func() { watched += " left" }
 		}
 	})
-	x.feed(frontend.FeedQuery{Wait: time.Second})
+	x.feed(query.FeedQuery{Wait: time.Second})
 	if watched != "default/ left" {
 		t.Errorf("watched %q", watched)
 	}

@@ -16,11 +16,11 @@ func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition
 	if f.starters == nil {
 		return nil
 	}
-	starters, err := try(ctx, f, func() ([]string, error) { return f.starters(ctx, def) })
+	starters, err := Try(ctx, f, func() ([]string, error) { return f.starters(ctx, def) })
 	if err != nil || len(starters) == 0 || c.listed(starters) {
 		return err
 	}
-	return refuse(CodeNotAStarter, "%s lets only its starters start runs and send messages, and %s is not one of them; "+
+	return Refuse(CodeNotAStarter, "%s lets only its starters start runs and send messages, and %s is not one of them; "+
 		"ask the author to add it to starters", def.Name, c.name())
 }
 
@@ -48,15 +48,15 @@ func (c Caller) name() string {
 // askedForIt is what an asker has done; see [Frontend.askers].
 const askedForIt = "started a run of this thread, sent it a message or answered its question"
 
-// mayApprove refuses a caller who may not say that a call runs: one who is not among the approvers of the agent, with
+// MayApprove refuses a caller who may not say that a call runs: one who is not among the approvers of the agent, with
 // [CodeNotAnApprover], or, where the rule that asks bars who asked for the work, one of those, with [CodeSeparationOfDuties]. Every
 // caller who may decide may deny.
-func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.SuspendedCall, d core.Resume) error {
+func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.SuspendedCall, d core.Resume) error {
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
 	if len(call.Approvers) > 0 && !c.listed(call.Approvers) {
-		return refuse(CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
+		return Refuse(CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
 			"ask one of them, or deny the call", call.ToolName, c.name())
 	}
 	if call.NotBy != core.NotByStarter {
@@ -64,7 +64,7 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 	}
 	persons := append([]string{c.By}, c.behind()...)
 	if slices.Contains(persons, "") {
-		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and callers without "+
+		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and callers without "+
 			"a token have no names, nor have the links they make; use a token of another name", call.ToolName)
 	}
 	askers, err := f.askers(ctx, p)
@@ -72,12 +72,12 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 		return err
 	}
 	if slices.Contains(askers, "") {
-		return refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name %s; "+
+		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name %s; "+
 			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {
-			return refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
+			return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}
 	return nil
@@ -86,16 +86,16 @@ func (f *Frontend) mayApprove(ctx context.Context, c Caller, p place, call core.
 // askers are all callers whose words the model goes by: who started or retried a run of the thread, sent it a message or answered what it
 // asked. The model reads the whole thread, so earlier runs count. The names of callers without one are empty. It
 // reads the journal of the thread, so it is for rules that need it.
-func (f *Frontend) askers(ctx context.Context, p place) ([]string, error) {
+func (f *Frontend) askers(ctx context.Context, p Place) ([]string, error) {
 	var a askers
 	questions := map[string]bool{}
-	err := f.segments(ctx, p.head.Tenant, p.head.Thread, 1, p.head.Seq, func(s core.Segment) bool {
+	err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, 1, p.Head.Seq, func(s core.Segment) bool {
 		for _, e := range s.Events {
 			a.event(e, questions)
 		}
 		return true
 	})
-	a.inbox(p.head, questions)
+	a.inbox(p.Head, questions)
 	return a, err
 }
 

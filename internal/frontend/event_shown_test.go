@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestEventsAreShownInTheShapesOfTheAPI(t *testing.T) {
@@ -27,7 +27,7 @@ func TestEventsAreShownInTheShapesOfTheAPI(t *testing.T) {
 			`{"call_id":"c1","ended_at":"1970-01-01T00:00:01.000Z","status":"succeeded","updated_at":"1970-01-01T00:00:01.500Z","value":{"ended_at":1000}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			events := frontend.EventsOf(core.Segment{Seq: 1, Events: []core.Event{{Seq: 1, ThreadID: "thr_a", At: 2000, Type: tt.of, Data: json.RawMessage(tt.stored)}}})
+			events := query.EventsOf(core.Segment{Seq: 1, Events: []core.Event{{Seq: 1, ThreadID: "thr_a", At: 2000, Type: tt.of, Data: json.RawMessage(tt.stored)}}})
 			if got := string(events[0].Data); got != tt.shown {
 				t.Errorf("%s is shown as\n%s\nwant\n%s", tt.stored, got, tt.shown)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 var refundCall = frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}
@@ -79,7 +80,7 @@ func (x feedFixture) entry(thread string, ago time.Duration) engine.FeedEntry {
 
 func (x feedFixture) list(e engine.FeedEntry) { x.late.entries = append(x.late.entries, e) }
 
-func (x *fixture) feed(q frontend.FeedQuery) wire.FeedPage {
+func (x *fixture) feed(q query.FeedQuery) wire.FeedPage {
 	x.t.Helper()
 	page, err := x.Feed(x.t.Context(), anna, q)
 	if err != nil {
@@ -108,7 +109,7 @@ func TestTheFeedTellsWhatWaitsIsDecidedAndEnds(t *testing.T) {
 		var got []string
 		after := ""
 		for {
-			page := x.feed(frontend.FeedQuery{After: after, Limit: size})
+			page := x.feed(query.FeedQuery{After: after, Limit: size})
 			for _, e := range page.Items {
 				got = append(got, e.Type+" "+e.RunID)
 			}
@@ -120,26 +121,26 @@ func TestTheFeedTellsWhatWaitsIsDecidedAndEnds(t *testing.T) {
 			t.Errorf("%d a page: %q", size, got)
 		}
 	}
-	if begin := x.feed(frontend.FeedQuery{Limit: 2}); begin.Counts != nil {
+	if begin := x.feed(query.FeedQuery{Limit: 2}); begin.Counts != nil {
 		t.Errorf("a page with more to come counts %+v", begin.Counts)
 	}
-	page := x.feed(frontend.FeedQuery{Limit: 4})
-	if again := x.feed(frontend.FeedQuery{After: page.Next}); again.Counts != nil {
+	page := x.feed(query.FeedQuery{Limit: 4})
+	if again := x.feed(query.FeedQuery{After: page.Next}); again.Counts != nil {
 		t.Errorf("a page without news counts %+v", again.Counts)
 	}
 	if c := page.Counts; c == nil || c.Waiting != 1 || c.Kinds["client"] != 1 || c.AtLeast {
 		t.Errorf("counts: %+v", c)
 	}
-	if ends := x.feed(frontend.FeedQuery{Marks: core.FeedEnds}); kinds(ends) != "run.status" {
+	if ends := x.feed(query.FeedQuery{Marks: core.FeedEnds}); kinds(ends) != "run.status" {
 		t.Errorf("ends: %s", kinds(ends))
 	}
-	if none := x.feed(frontend.FeedQuery{Agent: "another"}); len(none.Items) != 0 || none.Counts.Waiting != 0 {
+	if none := x.feed(query.FeedQuery{Agent: "another"}); len(none.Items) != 0 || none.Counts.Waiting != 0 {
 		t.Errorf("another agent's: %+v", none)
 	}
-	tail := x.feed(frontend.FeedQuery{Tail: true})
+	tail := x.feed(query.FeedQuery{Tail: true})
 	x.decides(t, "the second", second.ID, "c1", wire.Decision{Action: "cancel"}, "accepted")
 	x.worker.Drain(second.ID)
-	if got := kinds(x.feed(frontend.FeedQuery{After: tail.Next})); len(tail.Items) != 0 || got != "decision.recorded" {
+	if got := kinds(x.feed(query.FeedQuery{After: tail.Next})); len(tail.Items) != 0 || got != "decision.recorded" {
 		t.Errorf("behind the tail: %s", got)
 	}
 }
@@ -161,14 +162,14 @@ func TestAFeedIsOfItsTenant(t *testing.T) {
 	x := newFixture(t, nil)
 	x.waiting(core.KindApproval)
 	other := frontend.Caller{Tenant: "other"}
-	page, err := x.Feed(t.Context(), other, frontend.FeedQuery{})
+	page, err := x.Feed(t.Context(), other, query.FeedQuery{})
 	if err != nil || len(page.Items) != 0 || page.Counts.Waiting != 0 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	_, err = x.Feed(t.Context(), other, frontend.FeedQuery{After: x.feed(frontend.FeedQuery{}).Next})
+	_, err = x.Feed(t.Context(), other, query.FeedQuery{After: x.feed(query.FeedQuery{}).Next})
 	x.wantCode(err, frontend.CodeBadCursor)
 	for _, cursor := range []string{"?", "bm9wZQ", "e30", strings.Repeat("A", 5000)} {
-		_, err = x.Feed(t.Context(), anna, frontend.FeedQuery{After: cursor})
+		_, err = x.Feed(t.Context(), anna, query.FeedQuery{After: cursor})
 		x.wantCode(err, frontend.CodeBadCursor)
 	}
 }
@@ -180,20 +181,20 @@ func TestAFollowerMissesNothingThatComesLate(t *testing.T) {
 	earlier := x.entry(early.ThreadID, 9*time.Second)
 	later, _ := x.waiting(core.KindClient)
 	x.list(x.entry(later.ThreadID, 0))
-	page := x.feed(frontend.FeedQuery{})
+	page := x.feed(query.FeedQuery{})
 	if len(page.Items) != 1 || page.Items[0].RunID != later.ID {
 		t.Fatalf("at first: %+v", page.Items)
 	}
-	if again := x.feed(frontend.FeedQuery{After: page.Items[0].Cursor}); len(again.Items) != 0 {
+	if again := x.feed(query.FeedQuery{After: page.Items[0].Cursor}); len(again.Items) != 0 {
 		t.Errorf("again: %s", kinds(again))
 	}
 	x.list(earlier)
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	if len(page.Items) != 1 || page.Items[0].RunID != early.ID {
 		t.Fatalf("what came late: %+v", page.Items)
 	}
 	x.clock.AfterFunc(time.Minute, func() {})
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	if len(page.Items) != 0 || len(page.Next) > 200 {
 		t.Errorf("once all is settled: %s, %s", kinds(page), page.Next)
 	}
@@ -205,9 +206,9 @@ func TestTheTailShowsWhatTurnsUpWithinTheLag(t *testing.T) {
 	x.list(x.entry(old.ThreadID, time.Second))
 	late, _ := x.waiting(core.KindClient)
 	x.entry(late.ThreadID, 2*time.Second)
-	page := x.feed(frontend.FeedQuery{Tail: true})
+	page := x.feed(query.FeedQuery{Tail: true})
 	x.list(x.entry(late.ThreadID, 2*time.Second))
-	next := x.feed(frontend.FeedQuery{After: page.Next})
+	next := x.feed(query.FeedQuery{After: page.Next})
 	if len(page.Items) != 0 || len(next.Items) != 1 || next.Items[0].RunID != late.ID {
 		t.Errorf("%s, then %+v", kinds(page), next.Items)
 	}
@@ -222,22 +223,22 @@ func TestOnlyWhatIsCommittedIsInTheFeed(t *testing.T) {
 	torn.Tie += "torn"
 	x.list(torn)
 	x.late.torn = []core.Segment{{Seq: torn.Seq, W: torn.W, Events: []core.Event{{Seq: 2, RunID: run.ID, ThreadID: run.ThreadID, Type: core.EventCallSuspended}}}}
-	page := x.feed(frontend.FeedQuery{})
+	page := x.feed(query.FeedQuery{})
 	if len(page.Items) != 0 {
 		t.Fatalf("before a head names it: %s", kinds(page))
 	}
 	x.clock.AfterFunc(time.Minute, func() {}) // beyond the lag, and still not decided
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	x.worker.Suspend(run.ID, refundCall)
 	named := x.entry(run.ThreadID, time.Minute)
-	if page = x.feed(frontend.FeedQuery{After: page.Next}); len(page.Items) != 0 {
+	if page = x.feed(query.FeedQuery{After: page.Next}); len(page.Items) != 0 {
 		t.Fatalf("an orphan is shown: %s", kinds(page))
 	}
 	x.list(x.entry(run.ThreadID, 0))
-	if page = x.feed(frontend.FeedQuery{After: page.Next}); kinds(page) != "call.suspended" {
+	if page = x.feed(query.FeedQuery{After: page.Next}); kinds(page) != "call.suspended" {
 		t.Errorf("what the head names: %s", kinds(page))
 	}
-	if all := x.feed(frontend.FeedQuery{}); kinds(all) != "call.suspended" || named.W == torn.W {
+	if all := x.feed(query.FeedQuery{}); kinds(all) != "call.suspended" || named.W == torn.W {
 		t.Errorf("all: %s", kinds(all))
 	}
 }
@@ -246,12 +247,12 @@ func TestACommitThatTakesLongIsShown(t *testing.T) {
 	x := newFeedFixture(t)
 	run, _ := x.waiting(core.KindApproval)
 	next := x.undecided(run.ThreadID, 0)
-	page := x.feed(frontend.FeedQuery{})
+	page := x.feed(query.FeedQuery{})
 	x.clock.AfterFunc(time.Minute, func() {})
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	other, _ := x.waiting(core.KindClient)
 	x.list(x.entry(other.ThreadID, 20*time.Second))
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	if len(page.Items) != 1 || page.Items[0].RunID != other.ID {
 		t.Fatalf("others wait for it: %+v", page.Items)
 	}
@@ -260,11 +261,11 @@ func TestACommitThatTakesLongIsShown(t *testing.T) {
 	if h := x.head(run.ThreadID); h.Seg != next.W || h.Seq != next.Seq {
 		t.Fatalf("the head names %d, %d", h.Seq, h.Seg)
 	}
-	page = x.feed(frontend.FeedQuery{After: page.Next})
+	page = x.feed(query.FeedQuery{After: page.Next})
 	if kinds(page) != "decision.recorded run.status" {
 		t.Errorf("committed at last: %+v", page.Items)
 	}
-	if again := x.feed(frontend.FeedQuery{After: page.Next}); len(again.Items) != 0 {
+	if again := x.feed(query.FeedQuery{After: page.Next}); len(again.Items) != 0 {
 		t.Errorf("again: %s", kinds(again))
 	}
 }
@@ -285,7 +286,7 @@ func TestAFeedFasterThanItsLag(t *testing.T) {
 	seen := map[int64]int{}
 	after := ""
 	for round := 0; len(seen) < events && round < 100; round++ {
-		page := x.feed(frontend.FeedQuery{After: after, Limit: 20})
+		page := x.feed(query.FeedQuery{After: after, Limit: 20})
 		for _, e := range page.Items {
 			if seen[e.Seq]++; seen[e.Seq] > 1 {
 				t.Fatalf("event %d is shown twice", e.Seq)
@@ -305,7 +306,7 @@ func TestAFeedFasterThanItsLag(t *testing.T) {
 
 func TestAFollowerOfTheFeedIsWoken(t *testing.T) {
 	x := newFixture(t, nil)
-	tail := x.feed(frontend.FeedQuery{Tail: true})
+	tail := x.feed(query.FeedQuery{Tail: true})
 	run := x.start()
 	once := false
 	x.clock.Waiting = func() {
@@ -314,7 +315,7 @@ func TestAFollowerOfTheFeedIsWoken(t *testing.T) {
 			x.worker.Suspend(run.ID, refundCall)
 		}
 	}
-	page := x.feed(frontend.FeedQuery{After: tail.Next, Wait: 20 * time.Second})
+	page := x.feed(query.FeedQuery{After: tail.Next, Wait: 20 * time.Second})
 	if kinds(page) != "call.suspended" || page.Counts == nil || page.Counts.Kinds["approval"] != 1 {
 		t.Errorf("%s, %+v", kinds(page), page.Counts)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // undecided lists the next commit of a thread whose call waits, so long ago. No head names it before the call is decided and the run finishes.
@@ -53,15 +53,15 @@ func TestTheTailHoldsWhatIsUndecided(t *testing.T) {
 		run, _ := x.waiting(core.KindApproval)
 		other, _ := x.waiting(core.KindClient)
 		list(x, run, other)
-		tail := x.feed(frontend.FeedQuery{Tail: true})
+		tail := x.feed(query.FeedQuery{Tail: true})
 		x.lands(run)
-		next := x.feed(frontend.FeedQuery{After: tail.Next})
+		next := x.feed(query.FeedQuery{After: tail.Next})
 		if len(tail.Items) != 0 || kinds(next) != landed {
 			t.Errorf("%s: %q, then %q", name, kinds(tail), kinds(next))
 		}
 		x.clock.AfterFunc(time.Hour, func() {})
-		next = x.feed(frontend.FeedQuery{After: next.Next})
-		if start, err := x.FeedStart(t.Context(), anna, frontend.FeedQuery{Tail: true}); len(next.Items) != 0 || len(next.Next) > len(start) || err != nil {
+		next = x.feed(query.FeedQuery{After: next.Next})
+		if start, err := x.FeedStart(t.Context(), anna, query.FeedQuery{Tail: true}); len(next.Items) != 0 || len(next.Next) > len(start) || err != nil {
 			t.Errorf("%s: once all is settled: %q, %s, %v", name, kinds(next), next.Next, err)
 		}
 	}
@@ -85,13 +85,13 @@ func TestHowManyUndecidedCommitsACursorHolds(t *testing.T) {
 			x.undecided(run.ThreadID, 20*time.Second-time.Duration(i)*time.Millisecond)
 			runs = append(runs, run)
 		}
-		page := x.feed(frontend.FeedQuery{})
+		page := x.feed(query.FeedQuery{})
 		x.clock.AfterFunc(tt.later, func() {})
-		page = x.feed(frontend.FeedQuery{After: page.Next})
+		page = x.feed(query.FeedQuery{After: page.Next})
 		for _, run := range runs {
 			x.lands(run)
 		}
-		if page = x.feed(frontend.FeedQuery{After: page.Next}); len(page.Items) != 2*tt.shown {
+		if page = x.feed(query.FeedQuery{After: page.Next}); len(page.Items) != 2*tt.shown {
 			t.Errorf("%s: %d events of %d commits, want those of %d", name, len(page.Items), tt.runs, tt.shown)
 		}
 	}

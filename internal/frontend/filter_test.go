@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // runOf starts a run with metadata, an hour after the one before it.
@@ -27,7 +28,7 @@ func (x *fixture) runOf(metadata string) wire.Run {
 }
 
 // listed is a list read to its end, as letters: the run started first is a.
-func (x *fixture) listed(q frontend.List, runs []wire.Run) string {
+func (x *fixture) listed(q query.List, runs []wire.Run) string {
 	x.t.Helper()
 	var names strings.Builder
 	for {
@@ -58,26 +59,26 @@ func TestRunsAreListedByFilters(t *testing.T) {
 	x.worker.End(runs[1].ID, core.Reason{Kind: core.Failed, Code: "crash_loop"}, "")
 	x.worker.FinishWith(runs[2].ID, []byte(`{"output":1}`), core.ResponseAwaitingInput)
 	hour := func(n int) time.Time { return runs[0].CreatedAt.Add(time.Duration(n) * time.Hour) }
-	meta := func(pairs ...string) frontend.List {
-		q := frontend.List{Metadata: map[string]string{}}
+	meta := func(pairs ...string) query.List {
+		q := query.List{Metadata: map[string]string{}}
 		for i := 0; i < len(pairs); i += 2 {
 			q.Metadata[pairs[i]] = pairs[i+1]
 		}
 		return q
 	}
 	for name, tt := range map[string]struct {
-		q    frontend.List
+		q    query.List
 		want string
 	}{
-		"none":                     {frontend.List{}, "fedcba"},
-		"status done":              {frontend.List{Status: "done"}, "cba"},
-		"status created":           {frontend.List{Status: "created"}, "fed"},
-		"agent":                    {frontend.List{Agent: "desk"}, "fedcba"},
-		"another agent":            {frontend.List{Agent: "Desk"}, ""},
-		"reason error":             {frontend.List{Reason: "error"}, "b"},
-		"reason natural_end":       {frontend.List{Reason: "natural_end"}, "ca"},
-		"response state":           {frontend.List{ResponseState: "awaiting_input"}, "c"},
-		"a reason of what is open": {frontend.List{Status: "created", Reason: "error"}, ""},
+		"none":                     {query.List{}, "fedcba"},
+		"status done":              {query.List{Status: "done"}, "cba"},
+		"status created":           {query.List{Status: "created"}, "fed"},
+		"agent":                    {query.List{Agent: "desk"}, "fedcba"},
+		"another agent":            {query.List{Agent: "Desk"}, ""},
+		"reason error":             {query.List{Reason: "error"}, "b"},
+		"reason natural_end":       {query.List{Reason: "natural_end"}, "ca"},
+		"response state":           {query.List{ResponseState: "awaiting_input"}, "c"},
+		"a reason of what is open": {query.List{Status: "created", Reason: "error"}, ""},
 		"a string":                 {meta("order", "A-17"), "a"},
 		"a number and its text":    {meta("order", "17"), "cb"},
 		"an empty string":          {meta("order", ""), "f"},
@@ -92,15 +93,15 @@ func TestRunsAreListedByFilters(t *testing.T) {
 		"a key that is not there":  {meta("colour", ""), ""},
 		"two keys":                 {meta("order", "A-17", "paid", "true"), "a"},
 		"two keys of two runs":     {meta("order", "17", "paid", "true"), ""},
-		"created after":            {frontend.List{CreatedAfter: hour(3)}, "fed"},
-		"created a little later":   {frontend.List{CreatedAfter: hour(3).Add(1)}, "fe"},
-		"created before":           {frontend.List{CreatedBefore: hour(3)}, "cba"},
-		"created a little before":  {frontend.List{CreatedBefore: hour(3).Add(1)}, "dcba"},
-		"created between":          {frontend.List{CreatedAfter: hour(1), CreatedBefore: hour(4)}, "dcb"},
-		"created in no time":       {frontend.List{CreatedAfter: hour(4), CreatedBefore: hour(1)}, ""},
-		"created before 1970":      {frontend.List{CreatedBefore: time.Unix(-5, 0)}, ""},
-		"created since 1969":       {frontend.List{CreatedAfter: time.Unix(-5, 0)}, "fedcba"},
-		"all at once": {frontend.List{Status: "done", Agent: "desk", Reason: "natural_end", ResponseState: "done", CreatedAfter: hour(0), CreatedBefore: hour(1),
+		"created after":            {query.List{CreatedAfter: hour(3)}, "fed"},
+		"created a little later":   {query.List{CreatedAfter: hour(3).Add(1)}, "fe"},
+		"created before":           {query.List{CreatedBefore: hour(3)}, "cba"},
+		"created a little before":  {query.List{CreatedBefore: hour(3).Add(1)}, "dcba"},
+		"created between":          {query.List{CreatedAfter: hour(1), CreatedBefore: hour(4)}, "dcb"},
+		"created in no time":       {query.List{CreatedAfter: hour(4), CreatedBefore: hour(1)}, ""},
+		"created before 1970":      {query.List{CreatedBefore: time.Unix(-5, 0)}, ""},
+		"created since 1969":       {query.List{CreatedAfter: time.Unix(-5, 0)}, "fedcba"},
+		"all at once": {query.List{Status: "done", Agent: "desk", Reason: "natural_end", ResponseState: "done", CreatedAfter: hour(0), CreatedBefore: hour(1),
 			Metadata: map[string]string{"paid": "true"}}, "a"},
 	} {
 		for _, limit := range []int{0, 1, 2} {
@@ -120,18 +121,18 @@ func TestFiltersThatAreNoneAreRefused(t *testing.T) {
 	}
 	const reasons = "reason is natural_end, behavior_requested, stopped, cancelled, blocked or error"
 	for _, tt := range []struct {
-		q    frontend.List
+		q    query.List
 		want string
 	}{
-		{frontend.List{Status: "asleep"}, "status is created, running, waiting or done"},
-		{frontend.List{Reason: "suspended"}, reasons},
-		{frontend.List{Reason: "NaturalEnd"}, reasons},
-		{frontend.List{ResponseState: " done"}, "response_state is done, no_op or awaiting_input"},
-		{frontend.List{Kind: "anything"}, "kind is approval, client, input, unknown_outcome or interrupt"},
-		{frontend.List{Metadata: many}, "at most 16 metadata filters are allowed"},
-		{frontend.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. has no key; write metadata.KEY=VALUE"},
-		{frontend.List{Metadata: map[string]string{"{key}": "v"}}, "the filter metadata.{key} has no key; write metadata.KEY=VALUE"},
-		{frontend.List{Metadata: map[string]string{"k": "\xff"}}, "a metadata filter is not UTF-8"},
+		{query.List{Status: "asleep"}, "status is created, running, waiting or done"},
+		{query.List{Reason: "suspended"}, reasons},
+		{query.List{Reason: "NaturalEnd"}, reasons},
+		{query.List{ResponseState: " done"}, "response_state is done, no_op or awaiting_input"},
+		{query.List{Kind: "anything"}, "kind is approval, client, input, unknown_outcome or interrupt"},
+		{query.List{Metadata: many}, "at most 16 metadata filters are allowed"},
+		{query.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. has no key; write metadata.KEY=VALUE"},
+		{query.List{Metadata: map[string]string{"{key}": "v"}}, "the filter metadata.{key} has no key; write metadata.KEY=VALUE"},
+		{query.List{Metadata: map[string]string{"k": "\xff"}}, "a metadata filter is not UTF-8"},
 	} {
 		_, err := x.Runs(t.Context(), anna, tt.q)
 		if e := x.wantCode(err, frontend.CodeInvalid); e.Detail != tt.want {
@@ -145,7 +146,7 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 	for range 4 {
 		x.worker.Finish(x.runOf(`{"k":"v"}`).ID, "done")
 	}
-	lists := []frontend.List{{}, {Status: "done"}, {Agent: "desk"}, {Reason: "natural_end"}, {ResponseState: "done"}, {Status: "done", Agent: "desk"},
+	lists := []query.List{{}, {Status: "done"}, {Agent: "desk"}, {Reason: "natural_end"}, {ResponseState: "done"}, {Status: "done", Agent: "desk"},
 		{Metadata: map[string]string{"k": "v"}}, {CreatedAfter: time.Unix(1, 0)}, {CreatedBefore: x.clock.Now().Add(time.Hour)}}
 	cursors := make([]string, len(lists))
 	for i, q := range lists {
@@ -169,7 +170,7 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 	}
 	_, mark, _ := strings.Cut(cursors[1], ".")
 	for _, cursor := range []string{"." + mark, mark, "x." + mark, cursors[0] + "." + mark[1:], cursors[1] + "." + mark, cursors[1] + "x"} {
-		_, err := x.Runs(t.Context(), anna, frontend.List{Status: "done", Cursor: cursor})
+		_, err := x.Runs(t.Context(), anna, query.List{Status: "done", Cursor: cursor})
 		x.wantCode(err, frontend.CodeBadCursor)
 	}
 }
@@ -178,11 +179,11 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 func TestAForgedCursorPassesNoFilter(t *testing.T) {
 	x := newFixture(t, nil)
 	runs := []wire.Run{x.runOf(`null`), x.runOf(`null`), x.runOf(`null`), x.runOf(`null`)}
-	newest, err := x.Runs(t.Context(), anna, frontend.List{Limit: 1})
+	newest, err := x.Runs(t.Context(), anna, query.List{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []frontend.List{{CreatedBefore: runs[2].CreatedAt.Time, Limit: 1}, {CreatedBefore: runs[2].CreatedAt.Time, CreatedAfter: runs[0].CreatedAt.Time, Limit: 1}} {
+	for _, q := range []query.List{{CreatedBefore: runs[2].CreatedAt.Time, Limit: 1}, {CreatedBefore: runs[2].CreatedAt.Time, CreatedAfter: runs[0].CreatedAt.Time, Limit: 1}} {
 		page, err := x.Runs(t.Context(), anna, q)
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +223,7 @@ func TestFilteredPagesLeadThroughTheWholeList(t *testing.T) {
 		return fmt.Sprintf(`{"often":%d,"seldom":%d}`, random.IntN(2), random.IntN(60))
 	})
 	for range 60 {
-		q := frontend.List{Limit: 1 + random.IntN(40), Metadata: map[string]string{}}
+		q := query.List{Limit: 1 + random.IntN(40), Metadata: map[string]string{}}
 		if random.IntN(2) == 0 {
 			q.Metadata["often"] = "1"
 		}
@@ -269,7 +270,7 @@ func TestFiltersShowNoOtherTenant(t *testing.T) {
 	both := func(int) string { return `{"order":"A-17"}` }
 	x.bulk("other", 30, both)
 	mine := x.runOf(both(0))
-	q := frontend.List{Metadata: map[string]string{"order": "A-17"}, Status: "created", CreatedAfter: time.Unix(0, 0), Limit: 7}
+	q := query.List{Metadata: map[string]string{"order": "A-17"}, Status: "created", CreatedAfter: time.Unix(0, 0), Limit: 7}
 	if got := x.listed(q, []wire.Run{mine}); got != "a" {
 		t.Errorf("the runs of the tenant are %q", got)
 	}
@@ -283,7 +284,7 @@ func TestFiltersShowNoOtherTenant(t *testing.T) {
 	if err != nil || len(page.Items) != 0 {
 		t.Errorf("behind another tenant's cursor: %+v, %v", page.Items, err)
 	}
-	_, err = x.ThreadRuns(t.Context(), bob, mine.ThreadID, frontend.List{Metadata: q.Metadata})
+	_, err = x.ThreadRuns(t.Context(), bob, mine.ThreadID, query.List{Metadata: q.Metadata})
 	x.wantCode(err, frontend.CodeThreadNotFound)
 }
 
@@ -297,7 +298,7 @@ func TestRunsOfAThreadAreFiltered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for status, want := range map[string]string{"done": first.ID, "created": second.Run.ID} {
-		page, err := x.ThreadRuns(t.Context(), anna, first.ThreadID, frontend.List{Status: status})
+		page, err := x.ThreadRuns(t.Context(), anna, first.ThreadID, query.List{Status: status})
 		if err != nil || len(page.Items) != 1 || page.Items[0].ID != want {
 			t.Errorf("%s: %+v, %v", status, page, err)
 		}
@@ -310,31 +311,31 @@ func TestApprovalsAreListedByKindAndThread(t *testing.T) {
 	for name, kind := range map[string]core.Kind{"approval": core.KindApproval, "client": core.KindClient, "input": core.KindInput} {
 		runs[name], _ = x.waiting(kind)
 	}
-	for name, q := range map[string]frontend.List{"client": {Kind: "client"}, "approval": {Thread: runs["approval"].ThreadID},
+	for name, q := range map[string]query.List{"client": {Kind: "client"}, "approval": {Thread: runs["approval"].ThreadID},
 		"input": {Kind: "input", Agent: "desk", Thread: runs["input"].ThreadID, Limit: 1}} {
 		page, err := x.Approvals(t.Context(), anna, q)
 		if err != nil || len(page.Items) != 1 || page.Items[0].RunID != runs[name].ID || page.Next != "" {
 			t.Errorf("%+v: %+v, %v", q, page, err)
 		}
 	}
-	for _, q := range []frontend.List{{Kind: "interrupt"}, {Thread: "thr_none"}, {Thread: strings.Repeat("x", 300)}, {Thread: runs["input"].ThreadID, Kind: "client"},
+	for _, q := range []query.List{{Kind: "interrupt"}, {Thread: "thr_none"}, {Thread: strings.Repeat("x", 300)}, {Thread: runs["input"].ThreadID, Kind: "client"},
 		{Thread: runs["input"].ThreadID, Agent: "other"}} {
 		if page, err := x.Approvals(t.Context(), anna, q); err != nil || len(page.Items) != 0 || page.Next != "" {
 			t.Errorf("%+v: %+v, %v", q, page, err)
 		}
 	}
 	all := slices.Sorted(maps.Keys(runs))
-	page, err := x.Approvals(t.Context(), anna, frontend.List{Limit: 1})
+	page, err := x.Approvals(t.Context(), anna, query.List{Limit: 1})
 	if err != nil || page.Next == "" {
 		t.Fatal(page, err)
 	}
-	for _, q := range []frontend.List{{Kind: "client"}, {Agent: "desk"}, {Thread: runs[all[0]].ThreadID}, {Kind: "approval", Thread: runs[all[0]].ThreadID}} {
+	for _, q := range []query.List{{Kind: "client"}, {Agent: "desk"}, {Thread: runs[all[0]].ThreadID}, {Kind: "approval", Thread: runs[all[0]].ThreadID}} {
 		q.Cursor = page.Next
 		_, err := x.Approvals(t.Context(), anna, q)
 		x.wantCode(err, frontend.CodeBadCursor)
 	}
 	bob := frontend.Caller{Tenant: "other", By: "bob"}
-	if page, err := x.Approvals(t.Context(), bob, frontend.List{Thread: runs["client"].ThreadID}); err != nil || len(page.Items) != 0 {
+	if page, err := x.Approvals(t.Context(), bob, query.List{Thread: runs["client"].ThreadID}); err != nil || len(page.Items) != 0 {
 		t.Errorf("another tenant sees %+v, %v", page, err)
 	}
 }

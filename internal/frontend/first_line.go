@@ -13,18 +13,18 @@ const firstLineRunes = 200
 // firstLine is the first line of the run's input: of the first user message in the first segment of its journal, or of the inbox before there
 // is one. It is empty for a retry, which continues with the input of the run before, for an input without text, and for a long input that
 // is not in the journal yet: a list does not read its payload for this.
-func (p place) firstLine(found map[int64]core.Segment) string {
-	if p.record.RetryOf != "" {
+func (p Place) firstLine(found map[int64]core.Segment) string {
+	if p.Record.RetryOf != "" {
 		return ""
 	}
-	if p.record.Seq <= p.record.Seq0 {
+	if p.Record.Seq <= p.Record.Seq0 {
 		var parts []core.Part
-		if json.Unmarshal(p.head.Inbox[core.KeyStart].Value, &parts) != nil {
+		if json.Unmarshal(p.Head.Inbox[core.KeyStart].Value, &parts) != nil {
 			return ""
 		}
 		return firstLineOf(parts)
 	}
-	for _, m := range found[p.record.Seq0+1].Messages {
+	for _, m := range found[p.Record.Seq0+1].Messages {
 		if m.Role == core.RoleUser {
 			return firstLineOf(m.Parts)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestTheFirstLineOfARun(t *testing.T) {
@@ -59,7 +60,7 @@ func TestTheFirstLineOfARun(t *testing.T) {
 			if _, err := x.say(s.Run.ThreadID, "", "something else", ""); err != nil {
 				t.Fatal(err)
 			}
-			page, err := x.Runs(t.Context(), anna, frontend.List{Status: "done"})
+			page, err := x.Runs(t.Context(), anna, query.List{Status: "done"})
 			if len(page.Items) != 1 {
 				t.Fatal(page, err)
 			}
@@ -93,7 +94,7 @@ func TestARunWhoseStartCannotBeReadIsListedWithoutIt(t *testing.T) {
 	x.worker.Drain(good.ID)
 	x.worker.Drain(bad.ID)
 	store.thread = bad.ThreadID
-	for _, q := range []frontend.List{{}, {Status: "running", Agent: "desk"}} {
+	for _, q := range []query.List{{}, {Status: "running", Agent: "desk"}} {
 		page, err := x.Runs(t.Context(), anna, q)
 		if err != nil || len(page.Items) != 2 {
 			t.Fatal(page, err)

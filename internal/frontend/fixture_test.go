@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -18,7 +19,7 @@ var anna = frontend.Caller{Tenant: "default", By: "anna"}
 
 // fixture is a frontend over a real store, and a worker to put runs into states.
 type fixture struct {
-	*frontend.Frontend
+	*query.Frontend
 	t      *testing.T
 	store  *sqlite.DB
 	clock  *frontendtest.Clock
@@ -66,7 +67,7 @@ func openStore(t *testing.T, path string, x *fixture) *sqlite.DB {
 	return db
 }
 
-func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) *frontend.Frontend {
+func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) *query.Frontend {
 	var store frontend.Store = db
 	if wrap != nil {
 		store = wrap(db)
@@ -88,7 +89,7 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 	if x.front != nil {
 		x.front(&opts)
 	}
-	return frontend.New(opts)
+	return query.New(frontend.New(opts))
 }
 
 func (x *fixture) start() wire.Run {

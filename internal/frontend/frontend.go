@@ -100,40 +100,40 @@ func set[T comparable](to *T, value T) {
 
 // Frontend answers callers. It is safe for concurrent use and remembers nothing from one call to the next.
 type Frontend struct {
-	store    Store
-	catalog  Catalog
-	waker    engine.Waker
-	clock    engine.Clock
-	random   engine.Random
-	links    LinkStore
-	limits   Limits
-	quotas   quotas
-	stopping <-chan struct{}
-	watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
-	live     Live
-	describe func(engine.Definition) (wire.Agent, error)
-	tool     func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
-	missing  func() map[string]string
-	check    func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
-	starters func(context.Context, engine.Definition) ([]string, error)
-	narrow   func(raw json.RawMessage) error
-	pages    *turns
+	Store     Store
+	Catalog   Catalog
+	waker     engine.Waker
+	clock     engine.Clock
+	Random    engine.Random
+	LinkStore LinkStore
+	limits    Limits
+	quotas    quotas
+	stopping  <-chan struct{}
+	watch     func(tenant, thread string) (changed <-chan struct{}, stop func())
+	Live      Live
+	Describe  func(engine.Definition) (wire.Agent, error)
+	tool      func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
+	Missing   func() map[string]string
+	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
+	starters  func(context.Context, engine.Definition) ([]string, error)
+	narrow    func(raw json.RawMessage) error
+	Pages     *turns
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
-	f := &Frontend{store: opts.Store, catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, random: opts.Random,
-		links: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, live: opts.Live, describe: opts.Describe,
-		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, missing: opts.Unavailable}
-	if f.links == nil {
-		f.links = noLinks{}
+	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, Random: opts.Random,
+		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, Live: opts.Live, Describe: opts.Describe,
+		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
+	if f.LinkStore == nil {
+		f.LinkStore = noLinks{}
 	}
-	f.pages = newTurns(f.limits.Pages)
-	if f.missing == nil {
-		f.missing = func() map[string]string { return nil }
+	f.Pages = newTurns(f.limits.Pages)
+	if f.Missing == nil {
+		f.Missing = func() map[string]string { return nil }
 	}
-	if f.describe == nil {
-		f.describe = func(d engine.Definition) (wire.Agent, error) {
+	if f.Describe == nil {
+		f.Describe = func(d engine.Definition) (wire.Agent, error) {
 			return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil
 		}
 	}
@@ -154,7 +154,7 @@ type Caller struct {
 // dueAfter is when the sweep looks after a signal whose wake-up got lost.
 const dueAfter = 5 * time.Second
 
-func (f *Frontend) now() int64 { return f.clock.Now().UnixMilli() }
+func (f *Frontend) Now() int64 { return f.clock.Now().UnixMilli() }
 
 func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
 
@@ -173,8 +173,8 @@ const (
 	longestTry = 5 * time.Second // of all tries: a store that takes that long to fail is not asked again
 )
 
-// try repeats op while the store does not answer and that may pass. In the end it says so as [StoreError] does.
-func try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
+// Try repeats op while the store does not answer and that may pass. In the end it says so as [StoreError] does.
+func Try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
 	began := f.clock.Now()
 	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
 		v, err := op()
@@ -202,24 +202,24 @@ func (f *Frontend) value(ctx context.Context, tenant, thread string, s core.Sign
 		return s, nil
 	}
 	s.Ref = core.Digest(value)
-	_, err := try(ctx, f, func() (struct{}, error) {
-		return struct{}{}, f.store.PutPayload(ctx, tenant, thread, s.Ref, value)
+	_, err := Try(ctx, f, func() (struct{}, error) {
+		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, s.Ref, value)
 	})
 	return s, err
 }
 
-func (f *Frontend) load(ctx context.Context, tenant, thread string) (core.Head, error) {
-	return try(ctx, f, func() (core.Head, error) { return f.store.Load(ctx, tenant, thread) })
+func (f *Frontend) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
+	return Try(ctx, f, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
 }
 
 func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	again := req.Signal.Kind != core.SignalMessage || req.Key != nil
-	return write(ctx, f, again, func() (engine.Written, error) { return f.store.Signal(ctx, req) })
+	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Signal(ctx, req) })
 }
 
 func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	again := req.Prior == nil || req.Key != nil
-	return write(ctx, f, again, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 }
 
 // write is try for what can be told from its repeat. A message, or the next run of a thread, that has no key cannot be once a
@@ -228,7 +228,7 @@ func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.W
 //	stored, reply lost ── worker drains it ── sent again: stored twice
 func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {
 	if again {
-		return try(ctx, f, op)
+		return Try(ctx, f, op)
 	}
 	w, err := op()
 	if !errors.Is(err, engine.ErrUnavailable) {

@@ -15,9 +15,9 @@ const (
 // say how often that is.
 const spokenLook = 100 * time.Millisecond
 
-// until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the thread
+// Until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the thread
 // changes, where that is told, when something is said in it, if live is set, and after a pause that grows.
-func (f *Frontend) until(ctx context.Context, c Caller, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
+func (f *Frontend) Until(ctx context.Context, c Caller, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
 		return err
@@ -29,8 +29,8 @@ func (f *Frontend) until(ctx context.Context, c Caller, thread string, wait time
 	return f.lookUntil(ctx, wait, changed, said, look)
 }
 
-// untilFeed is until for the feed of a tenant.
-func (f *Frontend) untilFeed(ctx context.Context, c Caller, wait time.Duration, look func() (enough bool, err error)) error {
+// UntilFeed is until for the feed of a tenant.
+func (f *Frontend) UntilFeed(ctx context.Context, c Caller, wait time.Duration, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
 		return err
@@ -79,10 +79,10 @@ func (f *Frontend) changes(c Caller, thread string) (changed <-chan struct{}, st
 
 // speech is nil where live text is not available, or not wanted.
 func (f *Frontend) speech(c Caller, thread string, wanted bool) (said <-chan struct{}, stop func()) {
-	if f.live == nil || !wanted || thread == "" {
+	if f.Live == nil || !wanted || thread == "" {
 		return nil, func() {}
 	}
-	return f.live.Watch(c.Tenant, thread)
+	return f.Live.Watch(c.Tenant, thread)
 }
 
 // pauseUnless is pause, cut short by a change or by what is said; spoken if it was the latter.

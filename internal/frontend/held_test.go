@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // stopped is a clock on which no wait is ever over.
@@ -19,12 +20,12 @@ func TestAHeldReadIsAnsweredWhenItIsToldOfTheChange(t *testing.T) {
 	x := newFixture(t, nil)
 	run := x.start()
 	watched := make(chan string, 1)
-	front := frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
+	front := query.New(frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
 		Clock: stopped{x.clock.Now()}, Random: x.random, Watch: func(tenant, thread string) (<-chan struct{}, func()) {
 			changed, stop := x.store.Watch(tenant, thread)
 			watched <- thread
 			return changed, stop
-		}})
+		}}))
 	answered := make(chan string)
 	go func() {
 		got, err := front.AwaitRun(t.Context(), anna, run.ID, time.Minute)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	maxID  = 256 // bytes of an id in a path; longer ones are not ours
+	MaxID  = 256 // bytes of an id in a path; longer ones are not ours
 	maxKey = 255 // bytes of an idempotency key or a decision id
 )
 
 // readKey checks an idempotency key; the empty key means none.
 func readKey(key string) error {
 	if len(key) > maxKey {
-		return refuse(CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
+		return Refuse(CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func readOnPending(choice string) (core.OnPending, error) {
 	case string(core.PendingAbandon), string(core.PendingQueue):
 		return core.OnPending(choice), nil
 	}
-	return "", refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
+	return "", Refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
 }
 
 // written is how many times longer than its canonical text a value may be written, with space and escapes. What is longer is refused before it
@@ -40,17 +40,17 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 		return nil, nil
 	}
 	if len(metadata) > written*f.limits.Metadata {
-		return nil, refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
+		return nil, Refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	if core.TooDeep(metadata) {
-		return nil, refuse(CodeInvalid, "metadata is nested more than %d deep", core.MaxDepth)
+		return nil, Refuse(CodeInvalid, "metadata is nested more than %d deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
-		return nil, refuse(CodeInvalid, "metadata must be an object")
+		return nil, Refuse(CodeInvalid, "metadata must be an object")
 	}
 	if len(canonical) > f.limits.Metadata {
-		return nil, refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
+		return nil, Refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	return canonical, nil
 }
@@ -61,23 +61,23 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 		return nil, nil
 	}
 	if len(raw) > written*f.limits.Narrow {
-		return nil, refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	if core.TooDeep(raw) {
-		return nil, refuse(CodeInvalidPermissions, "permissions are nested more than %d deep", core.MaxDepth)
+		return nil, Refuse(CodeInvalidPermissions, "permissions are nested more than %d deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {
-		return nil, refuse(CodeInvalidPermissions, "permissions are not JSON")
+		return nil, Refuse(CodeInvalidPermissions, "permissions are not JSON")
 	}
 	if len(canonical) > f.limits.Narrow {
-		return nil, refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	if f.narrow == nil {
 		return canonical, nil
 	}
 	if err := f.narrow(canonical); err != nil {
-		return nil, refuse(CodeInvalidPermissions, "%v", err)
+		return nil, Refuse(CodeInvalidPermissions, "%v", err)
 	}
 	return canonical, nil
 }
@@ -86,7 +86,7 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 func digest(request any) (string, error) {
 	canonical, err := core.Canonical(core.Encode(request))
 	if err != nil {
-		return "", refuse(CodeInvalid, "the request is not JSON")
+		return "", Refuse(CodeInvalid, "the request is not JSON")
 	}
 	return core.Digest(canonical), nil
 }
@@ -100,11 +100,11 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	}
 	if d.Result != nil {
 		if err := core.CheckJSON(d.Result); err != nil {
-			return in, refuse(CodeInvalid, "result cannot be used: %v", err)
+			return in, Refuse(CodeInvalid, "result cannot be used: %v", err)
 		}
 	}
 	if d.Target == "" {
-		return in, refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
+		return in, Refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
 	}
 	if err := readShown(&in); err != nil {
 		return in, err
@@ -122,20 +122,20 @@ var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`
 func readShown(in *core.DecisionInput) error {
 	switch {
 	case len(in.Shown) > maxKey:
-		return refuse(CodeInvalid, "shown is the fingerprint of a pending call, and this is longer than one")
+		return Refuse(CodeInvalid, "shown is the fingerprint of a pending call, and this is longer than one")
 	case in.Shown == "" && in.ShownBy != "":
-		return refuse(CodeInvalid, "shown_by says what drew the question; send its fingerprint as shown, or leave both out")
+		return Refuse(CodeInvalid, "shown_by says what drew the question; send its fingerprint as shown, or leave both out")
 	case in.Shown != "" && in.ShownBy == "":
 		in.ShownBy = RendererAPI
 	case in.ShownBy != "" && !renderer.MatchString(in.ShownBy):
-		return refuse(CodeInvalid, "shown_by is the name of a program and its version, such as desk/2")
+		return Refuse(CodeInvalid, "shown_by is the name of a program and its version, such as desk/2")
 	}
 	return nil
 }
 
 func readDecisionID(id string) error {
 	if len(id) > maxKey {
-		return refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
+		return Refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
 	}
 	return nil
 }

@@ -27,12 +27,12 @@ const MaxName = 200
 // mistake; a caller who means it says so with a part.
 func readInput(input json.RawMessage) (json.RawMessage, error) {
 	if core.IsNull(input) {
-		return nil, refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
+		return nil, Refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
 	}
 	var text string
 	if json.Unmarshal(input, &text) == nil {
 		if strings.TrimSpace(text) == "" {
-			return nil, refuse(CodeInvalid, "input holds no text")
+			return nil, Refuse(CodeInvalid, "input holds no text")
 		}
 		return core.Encode(core.TextParts(text)), nil
 	}
@@ -41,7 +41,7 @@ func readInput(input json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		return nil, refuse(CodeInvalid, "input holds no part")
+		return nil, Refuse(CodeInvalid, "input holds no part")
 	}
 	return core.Encode(parts), nil
 }
@@ -49,13 +49,13 @@ func readInput(input json.RawMessage) (json.RawMessage, error) {
 func readParts(input json.RawMessage) ([]core.Part, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(input, &raw) != nil {
-		return nil, refuse(CodeInvalid, "input is a text or a list of parts")
+		return nil, Refuse(CodeInvalid, "input is a text or a list of parts")
 	}
 	parts := make([]core.Part, len(raw))
 	for i, r := range raw {
 		part, wrong := readPart(r)
 		if wrong != "" {
-			return nil, refuse(CodeInvalid, "input[%d] %s", i, wrong)
+			return nil, Refuse(CodeInvalid, "input[%d] %s", i, wrong)
 		}
 		parts[i] = part
 	}

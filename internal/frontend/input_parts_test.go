@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
@@ -75,7 +76,7 @@ func TestMessagesShowWhatTheyAreMadeOf(t *testing.T) {
 	}
 	x.worker.Finish(s.Run.ID, "a cup")
 	for _, data := range []bool{false, true} {
-		page, err := x.Messages(t.Context(), anna, s.Run.ThreadID, frontend.List{Data: data})
+		page, err := x.Messages(t.Context(), anna, s.Run.ThreadID, query.List{Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestReasoningIsShownWithoutItsSeal(t *testing.T) {
 	x.worker.Say(run.ID, core.Message{Role: core.RoleAssistant, Parts: []core.Part{
 		{Type: core.PartReasoning, Text: "a cup, I think", Provider: "bedrock", Sealed: []byte("sealed-with-wax")},
 		{Type: core.PartReasoning, Provider: "bedrock", Sealed: []byte("sealed-with-wax")}, {Type: core.PartCall, Call: "c1"}, {Type: core.PartText, Text: "A cup."}}})
-	page, err := x.Messages(t.Context(), anna, run.ThreadID, frontend.List{Data: true})
+	page, err := x.Messages(t.Context(), anna, run.ThreadID, query.List{Data: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestALargeImageIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := newFixture(t, nil)
 			store := open(t, x)
-			front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: x.clock, Random: x.random})
+			front := query.New(frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: x.clock, Random: x.random}))
 			worker := frontendtest.Worker{Test: t, Store: store, Clock: x.clock, Random: x.random, Tenant: anna.Tenant}
 			s, err := front.Start(t.Context(), anna, "k", wire.StartRequest{Agent: "desk", Input: input})
 			if err != nil {
@@ -149,7 +150,7 @@ func TestALargeImageIsKept(t *testing.T) {
 			worker.Finish(next.Run.ID, "noise again")
 			var found []wire.Message
 			for cursor := "-"; cursor != ""; {
-				page, err := front.Messages(t.Context(), anna, s.Run.ThreadID, frontend.List{Data: true, Cursor: strings.Trim(cursor, "-")})
+				page, err := front.Messages(t.Context(), anna, s.Run.ThreadID, query.List{Data: true, Cursor: strings.Trim(cursor, "-")})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,20 +17,20 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
 	}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Run{}, err
 	}
-	if _, already := interruptedOn(p); already && key == "" && len(p.head.Inbox) == 0 { // what is in the inbox may let it go on
-		return f.show(ctx, p)
+	if _, already := interruptedOn(p); already && key == "" && len(p.Head.Inbox) == 0 { // what is in the inbox may let it go on
+		return f.Show(ctx, p)
 	}
-	id := cmp.Or(key, f.random.Text(24))
+	id := cmp.Or(key, f.Random.Text(24))
 	record := "interrupt:" + run + ":" + id
 	if !p.accepts() {
 		return f.interrupted(ctx, c, p, record)
 	}
-	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyPause, NotInterrupt: id,
-		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, Via: c.Via, At: f.now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyPause, NotInterrupt: id,
+		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, Via: c.Via, At: f.Now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
 		Due: f.due(), Wake: &engine.Delay{}})
 	var taken *engine.KeyTakenError
 	switch {
@@ -43,20 +43,20 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if w.Head.Run != run || err != nil && !underWay && w.Head.Interrupt != id {
 		return wire.Run{}, runDone()
 	}
-	f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
-	return f.show(ctx, place{head: w.Head, record: w.Head.Record(), current: true})
+	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
+	return f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 }
 
 // interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the repeat of one that was taken.
-func (f *Frontend) interrupted(ctx context.Context, c Caller, p place, record string) (wire.Run, error) {
-	_, err := try(ctx, f, func() (engine.Key, error) { return f.store.Used(ctx, c.Tenant, record) })
+func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record string) (wire.Run, error) {
+	_, err := Try(ctx, f, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, record) })
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return wire.Run{}, runDone()
 	case err != nil:
 		return wire.Run{}, err
 	}
-	return f.show(ctx, p)
+	return f.Show(ctx, p)
 }
 
 // Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as by [Frontend.Decide]. A repeat that carries
@@ -66,11 +66,11 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	if err := readDecisionID(req.DecisionID); err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	in := core.DecisionInput{ID: req.DecisionID, Action: core.ActionResume.String(), Reason: req.Reason, At: f.now()}
+	in := core.DecisionInput{ID: req.DecisionID, Action: core.ActionResume.String(), Reason: req.Reason, At: f.Now()}
 	if answer, before, err := f.resumedBefore(ctx, p, in); before || err != nil {
 		return answer, err
 	}
@@ -79,9 +79,9 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	case !p.accepts():
 		return wire.DecisionAnswer{}, runDone()
 	case !ok:
-		return wire.DecisionAnswer{}, refuse(CodeNotWaiting, "the run is not interrupted")
+		return wire.DecisionAnswer{}, Refuse(CodeNotWaiting, "the run is not interrupted")
 	}
-	call, err := f.suspension(ctx, p, sus)
+	call, err := f.FindSuspension(ctx, p, sus)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -93,11 +93,11 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 }
 
 // interruptedOn is the suspension that an interrupted run waits on.
-func interruptedOn(p place) (sus string, ok bool) {
+func interruptedOn(p Place) (sus string, ok bool) {
 	if !p.accepts() {
 		return "", false
 	}
-	for _, call := range p.head.Calls {
+	for _, call := range p.Head.Calls {
 		if call.Status == core.CallSuspended && call.Kind == core.KindInterrupt {
 			return call.Sus, true
 		}
@@ -108,11 +108,11 @@ func interruptedOn(p place) (sus string, ok bool) {
 // resumedBefore looks for a decision that let the run go on once: the journal up to the head that says on what it waits now.
 //
 //	interrupted on s1 ── r1 taken ── interrupted on s2 ── r1 again: not about s2
-func (f *Frontend) resumedBefore(ctx context.Context, p place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
+func (f *Frontend) resumedBefore(ctx context.Context, p Place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
 	if in.ID == "" {
 		return wire.DecisionAnswer{}, false, nil
 	}
-	rec, found, err := f.findDecision(ctx, p, p.record.Seq0+1, func(r core.DecisionRecord) bool {
+	rec, found, err := f.findDecision(ctx, p, p.Record.Seq0+1, func(r core.DecisionRecord) bool {
 		in.Suspension = r.Suspension
 		return !r.Late && r.DecisionID == in.ID && r.Digest == in.Digest()
 	})

@@ -15,20 +15,20 @@ const (
 	mostPiece  = 64
 )
 
-// pageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
-const pageBytes = 1 << 20
+// PageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
+const PageBytes = 1 << 20
 
-// journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
+// Journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
 // nothing above it is visited, so that a segment no head has named is never seen.
-func (f *Frontend) journal(ctx context.Context, p place, from int64, visit func(core.Segment) bool) error {
-	return f.segments(ctx, p.head.Tenant, p.head.Thread, from, p.record.Seq, visit)
+func (f *Frontend) Journal(ctx context.Context, p Place, from int64, visit func(core.Segment) bool) error {
+	return f.segments(ctx, p.Head.Tenant, p.Head.Thread, from, p.Record.Seq, visit)
 }
 
 func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to int64, visit func(core.Segment) bool) error {
 	var before *core.Segment
 	for count := int64(firstPiece); from <= to; {
 		last := min(from+count-1, to)
-		piece, err := try(ctx, f, func() ([]core.Segment, error) { return f.store.Segments(ctx, tenant, thread, from, last) })
+		piece, err := Try(ctx, f, func() ([]core.Segment, error) { return f.Store.Segments(ctx, tenant, thread, from, last) })
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func nextPiece(count int64, read []core.Segment) int64 {
 			weight += len(e.Data)
 		}
 	}
-	if weight > pageBytes/4 {
+	if weight > PageBytes/4 {
 		return 1
 	}
 	return min(2*count, mostPiece)
@@ -70,37 +70,37 @@ func nextPiece(count int64, read []core.Segment) int64 {
 // errTorn: the journal is not the chain that the head says it is.
 var errTorn = fmt.Errorf("frontend: the journal does not fit its head: %w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
 
-func (f *Frontend) segment(ctx context.Context, p place, seq int64) (core.Segment, error) {
+func (f *Frontend) segment(ctx context.Context, p Place, seq int64) (core.Segment, error) {
 	var found core.Segment
-	err := f.segments(ctx, p.head.Tenant, p.head.Thread, seq, seq, func(s core.Segment) bool {
+	err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, seq, seq, func(s core.Segment) bool {
 		found = s
 		return false
 	})
 	return found, err
 }
 
-// collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
+// Collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
 // never without an entry, once they weigh most bytes.
-func collect[T any](ctx context.Context, f *Frontend, h core.Head, at cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, cursor, error) {
-	leave, err := f.pages.take(ctx, h.Tenant)
+func Collect[T any](ctx context.Context, f *Frontend, h core.Head, at Cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, Cursor, error) {
+	leave, err := f.Pages.Take(ctx, h.Tenant)
 	if err != nil {
 		return nil, at, err
 	}
 	defer leave()
 	items, weight := []T{}, 0
-	err = f.segments(ctx, h.Tenant, h.Thread, at.seq, to, func(s core.Segment) bool {
+	err = f.segments(ctx, h.Tenant, h.Thread, at.Seq, to, func(s core.Segment) bool {
 		all := entries(s)
-		if s.Seq != at.seq {
-			at = cursor{seq: s.Seq}
+		if s.Seq != at.Seq {
+			at = Cursor{Seq: s.Seq}
 		}
-		at.read = min(at.read, len(all))
-		for at.read < len(all) && len(items) < limit && weight < most {
-			items = append(items, all[at.read])
-			weight += weigh(all[at.read])
-			at.read++
+		at.Read = min(at.Read, len(all))
+		for at.Read < len(all) && len(items) < limit && weight < most {
+			items = append(items, all[at.Read])
+			weight += weigh(all[at.Read])
+			at.Read++
 		}
-		if at.read == len(all) {
-			at = cursor{seq: s.Seq + 1}
+		if at.Read == len(all) {
+			at = Cursor{Seq: s.Seq + 1}
 		}
 		return len(items) < limit && weight < most
 	})

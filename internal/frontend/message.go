@@ -17,7 +17,7 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 	if err != nil {
 		return Started{}, err
 	}
-	head, err := f.thread(ctx, c, thread)
+	head, err := f.LoadThread(ctx, c, thread)
 	if err != nil {
 		return Started{}, err
 	}
@@ -71,7 +71,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		}
 		return Started{}, head, err
 	}
-	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: f.now(),
+	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: f.Now(),
 		On: b.on, Sus: question}, b.parts)
 	if err != nil {
 		return Started{}, head, err
@@ -83,7 +83,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 	switch {
 	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.MessageKey(id)].ID == b.nonce:
 		f.wake(ctx, c.Tenant, head.Thread, w.Woken)
-		run, err := f.show(ctx, place{head: w.Head, record: w.Head.Record(), current: true})
+		run, err := f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 		return Started{Run: run, New: true}, w.Head, err
 	case errors.As(err, &taken):
 		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
@@ -118,15 +118,15 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 // Cancel asks for the end of a run. Asking again, while that is under way or after it, changes nothing and is answered alike: the reply to the
 // first may have been lost. [CodeRunDone] if the run ended otherwise.
 func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, error) {
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Run{}, err
 	}
 	if !p.accepts() {
 		return f.cancelled(ctx, p)
 	}
-	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.head.Thread, Run: run, InboxKey: core.KeyCancel,
-		Signal: core.Signal{Kind: core.SignalCancel, By: c.By, Via: c.Via, At: f.now()}, Due: f.due(), Wake: &engine.Delay{}})
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyCancel,
+		Signal: core.Signal{Kind: core.SignalCancel, By: c.By, Via: c.Via, At: f.Now()}, Due: f.due(), Wake: &engine.Delay{}})
 	if err != nil && !errors.Is(err, engine.ErrRefused) {
 		return wire.Run{}, err
 	}
@@ -136,16 +136,16 @@ func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, 
 		}
 		return f.cancelled(ctx, p)
 	}
-	f.wake(ctx, c.Tenant, p.head.Thread, w.Woken)
-	return f.show(ctx, place{head: w.Head, record: w.Head.Record(), current: true})
+	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
+	return f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 }
 
 // cancelled is the answer to a cancel of a run that takes nothing any more.
-func (f *Frontend) cancelled(ctx context.Context, p place) (wire.Run, error) {
-	if end := p.record.End; end == nil || end.Kind != core.Cancelled {
+func (f *Frontend) cancelled(ctx context.Context, p Place) (wire.Run, error) {
+	if end := p.Record.End; end == nil || end.Kind != core.Cancelled {
 		return wire.Run{}, runDone()
 	}
-	return f.show(ctx, p)
+	return f.Show(ctx, p)
 }
 
-func runDone() *Error { return refuse(CodeRunDone, "the run is done") }
+func runDone() *Error { return Refuse(CodeRunDone, "the run is done") }

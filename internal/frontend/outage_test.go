@@ -7,7 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestARunSaysThatItWaitsForItsModel(t *testing.T) {
@@ -32,7 +32,7 @@ func TestARunSaysThatItWaitsForItsModel(t *testing.T) {
 	at := wire.Millis(next)
 	got, err := x.Run(t.Context(), anna, run.ID)
 	wants(got, err, &at)
-	page, err := x.Runs(t.Context(), anna, frontend.List{})
+	page, err := x.Runs(t.Context(), anna, query.List{})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}

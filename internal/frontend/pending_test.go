@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func (x *fixture) say(thread, key, text, onPending string) (frontend.Started, error) {
@@ -207,7 +208,7 @@ func TestWhatTheRuntimeTellsTheModelIsNotShown(t *testing.T) {
 		for limit := 1; limit < 5; limit++ {
 			var roles []string
 			for cursor := ""; ; {
-				page, err := x.Messages(t.Context(), anna, run.ThreadID, frontend.List{Limit: limit, Cursor: cursor})
+				page, err := x.Messages(t.Context(), anna, run.ThreadID, query.List{Limit: limit, Cursor: cursor})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,7 +15,7 @@ func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (s
 	if !b.answers(head) {
 		return "", nil
 	}
-	waiting, err := f.waiting(ctx, place{head: head, record: head.Record(), current: true})
+	waiting, err := f.waiting(ctx, Place{Head: head, Record: head.Record(), Current: true})
 	if err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func checkMessage(call core.SuspendedCall, raw json.RawMessage) error {
 	}
 	err := checkSchema(call, core.Resume{Action: core.ActionResume, Result: core.AnswerOf(parts)})
 	if e, ok := err.(*Error); ok && e.Code == CodeSchemaMismatch {
-		return refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and a message answers it with its text, which does not fit the response schema; "+
+		return Refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and a message answers it with its text, which does not fit the response schema; "+
 			"send the answer as a decision on %s, or the message with on_pending abandon or queue", call.ToolName, call.Suspension.ID)
 	}
 	return err

@@ -15,35 +15,35 @@ import (
 
 // Run reads a run, consistently.
 func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
-	p, err := f.find(ctx, c, id)
+	p, err := f.Find(ctx, c, id)
 	if err != nil {
 		return wire.Run{}, err
 	}
-	return f.show(ctx, p)
+	return f.Show(ctx, p)
 }
 
 // AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
-	var p place
+	var p Place
 	thread, _ := core.ThreadOf(id)
-	err := f.until(ctx, c, thread, wait, false, func() (bool, error) {
+	err := f.Until(ctx, c, thread, wait, false, func() (bool, error) {
 		var err error
-		p, err = f.find(ctx, c, id)
-		return p.record.Status == core.RunWaiting || p.record.Status == core.RunDone, err
+		p, err = f.Find(ctx, c, id)
+		return p.Record.Status == core.RunWaiting || p.Record.Status == core.RunDone, err
 	})
 	if err != nil {
 		return wire.Run{}, err
 	}
-	return f.show(ctx, p)
+	return f.Show(ctx, p)
 }
 
-// show is a run as callers see it, with what the head and the journal add: what is queued behind it, its output, and the
+// Show is a run as callers see it, with what the head and the journal add: what is queued behind it, its output, and the
 // calls that wait.
-func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
-	run := runOf(p.record)
+func (f *Frontend) Show(ctx context.Context, p Place) (wire.Run, error) {
+	run := RunOf(p.Record)
 	run.Queued = queued(p)
 	waitsForModel(&run, p)
-	shown, err := f.view(ctx, p)
+	shown, err := f.View(ctx, p)
 	if err != nil {
 		return run, err
 	}
@@ -54,26 +54,26 @@ func (f *Frontend) show(ctx context.Context, p place) (wire.Run, error) {
 }
 
 // waitsForModel says that the run cannot go on because its model does not answer.
-func waitsForModel(run *wire.Run, p place) {
-	outage := p.head.Outage
-	if !p.current || outage == nil || p.record.Status != core.RunRunning {
+func waitsForModel(run *wire.Run, p Place) {
+	outage := p.Head.Outage
+	if !p.Current || outage == nil || p.Record.Status != core.RunRunning {
 		return
 	}
 	since := wire.Millis(outage.Since)
 	run.WaitingOn, run.WaitingSince, run.Code, run.Detail = "model", &since, outage.Code, outage.Detail
-	if p.head.Lease == 0 {
-		next := wire.Millis(p.head.NotBefore)
+	if p.Head.Lease == 0 {
+		next := wire.Millis(p.Head.NotBefore)
 		run.NextAttemptAt = &next
 	}
 }
 
 // queued is how many messages wait for the end of the run: those it has taken up as such, and those it has not seen yet.
-func queued(p place) int {
-	if !p.current {
+func queued(p Place) int {
+	if !p.Current {
 		return 0
 	}
-	n := len(p.head.Held)
-	for _, signal := range p.head.Inbox {
+	n := len(p.Head.Held)
+	for _, signal := range p.Head.Inbox {
 		if signal.On == core.PendingQueue {
 			n++
 		}
@@ -81,14 +81,14 @@ func queued(p place) int {
 	return n
 }
 
-// endOf is the cursor behind everything that is committed of a run.
-func endOf(r core.Record) string { return cursor{seq: r.Seq + 1}.of(r.Thread) }
+// EndOf is the cursor behind everything that is committed of a run.
+func EndOf(r core.Record) string { return Cursor{Seq: r.Seq + 1}.Of(r.Thread) }
 
-func runOf(r core.Record) wire.Run {
+func RunOf(r core.Record) wire.Run {
 	run := wire.Run{ID: r.Run, ThreadID: r.Thread, Agent: r.Agent, AgentVersion: r.Version, Status: r.Status.String(),
 		Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
 		Usage:    wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens},
-		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: endOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
+		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: EndOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf
 	}
@@ -121,16 +121,16 @@ func ended(run *wire.Run, r core.Record) {
 
 // output is what a run that came to its natural end leaves: the value it finished with, or the text of its last assistant turn. Nil
 // if there is none.
-func (f *Frontend) output(ctx context.Context, p place) (json.RawMessage, error) {
-	if p.record.Status != core.RunDone {
+func (f *Frontend) output(ctx context.Context, p Place) (json.RawMessage, error) {
+	if p.Record.Status != core.RunDone {
 		return nil, nil
 	}
-	return f.outputAtEnd(ctx, p)
+	return f.OutputAtEnd(ctx, p)
 }
 
-// outputAtEnd is the output of a run whose end is committed.
-func (f *Frontend) outputAtEnd(ctx context.Context, p place) (json.RawMessage, error) {
-	r := p.record
+// OutputAtEnd is the output of a run whose end is committed.
+func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, error) {
+	r := p.Record
 	if r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
 		return nil, nil
 	}
@@ -151,11 +151,11 @@ func (f *Frontend) outputAtEnd(ctx context.Context, p place) (json.RawMessage, e
 
 // finished is the output that the call which ended the run was given. That call stands in the last turn, or, where the run went on beside
 // a call that waited, in an earlier one.
-func (f *Frontend) finished(ctx context.Context, p place) (output json.RawMessage, err error) {
-	for _, from := range []int64{p.record.Round, p.record.Seq0 + 1} {
+func (f *Frontend) finished(ctx context.Context, p Place) (output json.RawMessage, err error) {
+	for _, from := range []int64{p.Record.Round, p.Record.Seq0 + 1} {
 		found := false
-		err := f.journal(ctx, p, from, func(s core.Segment) bool {
-			output, found = finishIn(s, p.record.Finish)
+		err := f.Journal(ctx, p, from, func(s core.Segment) bool {
+			output, found = finishIn(s, p.Record.Finish)
 			return !found
 		})
 		if found || err != nil {
@@ -181,11 +181,11 @@ func finishIn(s core.Segment, id string) (output json.RawMessage, found bool) {
 }
 
 // waiting are the suspended calls of the run that nobody has answered yet, oldest suspension first.
-func (f *Frontend) waiting(ctx context.Context, p place) ([]waitingCall, error) {
-	open := openSuspensions(p)
-	var calls []waitingCall
-	for _, seq := range segmentsOf(open) {
-		there, err := f.suspendedAt(ctx, p, seq)
+func (f *Frontend) waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
+	open := OpenSuspensions(p)
+	var calls []WaitingCall
+	for _, seq := range SegmentsOf(open) {
+		there, err := f.SuspendedAt(ctx, p, seq)
 		if err != nil {
 			return nil, err
 		}
@@ -198,20 +198,20 @@ func (f *Frontend) waiting(ctx context.Context, p place) ([]waitingCall, error) 
 	return calls, nil
 }
 
-func openSuspensions(p place) map[string]bool {
+func OpenSuspensions(p Place) map[string]bool {
 	open := map[string]bool{}
-	if !p.current || p.head.End != nil || !p.head.Open() {
+	if !p.Current || p.Head.End != nil || !p.Head.Open() {
 		return open
 	}
-	for _, call := range p.head.Calls {
-		if _, answered := p.head.Inbox[call.Sus]; call.Status == core.CallSuspended && !answered {
+	for _, call := range p.Head.Calls {
+		if _, answered := p.Head.Inbox[call.Sus]; call.Status == core.CallSuspended && !answered {
 			open[call.Sus] = true
 		}
 	}
 	return open
 }
 
-func segmentsOf(suspensions map[string]bool) []int64 {
+func SegmentsOf(suspensions map[string]bool) []int64 {
 	var seqs []int64
 	for sus := range suspensions {
 		if seq, ok := core.SuspensionSeq(sus); ok {
@@ -222,16 +222,16 @@ func segmentsOf(suspensions map[string]bool) []int64 {
 	return slices.Compact(seqs)
 }
 
-func pendingOf(w waitingCall) wire.Pending {
-	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: shownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
+func PendingOf(w WaitingCall) wire.Pending {
+	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: ShownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
-		ResumeMode: w.ResumeMode.String(), Since: wire.Millis(w.since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
+		ResumeMode: w.ResumeMode.String(), Since: wire.Millis(w.Since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Warnings: warningsOf(w.Pending.Arguments)}
 	if preview := w.SuspendTicket.Preview; preview != nil {
 		p.Preview = &wire.Preview{Text: preview.Text, Failed: preview.Failed, Tool: preview.Tool}
 	}
 	if !bytes.Equal(w.Arguments, w.Pending.Arguments) {
-		p.Asked = shownJSON(w.Arguments)
+		p.Asked = ShownJSON(w.Arguments)
 	}
 	if w.Grantable {
 		p.GrantScope = grantScope(w.ToolName)
@@ -259,10 +259,28 @@ func warningsOf(arguments []byte) (warnings []wire.Warning) {
 	return warnings
 }
 
-// limit is what a caller asked for, within bounds; zero is the usual size.
-func limit(asked, usual, most int) int {
+// Limit is what a caller asked for, within bounds; zero is the usual size.
+func Limit(asked, usual, most int) int {
 	if asked <= 0 {
 		return usual
 	}
 	return min(asked, most)
+}
+
+// ShownJSON is JSON of the journal for readers. What an earlier program let through may be nested deeper than they can read:
+// of that they are shown the beginning as text.
+func ShownJSON(raw json.RawMessage) json.RawMessage {
+	if !core.TooDeep(raw) {
+		return raw
+	}
+	const most = 2 << 10
+	return core.Encode(core.CutResult(string(raw), most))
+}
+
+// shownSchema leaves out a schema that readers cannot take.
+func shownSchema(raw json.RawMessage) json.RawMessage {
+	if core.TooDeep(raw) {
+		return nil
+	}
+	return raw
 }

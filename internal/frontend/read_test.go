@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestAWaitingRunShowsWhatItWaitsFor(t *testing.T) {
@@ -104,7 +105,7 @@ func TestEventsInPages(t *testing.T) {
 	after, seen := "", []wire.Event{}
 	read := func(limit int) wire.EventPage {
 		t.Helper()
-		page, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: after, Limit: limit})
+		page, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{After: after, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestEventsInPages(t *testing.T) {
 	if len(seen) != 4 || seen[0].Type != "call.ready" || seen[1].Type != "call.suspended" || seen[2].Type != "decision.recorded" || seen[3].Type != "run.status" {
 		t.Errorf("events %+v", seen)
 	}
-	_, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: "nonsense"})
+	_, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{After: "nonsense"})
 	x.wantCode(err, frontend.CodeBadCursor)
 }
 
@@ -147,7 +148,7 @@ func TestEventsBelongToTheirRun(t *testing.T) {
 	}
 	x.worker.Finish(s.Run.ID, "two")
 	for _, run := range []string{first.ID, s.Run.ID} {
-		page, err := x.Events(t.Context(), anna, run, frontend.EventQuery{})
+		page, err := x.Events(t.Context(), anna, run, query.EventQuery{})
 		if err != nil || len(page.Items) != 1 || page.Items[0].RunID != run || !page.Done {
 			t.Errorf("events of %s: %+v, %v", run, page, err)
 		}
@@ -159,7 +160,7 @@ func TestLongPoll(t *testing.T) {
 	run := x.start()
 	var once sync.Once
 	x.clock.Waiting = func() { once.Do(func() { x.worker.Finish(run.ID, "done") }) }
-	page, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{Wait: 5 * time.Second})
+	page, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{Wait: 5 * time.Second})
 	if err != nil || len(page.Items) == 0 || !page.Done {
 		t.Errorf("%+v, %v", page, err)
 	}
@@ -176,7 +177,7 @@ func TestConversation(t *testing.T) {
 	x.worker.Finish(s.Run.ID, "welcome")
 	var texts []string
 	for cursor := ""; ; {
-		page, err := x.Messages(t.Context(), anna, run.ThreadID, frontend.List{Limit: 1, Cursor: cursor})
+		page, err := x.Messages(t.Context(), anna, run.ThreadID, query.List{Limit: 1, Cursor: cursor})
 		if err != nil || len(page.Items) > 1 {
 			t.Fatal(page, err)
 		}
@@ -200,7 +201,7 @@ func TestConversation(t *testing.T) {
 	if err != nil || thread.RunID != s.Run.ID || thread.Status != "done" {
 		t.Errorf("thread %+v, %v", thread, err)
 	}
-	runs, err := x.ThreadRuns(t.Context(), anna, run.ThreadID, frontend.List{})
+	runs, err := x.ThreadRuns(t.Context(), anna, run.ThreadID, query.List{})
 	if err != nil || len(runs.Items) != 2 {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
@@ -212,21 +213,21 @@ func TestLists(t *testing.T) {
 	x.worker.Finish(done.ID, "done")
 	waiting, sus := x.waiting(core.KindApproval)
 
-	page, err := x.Runs(t.Context(), anna, frontend.List{Status: "waiting"})
+	page, err := x.Runs(t.Context(), anna, query.List{Status: "waiting"})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != waiting.ID || len(page.Items[0].Pending) != 1 {
 		t.Errorf("waiting runs %+v, %v", page, err)
 	}
-	page, err = x.Runs(t.Context(), anna, frontend.List{Agent: "other"})
+	page, err = x.Runs(t.Context(), anna, query.List{Agent: "other"})
 	if err != nil || len(page.Items) != 0 {
 		t.Errorf("runs of another agent %+v, %v", page, err)
 	}
-	_, err = x.Runs(t.Context(), anna, frontend.List{Status: "asleep"})
+	_, err = x.Runs(t.Context(), anna, query.List{Status: "asleep"})
 	x.wantCode(err, frontend.CodeInvalid)
-	_, err = x.Runs(t.Context(), anna, frontend.List{Cursor: "%%%"})
+	_, err = x.Runs(t.Context(), anna, query.List{Cursor: "%%%"})
 	x.wantCode(err, frontend.CodeBadCursor)
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		page, err := x.Runs(t.Context(), anna, frontend.List{Limit: 1, Cursor: cursor})
+		page, err := x.Runs(t.Context(), anna, query.List{Limit: 1, Cursor: cursor})
 		if err != nil || len(page.Items) > 1 {
 			t.Fatal(page, err)
 		}
@@ -241,7 +242,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("paged through %v", seen)
 	}
 
-	inbox, err := x.Approvals(t.Context(), anna, frontend.List{})
+	inbox, err := x.Approvals(t.Context(), anna, query.List{})
 	if err != nil || len(inbox.Items) != 1 || inbox.Items[0].RunID != waiting.ID || inbox.Items[0].Suspension.ID != sus ||
 		!inbox.Items[0].Since.Equal(x.clock.Now()) {
 		t.Errorf("approvals %+v, %v", inbox, err)
@@ -249,7 +250,7 @@ func TestLists(t *testing.T) {
 	if _, err := x.decide(waiting.ID, sus, yes); err != nil {
 		t.Fatal(err)
 	}
-	if inbox, err = x.Approvals(t.Context(), anna, frontend.List{}); err != nil || len(inbox.Items) != 0 {
+	if inbox, err = x.Approvals(t.Context(), anna, query.List{}); err != nil || len(inbox.Items) != 0 {
 		t.Errorf("an answered call is still in the inbox: %+v, %v", inbox, err)
 	}
 }
@@ -260,7 +261,7 @@ func TestAFilteredPageIsFilledPastWhatDoesNotFit(t *testing.T) {
 	for range 25 {
 		x.worker.Finish(x.start().ID, "done")
 	}
-	page, err := x.Runs(t.Context(), anna, frontend.List{Status: "waiting", Limit: 1})
+	page, err := x.Runs(t.Context(), anna, query.List{Status: "waiting", Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != old.ID {
 		t.Errorf("%d runs, next %q, %v", len(page.Items), page.Next, err)
 	}
@@ -337,7 +338,7 @@ func (x *fixture) pending(run string) []wire.Pending {
 	if err != nil || len(got.Pending) != 1 {
 		x.t.Fatalf("%+v, %v", got, err)
 	}
-	inbox, err := x.Approvals(x.t.Context(), anna, frontend.List{})
+	inbox, err := x.Approvals(x.t.Context(), anna, query.List{})
 	if err != nil || len(inbox.Items) != 1 {
 		x.t.Fatalf("%+v, %v", inbox, err)
 	}

@@ -18,7 +18,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 	if err := readKey(key); err != nil {
 		return Started{}, err
 	}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return Started{}, err
 	}
@@ -33,12 +33,12 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 		if err := p.cannotRetry(); err != nil {
 			return Started{}, err
 		}
-		b.metadata, b.narrow, b.noMemory = p.head.Metadata, p.head.Narrow, p.head.NoMemory
-		s, _, err := f.follow(ctx, c, p.head, b)
+		b.metadata, b.narrow, b.noMemory = p.Head.Metadata, p.Head.Narrow, p.Head.NoMemory
+		s, _, err := f.follow(ctx, c, p.Head, b)
 		if !errors.Is(err, errMoved) {
 			return s, err
 		}
-		if p, err = f.find(ctx, c, run); err != nil {
+		if p, err = f.Find(ctx, c, run); err != nil {
 			return Started{}, err
 		}
 	}
@@ -52,21 +52,21 @@ func (f *Frontend) readRetry(run, key string) (beginning, error) {
 		key = run
 		record = "retry:of:" + run
 	}
-	b := beginning{key: key, record: record, nonce: f.random.Text(16), parts: json.RawMessage("null"), retryOf: run}
+	b := beginning{key: key, record: record, nonce: f.Random.Text(16), parts: json.RawMessage("null"), retryOf: run}
 	var err error
 	b.digest, err = digest(map[string]string{"retry_of": run})
 	return b, err
 }
 
 // cannotRetry says why the run cannot be retried; nil if it can.
-func (p place) cannotRetry() error {
+func (p Place) cannotRetry() error {
 	switch {
-	case !p.current:
-		return refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
-	case p.head.Open():
-		return runOpen(p.head.Run, "the run is not done")
-	case p.head.End == nil || p.head.End.Kind != core.Failed && p.head.End.Kind != core.Stopped:
-		return refuse(CodeNotFailed, "the run neither failed nor was stopped; start a new one")
+	case !p.Current:
+		return Refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
+	case p.Head.Open():
+		return runOpen(p.Head.Run, "the run is not done")
+	case p.Head.End == nil || p.Head.End.Kind != core.Failed && p.Head.End.Kind != core.Stopped:
+		return Refuse(CodeNotFailed, "the run neither failed nor was stopped; start a new one")
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 		return "", nil
 	}
 	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
-	notBy, err = try(ctx, f, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
+	notBy, err = Try(ctx, f, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*Error)) {
 		return notBy, err
 	}
-	return "", refuse(CodeInvalidArguments, "%v", err)
+	return "", Refuse(CodeInvalidArguments, "%v", err)
 }
 
 // checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval that lets the call
@@ -32,7 +32,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 	}
 	var value any
 	if err := json.Unmarshal(r.Result, &value); err != nil {
-		return refuse(CodeInvalid, "result is not JSON")
+		return Refuse(CodeInvalid, "result is not JSON")
 	}
 	if _, object := value.(map[string]any); call.Kind == core.KindApproval && call.ResumeMode != core.UseDecisionAsToolResult && !object {
 		return nil
@@ -46,7 +46,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 		return nil
 	}
 	if err := resolved.Validate(value); err != nil {
-		return refuse(CodeSchemaMismatch, "the result does not fit the response schema: %v", err)
+		return Refuse(CodeSchemaMismatch, "the result does not fit the response schema: %v", err)
 	}
 	return nil
 }

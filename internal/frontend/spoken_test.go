@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 )
@@ -38,19 +39,19 @@ func TestAFastModelDoesNotSayHowOftenAReaderLooks(t *testing.T) {
 	x := newFixture(t, nil)
 	run := x.start()
 	x.worker.Say(run.ID, core.Message{Role: core.RoleAssistant, Parts: core.TextParts("Hm.")})
-	all, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{})
+	all, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := x.head(run.ThreadID)
 	model := &chatter{more: make(chan struct{}, 1)}
 	model.Attempt = engine.Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Turn: 1, Step: 1, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}
-	front := frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: machine.Clock{}, Random: x.random, Live: model})
+	front := query.New(frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: machine.Clock{}, Random: x.random, Live: model}))
 	const reads = 4
 	began := time.Now()
 	for range reads {
 		model.Text = ""
-		page, err := front.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: all.Next, Wait: time.Minute, Live: true})
+		page, err := front.Events(t.Context(), anna, run.ID, query.EventQuery{After: all.Next, Wait: time.Minute, Live: true})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Type != "text.delta" {
 			t.Fatalf("%+v, %v", page.Items, err)
 		}
@@ -64,13 +65,13 @@ func TestAReaderIsToldWhatBodiesDoOnceEach(t *testing.T) {
 	x := newFixture(t, nil)
 	run := x.start()
 	x.worker.Say(run.ID, core.Message{Role: core.RoleAssistant, Parts: core.TextParts("Hm.")})
-	all, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{})
+	all, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := x.head(run.ThreadID)
 	board := live.NewBoard(x.clock)
-	front := frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: x.clock, Random: x.random, Live: board})
+	front := query.New(frontend.New(frontend.Options{Store: x.store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker, Clock: x.clock, Random: x.random, Live: board}))
 	at := engine.Attempt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Turn: 1, Step: 1, Epoch: h.Epoch, Seq: h.Seq, Event: h.Ev}
 	call := core.ToolCall{ID: "c1", Name: "look"}
 	board.Begin(at)
@@ -78,7 +79,7 @@ func TestAReaderIsToldWhatBodiesDoOnceEach(t *testing.T) {
 	board.Note(at, engine.Note{Version: 2, Call: call, At: 2000, Progress: &engine.Progress{Done: 3, Total: 10, Text: "page 3"}})
 	read := func(after string) wire.EventPage {
 		t.Helper()
-		page, err := front.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: after, Live: true})
+		page, err := front.Events(t.Context(), anna, run.ID, query.EventQuery{After: after, Live: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,11 +8,36 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
+
+// startable is the version that a new run starts with.
+func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	if reason, cannot := f.Missing()[name]; cannot {
+		e := Refuse(CodeAgentUnavailable, "the agent %s cannot be started now: %s", name, reason)
+		e.RetryAfter = agentPause
+		return engine.Definition{}, e
+	}
+	return f.Current(ctx, tenant, name)
+}
+
+// agentPause is the Retry-After of a start that is refused because its agent is unavailable.
+const agentPause = 30 * time.Second
+
+func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
+	if len(name) > MaxID {
+		return engine.Definition{}, Refuse(CodeAgentNotFound, "there is no such agent")
+	}
+	def, err := Try(ctx, f, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
+	if errors.Is(err, engine.ErrNotFound) {
+		return def, Refuse(CodeAgentNotFound, "there is no such agent")
+	}
+	return def, err
+}
 
 // Started is what a start or a message came to.
 type Started struct {
@@ -69,10 +94,10 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 
 func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
 	if req.Agent == "" {
-		return beginning{}, refuse(CodeInvalid, "agent is missing")
+		return beginning{}, Refuse(CodeInvalid, "agent is missing")
 	}
 	if req.ThreadKey != "" && req.ThreadID != "" {
-		return beginning{}, refuse(CodeInvalid, "a start names its conversation by thread_id or by thread_key, not by both")
+		return beginning{}, Refuse(CodeInvalid, "a start names its conversation by thread_id or by thread_key, not by both")
 	}
 	if err := readThreadKey(req.ThreadKey); err != nil {
 		return beginning{}, err
@@ -102,7 +127,7 @@ func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b 
 	if err := readKey(key); err != nil {
 		return b, err
 	}
-	b = beginning{key: key, record: sort + ":" + key, nonce: f.random.Text(16), on: on}
+	b = beginning{key: key, record: sort + ":" + key, nonce: f.Random.Text(16), on: on}
 	b.parts, err = readInput(input)
 	return b, err
 }
@@ -112,7 +137,7 @@ func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b 
 func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Started, error) {
 	thread := core.ThreadID(f.threadBase(c.Tenant, b.key))
 	if b.key != "" {
-		switch head, err := f.load(ctx, c.Tenant, thread); {
+		switch head, err := f.Load(ctx, c.Tenant, thread); {
 		case err == nil:
 			return f.startedBefore(ctx, c, head, b)
 		case !errors.Is(err, engine.ErrNotFound):
@@ -145,7 +170,7 @@ func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Star
 
 func (f *Frontend) threadBase(tenant, key string) string {
 	if key == "" {
-		return f.random.Text(24)
+		return f.Random.Text(24)
 	}
 	sum := sha256.Sum256([]byte(tenant + "\x00" + key))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:24]
@@ -169,7 +194,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.mayStart(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
-	now := f.now()
+	now := f.Now()
 	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: now}, b.parts)
 	if err != nil {
 		return core.Head{}, err
@@ -182,10 +207,10 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 
 func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
 	f.wake(ctx, head.Tenant, head.Thread, woken)
-	run := runOf(head.Record())
+	run := RunOf(head.Record())
 	start := head.Inbox[core.KeyStart]
 	run.StartedBy = actor(start.By, start.Via)
-	run.FirstLine = place{head: head, record: head.Record()}.firstLine(nil)
+	run.FirstLine = Place{Head: head, Record: head.Record()}.firstLine(nil)
 	return Started{Run: run, New: true}, nil
 }
 
@@ -200,9 +225,9 @@ func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, 
 // keyMismatch refuses a request that is known by a key, or by the id of its message, and says something else now.
 func keyMismatch(record string) *Error {
 	if strings.HasPrefix(record, messageKeys) {
-		return refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a request with another body or of another sort")
+		return Refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a request with another body or of another sort")
 	}
-	return refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
+	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
 }
 
 // recorded answers with the run that a key stands for. While it is not yet picked up, the caller's repeat wakes it again.
@@ -219,7 +244,7 @@ func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, 
 
 // startOn starts the next run of a thread.
 func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b beginning) (Started, error) {
-	head, err := f.thread(ctx, c, thread)
+	head, err := f.LoadThread(ctx, c, thread)
 	if err != nil {
 		return Started{}, err
 	}
@@ -244,7 +269,7 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 			if err := f.pause(ctx, firstPause<<n); err != nil {
 				return Started{}, err
 			}
-			if head, err = f.thread(ctx, c, head.Thread); err != nil {
+			if head, err = f.LoadThread(ctx, c, head.Thread); err != nil {
 				return Started{}, err
 			}
 		}
@@ -322,7 +347,7 @@ func (f *Frontend) known(ctx context.Context, c Caller, b beginning) (s Started,
 	if b.key == "" {
 		return Started{}, false, nil
 	}
-	used, err := try(ctx, f, func() (engine.Key, error) { return f.store.Used(ctx, c.Tenant, b.record) })
+	used, err := Try(ctx, f, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, b.record) })
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return Started{}, false, nil

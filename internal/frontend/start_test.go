@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func request(text string) wire.StartRequest {
@@ -110,7 +111,7 @@ func TestStartWhoseAnswerIsLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := x.Runs(t.Context(), anna, frontend.List{})
+			page, err := x.Runs(t.Context(), anna, query.List{})
 			if err != nil || len(page.Items) != 1 || page.Items[0].ID != s.Run.ID {
 				t.Errorf("HB27 runs %+v, %v; want %s alone", page.Items, err, s.Run.ID)
 			}
@@ -205,7 +206,7 @@ func TestLargeInputIsKeptBesideTheHead(t *testing.T) {
 		t.Errorf("signal %+v", signal)
 	}
 	x.worker.Drain(s.Run.ID)
-	page, err := x.Messages(t.Context(), anna, s.Run.ThreadID, frontend.List{})
+	page, err := x.Messages(t.Context(), anna, s.Run.ThreadID, query.List{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].Text != text {
 		t.Errorf("%d messages, %v", len(page.Items), err)
 	}

@@ -6,89 +6,117 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// place is where a run is found: in the head of its thread, or, once another run took that, in the archive.
-type place struct {
-	head    core.Head // of the thread; the run's own if current
-	record  core.Record
-	current bool
-	whole   bool // the record stands for all runs of the thread
+// AsTracked adds what the head alone knows of a call that has not settled.
+func (p Place) AsTracked(call wire.Call) wire.Call {
+	tracked, there := p.Head.Calls[call.CallID]
+	if !there || !p.Current || call.EndedAt != nil {
+		call.Scratch = nil // gone with the end
+		return call
+	}
+	call.Status = tracked.Status.String()
+	if call.Attempts < tracked.Ran {
+		call.Attempts = tracked.Ran
+	}
+	return call
+}
+
+// Settles says whether the segment behind what was heard does away with it: it is the turn of that activation and brings every part
+// that was heard, whole, or it takes back whatever was said. What a run that failed or was cancelled had said, neither does.
+func Settles(s core.Segment, heard Hearing) bool {
+	brought := map[core.EventType]bool{}
+	for _, e := range s.Events {
+		brought[e.Type] = true
+	}
+	if brought[core.EventStepReset] {
+		return true
+	}
+	return s.W.Epoch() == heard.Epoch && (heard.Text == 0 || brought[core.EventTextEnded]) && (heard.Reasoning == 0 || brought[core.EventReasoningEnded])
+}
+
+// Place is where a run is found: in the head of its thread, or, once another run took that, in the archive.
+type Place struct {
+	Head    core.Head // of the thread; the run's own if current
+	Record  core.Record
+	Current bool
+	Whole   bool // the record stands for all runs of the thread
 }
 
 // accepts says whether the run may still be sent something.
-func (p place) accepts() bool { return p.current && p.head.Open() && p.head.End == nil }
+func (p Place) accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
 
-// find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
-func (f *Frontend) find(ctx context.Context, c Caller, run string) (place, error) {
+// Find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
+func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error) {
 	thread, ok := core.ThreadOf(run)
-	if !ok || len(run) > maxID {
-		return place{}, runNotFound()
+	if !ok || len(run) > MaxID {
+		return Place{}, runNotFound()
 	}
-	head, err := f.load(ctx, c.Tenant, thread)
+	head, err := f.Load(ctx, c.Tenant, thread)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return place{}, runNotFound()
+		return Place{}, runNotFound()
 	case err != nil:
-		return place{}, err
+		return Place{}, err
 	case head.Run == run:
-		return place{head: head, record: head.Record(), current: true}, nil
+		return Place{Head: head, Record: head.Record(), Current: true}, nil
 	}
-	record, err := try(ctx, f, func() (core.Record, error) { return f.store.Archived(ctx, c.Tenant, run) })
+	record, err := Try(ctx, f, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
 	if errors.Is(err, engine.ErrNotFound) {
-		return place{}, runNotFound()
+		return Place{}, runNotFound()
 	}
-	return place{head: head, record: record}, err
+	return Place{Head: head, Record: record}, err
 }
 
-func runNotFound() *Error { return refuse(CodeRunNotFound, "there is no such run") }
+func runNotFound() *Error { return Refuse(CodeRunNotFound, "there is no such run") }
 
-// thread loads a thread's head. [CodeThreadNotFound] as for [Frontend.find].
-func (f *Frontend) thread(ctx context.Context, c Caller, thread string) (core.Head, error) {
-	if len(thread) > maxID {
+// LoadThread loads a thread's head. [CodeThreadNotFound] as for [Frontend.find].
+func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
+	if len(thread) > MaxID {
 		return core.Head{}, threadNotFound()
 	}
-	head, err := f.load(ctx, c.Tenant, thread)
+	head, err := f.Load(ctx, c.Tenant, thread)
 	if errors.Is(err, engine.ErrNotFound) {
 		return head, threadNotFound()
 	}
 	return head, err
 }
 
-func threadNotFound() *Error { return refuse(CodeThreadNotFound, "there is no such thread") }
+func threadNotFound() *Error { return Refuse(CodeThreadNotFound, "there is no such thread") }
 
-// target finds the suspension that a decision means: by its id, or by the id of a call that was suspended only once.
-func (f *Frontend) target(ctx context.Context, p place, target string) (core.SuspendedCall, error) {
-	if seq, ok := core.SuspensionSeq(target); ok && seq > p.record.Seq0 && seq <= p.record.Seq {
-		call, err := f.suspension(ctx, p, target)
-		if !errors.Is(err, errNoSuspension) {
+// Target finds the suspension that a decision means: by its id, or by the id of a call that was suspended only once.
+func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.SuspendedCall, error) {
+	if seq, ok := core.SuspensionSeq(target); ok && seq > p.Record.Seq0 && seq <= p.Record.Seq {
+		call, err := f.FindSuspension(ctx, p, target)
+		if !errors.Is(err, ErrNoSuspension) {
 			return call.SuspendedCall, err
 		}
 	}
-	if call, ok := p.head.Calls[target]; ok && p.current && call.Times > 0 {
+	if call, ok := p.Head.Calls[target]; ok && p.Current && call.Times > 0 {
 		if call.Times > 1 {
 			return core.SuspendedCall{}, suspensionIDRequired()
 		}
-		found, err := f.suspension(ctx, p, call.Sus)
+		found, err := f.FindSuspension(ctx, p, call.Sus)
 		return found.SuspendedCall, err
 	}
 	return f.targetInJournal(ctx, p, target)
 }
 
 func suspensionIDRequired() *Error {
-	return refuse(CodeSuspensionIDRequired, "the call was suspended more than once; name the suspension")
+	return Refuse(CodeSuspensionIDRequired, "the call was suspended more than once; name the suspension")
 }
 
 // targetInJournal is for a call of an earlier round, or of a run that is over.
-func (f *Frontend) targetInJournal(ctx context.Context, p place, id string) (core.SuspendedCall, error) {
+func (f *Frontend) targetInJournal(ctx context.Context, p Place, id string) (core.SuspendedCall, error) {
 	var found []core.SuspendedCall
 	var broken error
-	_, known := p.head.Calls[id]
-	known = known && p.current
-	err := f.journal(ctx, p, p.record.Seq0+1, func(s core.Segment) bool {
-		var waiting []waitingCall
+	_, known := p.Head.Calls[id]
+	known = known && p.Current
+	err := f.Journal(ctx, p, p.Record.Seq0+1, func(s core.Segment) bool {
+		var waiting []WaitingCall
 		waiting, broken = suspensionsIn(s)
 		for _, w := range waiting {
 			if w.CallID == id {
@@ -106,13 +134,13 @@ func (f *Frontend) targetInJournal(ctx context.Context, p place, id string) (cor
 	case len(found) == 1:
 		return found[0], nil
 	case known:
-		return core.SuspendedCall{}, refuse(CodeNotSuspended, "the call does not wait for an answer")
+		return core.SuspendedCall{}, Refuse(CodeNotSuspended, "the call does not wait for an answer")
 	}
-	return core.SuspendedCall{}, callNotFound()
+	return core.SuspendedCall{}, CallNotFound()
 }
 
-func callNotFound() *Error {
-	return refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
+func CallNotFound() *Error {
+	return Refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
 }
 
 // asks says whether a message of the segment asks for the call.
@@ -127,34 +155,34 @@ func asks(s core.Segment, id string) bool {
 	return false
 }
 
-// waitingCall is a suspended call and since when it waits.
-type waitingCall struct {
+// WaitingCall is a suspended call and since when it waits.
+type WaitingCall struct {
 	core.SuspendedCall
-	since int64
+	Since int64
 }
 
-var errNoSuspension = errors.New("frontend: no such suspension in its segment")
+var ErrNoSuspension = errors.New("frontend: no such suspension in its segment")
 
-// suspension reads what the journal holds of a suspension of the run. [errNoSuspension] if there is none of that id.
-func (f *Frontend) suspension(ctx context.Context, p place, sus string) (waitingCall, error) {
+// FindSuspension reads what the journal holds of a suspension of the run. [errNoSuspension] if there is none of that id.
+func (f *Frontend) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
 	seq, ok := core.SuspensionSeq(sus)
 	if !ok {
-		return waitingCall{}, errNoSuspension
+		return WaitingCall{}, ErrNoSuspension
 	}
-	waiting, err := f.suspendedAt(ctx, p, seq)
+	waiting, err := f.SuspendedAt(ctx, p, seq)
 	if err != nil {
-		return waitingCall{}, err
+		return WaitingCall{}, err
 	}
 	for _, w := range waiting {
 		if w.Suspension.ID == sus {
 			return w, nil
 		}
 	}
-	return waitingCall{}, errNoSuspension
+	return WaitingCall{}, ErrNoSuspension
 }
 
-// suspendedAt are the suspensions of one segment, in order.
-func (f *Frontend) suspendedAt(ctx context.Context, p place, seq int64) ([]waitingCall, error) {
+// SuspendedAt are the suspensions of one segment, in order.
+func (f *Frontend) SuspendedAt(ctx context.Context, p Place, seq int64) ([]WaitingCall, error) {
 	s, err := f.segment(ctx, p, seq)
 	if err != nil {
 		return nil, err
@@ -162,13 +190,13 @@ func (f *Frontend) suspendedAt(ctx context.Context, p place, seq int64) ([]waiti
 	return suspensionsIn(s)
 }
 
-func suspensionsIn(s core.Segment) ([]waitingCall, error) {
-	var waiting []waitingCall
+func suspensionsIn(s core.Segment) ([]WaitingCall, error) {
+	var waiting []WaitingCall
 	for _, e := range s.Events {
 		if e.Type != core.EventCallSuspended {
 			continue
 		}
-		w := waitingCall{since: e.At}
+		w := WaitingCall{Since: e.At}
 		if err := json.Unmarshal(e.Data, &w.SuspendedCall); err != nil {
 			return nil, fmt.Errorf("frontend: event %d: %w", e.Seq, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // end is the cursor behind all events of a thread.
@@ -32,7 +33,7 @@ func TestTheEventsOfAThreadAreThoseOfAllItsRuns(t *testing.T) {
 	for _, size := range []int{1, 100} {
 		runs, seq := map[string]int{}, int64(0)
 		for after := ""; ; {
-			page, err := x.ThreadEvents(t.Context(), anna, first.ThreadID, frontend.EventQuery{After: after, Limit: size})
+			page, err := x.ThreadEvents(t.Context(), anna, first.ThreadID, query.EventQuery{After: after, Limit: size})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,12 +54,12 @@ func TestTheEventsOfAThreadAreThoseOfAllItsRuns(t *testing.T) {
 			t.Errorf("%d a page: events of %v", size, runs)
 		}
 	}
-	tail, err := x.ThreadEvents(t.Context(), anna, first.ThreadID, frontend.EventQuery{Tail: true})
+	tail, err := x.ThreadEvents(t.Context(), anna, first.ThreadID, query.EventQuery{Tail: true})
 	if err != nil || len(tail.Items) != 0 {
 		t.Errorf("%+v, %v", tail, err)
 	}
-	_, err = x.ThreadEvents(t.Context(), anna, "thr_nobody", frontend.EventQuery{})
+	_, err = x.ThreadEvents(t.Context(), anna, "thr_nobody", query.EventQuery{})
 	x.wantCode(err, frontend.CodeThreadNotFound)
-	_, err = x.ThreadEvents(t.Context(), frontend.Caller{Tenant: "another"}, first.ThreadID, frontend.EventQuery{})
+	_, err = x.ThreadEvents(t.Context(), frontend.Caller{Tenant: "another"}, first.ThreadID, query.EventQuery{})
 	x.wantCode(err, frontend.CodeThreadNotFound)
 }

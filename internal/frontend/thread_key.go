@@ -13,6 +13,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
+// Thread reads a conversation's newest state.
+func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread, error) {
+	h, err := f.LoadThread(ctx, c, id)
+	if err != nil {
+		return wire.Thread{}, err
+	}
+	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String(), Cursor: EndOf(h.Record())}, nil
+}
+
 // keyedThread is the id of the conversation that a caller calls key. It follows from tenant and key, so there is no record of the
 // mapping that a crash could leave out. Ids made of idempotency keys and random ids can't collide with it.
 func keyedThread(tenant, key string) string {
@@ -24,9 +33,9 @@ func keyedThread(tenant, key string) string {
 func readThreadKey(key string) error {
 	switch {
 	case len(key) > maxKey:
-		return refuse(CodeInvalid, "thread_key is longer than %d bytes", maxKey)
+		return Refuse(CodeInvalid, "thread_key is longer than %d bytes", maxKey)
 	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return refuse(CodeInvalid, "thread_key must be text without NUL characters")
+		return Refuse(CodeInvalid, "thread_key must be text without NUL characters")
 	}
 	return nil
 }
@@ -41,7 +50,7 @@ func (f *Frontend) startKeyed(ctx context.Context, c Caller, key string, b begin
 	if s, known, err := f.known(ctx, c, b); known || err != nil {
 		return s, err
 	}
-	head, err := f.load(ctx, c.Tenant, thread)
+	head, err := f.Load(ctx, c.Tenant, thread)
 	if errors.Is(err, engine.ErrNotFound) {
 		var s Started
 		s, head, err = f.createKeyed(ctx, c, thread, b)
@@ -69,7 +78,7 @@ func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b b
 	}
 	head.Run = core.RunID(thread, 0)
 	req := engine.StartRequest{Head: head, Key: f.key(c, b.key, b.record, head.Run, b.digest), Due: f.due(), Wake: &engine.Delay{}}
-	w, err := write(ctx, f, req.Key != nil, func() (engine.Written, error) { return f.store.Start(ctx, req) })
+	w, err := write(ctx, f, req.Key != nil, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 	return f.placed(ctx, c, b, head, w, err)
 }
 
@@ -79,7 +88,7 @@ func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.
 		return wire.Thread{}, err
 	}
 	if key == "" {
-		return wire.Thread{}, refuse(CodeInvalid, "key is missing; it is the thread_key of a start")
+		return wire.Thread{}, Refuse(CodeInvalid, "key is missing; it is the thread_key of a start")
 	}
 	t, err := f.Thread(ctx, c, keyedThread(c.Tenant, key))
 	t.Key = key
@@ -96,18 +105,18 @@ func (b beginning) named(thread, id string) (beginning, error) {
 	case id == "":
 		return b, nil
 	case len(id) > maxMessageID:
-		return b, refuse(CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
+		return b, Refuse(CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
 	case !withoutControls(id):
-		return b, refuse(CodeInvalid, "message_id must be printable text")
+		return b, Refuse(CodeInvalid, "message_id must be printable text")
 	case thread != "" && strings.HasPrefix(id, "msg_"+strings.TrimPrefix(thread, "thr_")+"_"):
-		return b, refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
+		return b, Refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
 	}
 	b.messageID = id
 	if thread == "" {
 		return b, nil
 	}
 	if b.key != "" {
-		return b, refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; leave the Idempotency-Key out, or the message_id")
+		return b, Refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; leave the Idempotency-Key out, or the message_id")
 	}
 	b.key = messageKey(thread, id)
 	b.record = b.key

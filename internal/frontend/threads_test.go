@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func TestThreads(t *testing.T) {
@@ -42,7 +43,7 @@ func TestThreads(t *testing.T) {
 		var mu sync.Mutex
 		runs := map[string]bool{}
 		for i := range 32 {
-			front := []*frontend.Frontend{x.Frontend, other}[i%2]
+			front := []*query.Frontend{x.Frontend, other}[i%2]
 			wg.Go(func() {
 				s, err := front.Message(t.Context(), anna, first.ThreadID, fmt.Sprint("k", i), wire.MessageRequest{Input: core.Encode(fmt.Sprint("m", i))})
 				mu.Lock()
@@ -76,7 +77,7 @@ func TestThreads(t *testing.T) {
 		}()
 		after, next := "", int64(1)
 		for {
-			page, err := x.Events(t.Context(), anna, run.ID, frontend.EventQuery{After: after, Limit: 3})
+			page, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{After: after, Limit: 3})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,8 +21,8 @@ func newTurns(places int) *turns {
 	return &turns{free: places, reads: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// take waits until a page of the tenant may be read. leave says that it was. It is called where a read begins, never within another.
-func (t *turns) take(ctx context.Context, tenant string) (leave func(), err error) {
+// Take waits until a page of the tenant may be read. leave says that it was. It is called where a read begins, never within another.
+func (t *turns) Take(ctx context.Context, tenant string) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // slowInbox is a store in which each page of an inbox takes until it is let go.
@@ -28,8 +29,8 @@ func (s slowInbox) Approvals(ctx context.Context, tenant, _ string, _ int) ([]co
 	}
 }
 
-func (s slowInbox) read(f *frontend.Frontend, ctx context.Context, tenant string) {
-	_, _ = f.Approvals(ctx, frontend.Caller{Tenant: tenant}, frontend.List{})
+func (s slowInbox) read(f *query.Frontend, ctx context.Context, tenant string) {
+	_, _ = f.Approvals(ctx, frontend.Caller{Tenant: tenant}, query.List{})
 }
 
 // One tenant whose pages take long, and that asks for many, keeps no other from its inbox.
@@ -47,7 +48,7 @@ func TestTenantsTakeTurnsAtPages(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				s := slowInbox{reads: make(chan string, 100), let: make(chan struct{})}
-				f := frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: tt.pages}})
+				f := query.New(frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: tt.pages}}))
 				for range 20 {
 					go s.read(f, ctx, "evil")
 				}
@@ -79,7 +80,7 @@ func TestAPageThatNobodyWaitsForTakesNoTurn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		s := slowInbox{reads: make(chan string, 100), let: make(chan struct{})}
-		f := frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: 1}})
+		f := query.New(frontend.New(frontend.Options{Store: s, Clock: frontendtest.NewClock(), Limits: frontend.Limits{Pages: 1}}))
 		go s.read(f, ctx, "evil")
 		synctest.Wait()
 		away, leave := context.WithCancel(ctx)

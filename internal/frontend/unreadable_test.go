@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // poisoned is a store in which something of one thread cannot be read.
@@ -88,7 +89,7 @@ func TestOneUnreadableRunHidesNoOther(t *testing.T) {
 			}
 			marked := map[string]int{}
 			for cursor, pages := "", 0; pages < 10; pages++ {
-				page, err := x.Runs(t.Context(), anna, frontend.List{Limit: 2, Cursor: cursor})
+				page, err := x.Runs(t.Context(), anna, query.List{Limit: 2, Cursor: cursor})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +108,7 @@ func TestOneUnreadableRunHidesNoOther(t *testing.T) {
 				}
 			}
 			for cursor, pages := "", 0; pages < 10; pages++ {
-				page, err := x.Approvals(t.Context(), anna, frontend.List{Limit: 2, Cursor: cursor})
+				page, err := x.Approvals(t.Context(), anna, query.List{Limit: 2, Cursor: cursor})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -135,8 +136,8 @@ func TestAStoreThatDoesNotAnswerHasNoList(t *testing.T) {
 	x := newFixture(t, func(s frontend.Store) frontend.Store { store.Store = s; return store })
 	run, _ := x.waiting(core.KindApproval)
 	store.thread, store.journal, store.heads = run.ThreadID, errLost, errLost
-	_, err := x.Approvals(t.Context(), anna, frontend.List{})
+	_, err := x.Approvals(t.Context(), anna, query.List{})
 	x.wantCode(err, frontend.CodeUnavailable)
-	_, err = x.Runs(t.Context(), anna, frontend.List{})
+	_, err = x.Runs(t.Context(), anna, query.List{})
 	x.wantCode(err, frontend.CodeUnavailable)
 }

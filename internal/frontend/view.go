@@ -27,12 +27,12 @@ type view struct {
 	calls     []wire.Pending
 }
 
-// view reads a few segments that the head names, each once: those in which calls were suspended,
+// View reads a few segments that the head names, each once: those in which calls were suspended,
 // the turns that asked for them, the last user message and the run's start. In most runs these lie
 // side by side and are one read.
-func (f *Frontend) view(ctx context.Context, p place) (view, error) {
-	open := openSuspensions(p)
-	suspended := segmentsOf(open)
+func (f *Frontend) View(ctx context.Context, p Place) (view, error) {
+	open := OpenSuspensions(p)
+	suspended := SegmentsOf(open)
 	wanted := append(p.named(), suspended...)
 	found, err := f.few(ctx, p, wanted)
 	if errors.Is(err, engine.ErrUnreadable) && len(suspended) > 0 {
@@ -62,36 +62,36 @@ func (f *Frontend) view(ctx context.Context, p place) (view, error) {
 }
 
 // named are the segments that the head names beside those of suspensions.
-func (p place) named() []int64 {
+func (p Place) named() []int64 {
 	var seqs []int64
-	if p.record.Seq > p.record.Seq0 {
-		seqs = append(seqs, p.record.Seq0+1)
+	if p.Record.Seq > p.Record.Seq0 {
+		seqs = append(seqs, p.Record.Seq0+1)
 	}
-	for id, call := range p.head.Calls {
-		if p.current && call.Status == core.CallSuspended {
+	for id, call := range p.Head.Calls {
+		if p.Current && call.Status == core.CallSuspended {
 			if turn := p.turnOf(id); !call.Pseudo {
 				seqs = append(seqs, turn)
 			}
-			seqs = append(seqs, p.head.Spoke)
+			seqs = append(seqs, p.Head.Spoke)
 		}
 	}
-	return slices.DeleteFunc(seqs, func(seq int64) bool { return seq < 1 || seq > p.record.Seq })
+	return slices.DeleteFunc(seqs, func(seq int64) bool { return seq < 1 || seq > p.Record.Seq })
 }
 
 // turnOf is the segment of the assistant turn that asks for a call. The run's own waits come after
 // everything that was said.
-func (p place) turnOf(id string) int64 {
-	switch call := p.head.Calls[id]; {
+func (p Place) turnOf(id string) int64 {
+	switch call := p.Head.Calls[id]; {
 	case call.Pseudo:
-		return p.record.Seq + 1
+		return p.Record.Seq + 1
 	case call.From != 0:
 		return call.From
 	}
-	return p.head.Round
+	return p.Head.Round
 }
 
 // few reads the named segments, those that are neighbours at once.
-func (f *Frontend) few(ctx context.Context, p place, seqs []int64) (map[int64]core.Segment, error) {
+func (f *Frontend) few(ctx context.Context, p Place, seqs []int64) (map[int64]core.Segment, error) {
 	found := map[int64]core.Segment{}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
@@ -100,7 +100,7 @@ func (f *Frontend) few(ctx context.Context, p place, seqs []int64) (map[int64]co
 		for n < len(seqs) && seqs[n] == seqs[0]+int64(n) {
 			n++
 		}
-		err := f.segments(ctx, p.head.Tenant, p.head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
+		err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
 			found[s.Seq] = s
 			return true
 		})
@@ -112,9 +112,9 @@ func (f *Frontend) few(ctx context.Context, p place, seqs []int64) (map[int64]co
 	return found, nil
 }
 
-func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.Segment, w waitingCall) (wire.Pending, error) {
-	shown := pendingOf(w)
-	shown.Fingerprint = core.Fingerprint(p.head.Tenant, p.record.Run, p.record.Version, w.SuspendedCall)
+func (f *Frontend) shownCall(ctx context.Context, p Place, found map[int64]core.Segment, w WaitingCall) (wire.Pending, error) {
+	shown := PendingOf(w)
+	shown.Fingerprint = core.Fingerprint(p.Head.Tenant, p.Record.Run, p.Record.Version, w.SuspendedCall)
 	turn := p.turnOf(w.CallID)
 	requests, cut, err := f.requests(ctx, p, found, turn)
 	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
@@ -123,7 +123,7 @@ func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.
 	shown.Requests, shown.RequestsCut = requests, cut || err != nil
 	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID), excerptBytes)
 	if w.ToolName != "" && f.tool != nil {
-		if details, err := f.tool(ctx, p.head.Tenant, p.record, w.ToolName); err == nil {
+		if details, err := f.tool(ctx, p.Head.Tenant, p.Record, w.ToolName); err == nil {
 			shown.ToolDetails = &details
 		}
 	}
@@ -134,8 +134,8 @@ func (f *Frontend) shownCall(ctx context.Context, p place, found map[int64]core.
 // says that there are earlier ones. Each is shown with its sender: if only the newest were, another
 // caller's request could hide behind it. The head names the segment of the last one, and each message
 // that of the one before it, also across the runs of the thread, which the model reads, too.
-func (f *Frontend) requests(ctx context.Context, p place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
-	for seq := p.head.Spoke; seq > 0; {
+func (f *Frontend) requests(ctx context.Context, p Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
+	for seq := p.Head.Spoke; seq > 0; {
 		if _, read := found[seq]; !read {
 			one, err := f.few(ctx, p, []int64{seq})
 			if err != nil {
@@ -215,8 +215,8 @@ func excerpt(text string, most int) (beginning string, cut bool) {
 	return text[:end], true
 }
 
-// approvalsIn are the entries of the inbox that a run makes.
-func (v view) approvalsIn(h core.Head) []wire.Approval {
+// ApprovalsIn are the entries of the inbox that a run makes.
+func (v view) ApprovalsIn(h core.Head) []wire.Approval {
 	var approvals []wire.Approval
 	for _, call := range v.calls {
 		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,

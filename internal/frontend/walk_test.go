@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // reads counts what lists read of a store.
@@ -39,7 +40,7 @@ func (s *reads) Segments(ctx context.Context, tenant, thread string, from, to in
 }
 
 // of is what one page of a list reads, and how many runs are on it.
-func (s *reads) of(t *testing.T, x *fixture, q frontend.List) (shown int, next, read string) {
+func (s *reads) of(t *testing.T, x *fixture, q query.List) (shown int, next, read string) {
 	t.Helper()
 	*s = reads{Store: s.Store}
 	page, err := x.Runs(t.Context(), anna, q)
@@ -65,17 +66,17 @@ func TestWhatAListReads(t *testing.T) {
 	run := x.runOf(`null`)
 	x.worker.Finish(run.ID, "done")
 	for name, tt := range map[string]struct {
-		q     frontend.List
+		q     query.List
 		shown int
 		want  string
 	}{
-		"no filter: each run's head and its start, no more than without its first line": {frontend.List{Status: ""}, 20, "2 lists, 20 records, 20 heads, 0 archived, 11 segments"},
-		"a run that does not fit costs its record alone":                                {frontend.List{Metadata: map[string]string{"tenth": "true"}}, 3, "3 lists, 31 records, 3 heads, 0 archived, 3 segments"},
-		"nothing fits":                      {frontend.List{Reason: "blocked"}, 0, "3 lists, 31 records, 0 heads, 0 archived, 0 segments"},
-		"one is wanted":                     {frontend.List{Status: "created", Limit: 1}, 1, "1 lists, 10 records, 1 heads, 0 archived, 0 segments"},
-		"the list ends at created_after":    {frontend.List{CreatedAfter: run.CreatedAt.Time}, 1, "1 lists, 10 records, 1 heads, 0 archived, 2 segments"},
-		"the list begins at created_before": {frontend.List{CreatedBefore: run.CreatedAt.Add(-29 * time.Hour)}, 1, "1 lists, 1 records, 1 heads, 0 archived, 1 segments"},
-		"an interval reads what lies in it, and one piece": {frontend.List{CreatedAfter: run.CreatedAt.Add(-9 * time.Hour), CreatedBefore: run.CreatedAt.Add(-4 * time.Hour)}, 5,
+		"no filter: each run's head and its start, no more than without its first line": {query.List{Status: ""}, 20, "2 lists, 20 records, 20 heads, 0 archived, 11 segments"},
+		"a run that does not fit costs its record alone":                                {query.List{Metadata: map[string]string{"tenth": "true"}}, 3, "3 lists, 31 records, 3 heads, 0 archived, 3 segments"},
+		"nothing fits":                      {query.List{Reason: "blocked"}, 0, "3 lists, 31 records, 0 heads, 0 archived, 0 segments"},
+		"one is wanted":                     {query.List{Status: "created", Limit: 1}, 1, "1 lists, 10 records, 1 heads, 0 archived, 0 segments"},
+		"the list ends at created_after":    {query.List{CreatedAfter: run.CreatedAt.Time}, 1, "1 lists, 10 records, 1 heads, 0 archived, 2 segments"},
+		"the list begins at created_before": {query.List{CreatedBefore: run.CreatedAt.Add(-29 * time.Hour)}, 1, "1 lists, 1 records, 1 heads, 0 archived, 1 segments"},
+		"an interval reads what lies in it, and one piece": {query.List{CreatedAfter: run.CreatedAt.Add(-9 * time.Hour), CreatedBefore: run.CreatedAt.Add(-4 * time.Hour)}, 5,
 			"1 lists, 10 records, 5 heads, 0 archived, 2 segments"},
 	} {
 		if shown, _, read := s.of(t, x, tt.q); shown != tt.shown || read != tt.want {
@@ -90,7 +91,7 @@ func TestAFilteredInboxReadsNoJournalOfOthers(t *testing.T) {
 		x.waiting(core.KindApproval)
 	}
 	client, _ := x.waiting(core.KindClient)
-	for _, q := range []frontend.List{{Kind: "client"}, {Kind: "client", Agent: "desk"}, {Kind: "input"}, {Agent: "another"}} {
+	for _, q := range []query.List{{Kind: "client"}, {Kind: "client", Agent: "desk"}, {Kind: "input"}, {Agent: "another"}} {
 		*s = reads{Store: s.Store}
 		page, err := x.Approvals(t.Context(), anna, q)
 		want := 0
@@ -108,7 +109,7 @@ func TestAListInWhichNothingFitsIsReadInBoundedPages(t *testing.T) {
 	const runs = 1201
 	x.bulk(anna.Tenant, runs, func(int) string { return `{"k":"v"}` })
 	for _, limit := range []int{0, 1, 100} {
-		q := frontend.List{Metadata: map[string]string{"k": "w"}, Limit: limit}
+		q := query.List{Metadata: map[string]string{"k": "w"}, Limit: limit}
 		looked := []int{}
 		for {
 			shown, next, read := s.of(t, x, q)
@@ -129,7 +130,7 @@ func TestAListInWhichNothingFitsIsReadInBoundedPages(t *testing.T) {
 func TestAFullPageEndsWithinAPiece(t *testing.T) {
 	x, s := counted(t)
 	x.bulk(anna.Tenant, 200, func(i int) string { return fmt.Sprintf(`{"even":%t}`, i%2 == 0) })
-	q, seen := frontend.List{Metadata: map[string]string{"even": "true"}, Limit: 3}, 0
+	q, seen := query.List{Metadata: map[string]string{"even": "true"}, Limit: 3}, 0
 	for {
 		shown, next, read := s.of(t, x, q)
 		if seen += shown; s.records > 12 || s.heads > 3 {
@@ -164,7 +165,7 @@ func TestARunThatHasMovedOnIsNotShownAsItWas(t *testing.T) {
 	x := newFixture(t, func(store frontend.Store) frontend.Store { s.Store = store; return s })
 	older, newer := x.runOf(`null`), x.runOf(`null`)
 	s.end = func(run string) { x.worker.Finish(run, "done") }
-	page, err := x.Runs(t.Context(), anna, frontend.List{Status: "created", Limit: 1})
+	page, err := x.Runs(t.Context(), anna, query.List{Status: "created", Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != older.ID {
 		t.Errorf("%+v, %v; %s is done", page, err, newer.ID)
 	}

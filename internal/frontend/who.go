@@ -9,12 +9,12 @@ import (
 
 // startedBy is who started the run: what the first segment of its journal says, or the inbox while
 // there is none.
-func (p place) startedBy(found map[int64]core.Segment) *wire.Actor {
-	if p.record.Seq <= p.record.Seq0 {
-		start := p.head.Inbox[core.KeyStart]
+func (p Place) startedBy(found map[int64]core.Segment) *wire.Actor {
+	if p.Record.Seq <= p.Record.Seq0 {
+		start := p.Head.Inbox[core.KeyStart]
 		return actor(start.By, start.Via)
 	}
-	for _, e := range found[p.record.Seq0+1].Events {
+	for _, e := range found[p.Record.Seq0+1].Events {
 		if e.Type == core.EventRunStarted {
 			return actorIn(e)
 		}

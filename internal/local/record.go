@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
@@ -24,7 +25,7 @@ type recorder struct {
 	engine.Store
 	file  string
 	log   *slog.Logger
-	front *frontend.Frontend
+	front *query.Frontend
 	bell  chan struct{}
 
 	mu      sync.Mutex
@@ -151,7 +152,7 @@ func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording
 		return none, err
 	}
 	var messages []wire.Message
-	for list := (frontend.List{Data: true}); ; {
+	for list := (query.List{Data: true}); ; {
 		page, err := r.front.Messages(ctx, caller, e.thread, list)
 		var refused *frontend.Error
 		if errors.As(err, &refused) && refused.RetryAfter > 0 { // busy with callers, who come first

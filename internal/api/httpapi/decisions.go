@@ -5,13 +5,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // listDecisions is the history of a tenant's decisions.
 func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
-	q := frontend.DecisionQuery{By: values.Get("by"), Via: values.Get("via"), Agent: values.Get("agent"), Action: values.Get("action"), Cursor: values.Get("cursor")}
+	q := query.DecisionQuery{By: values.Get("by"), Via: values.Get("via"), Agent: values.Get("agent"), Action: values.Get("action"), Cursor: values.Get("cursor")}
 	var err error
 	if q.Limit, err = number(values, "limit"); err != nil {
 		return err

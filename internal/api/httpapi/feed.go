@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // feedTypes are the types of the events of a tenant's feed.
@@ -47,7 +48,7 @@ func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 }
 
 // feedQuery reads the filters of a feed.
-func feedQuery(values url.Values) (q frontend.FeedQuery, err error) {
+func feedQuery(values url.Values) (q query.FeedQuery, err error) {
 	q.Agent = values.Get("agent")
 	if types := values.Get("types"); types != "" {
 		for name := range strings.SplitSeq(types, ",") {
@@ -61,7 +62,7 @@ func feedQuery(values url.Values) (q frontend.FeedQuery, err error) {
 	return q, nil
 }
 
-func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q frontend.FeedQuery) error {
+func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q query.FeedQuery) error {
 	values := r.URL.Query()
 	wait, err := number(values, "wait")
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q frontend.FeedQu
 }
 
 // readFeed reads a page as its reader may see it.
-func (a *api) readFeed(r *http.Request, q frontend.FeedQuery) (wire.FeedPage, error) {
+func (a *api) readFeed(r *http.Request, q query.FeedQuery) (wire.FeedPage, error) {
 	page, err := a.front.Feed(r.Context(), caller(r), q)
 	if !principal(r).May(access.Read) {
 		for i, e := range page.Items {
@@ -133,7 +134,7 @@ func feedRoles(p access.Principal) []access.Role {
 //	data: {"waiting":3,"kinds":{"approval":2,"client":1},"at_least":false}
 //
 // A reader that loses the stream resumes from the last id.
-func (a *api) feedStream(r *http.Request, f *openStream, q frontend.FeedQuery) error {
+func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (a *api) feedStream(r *http.Request, f *openStream, q frontend.FeedQuery) e
 type feedStream struct {
 	*openStream
 	r       *http.Request
-	q       frontend.FeedQuery
+	q       query.FeedQuery
 	counted []byte // the counts that were sent last
 }
 
@@ -202,7 +203,7 @@ func (s *feedStream) sendCounts(page wire.FeedPage) bool {
 }
 
 // sendToFeed answers with the address of the stream, as [api.sendToStream] does.
-func (a *api) sendToFeed(r *http.Request, f *openStream, q frontend.FeedQuery) error {
+func (a *api) sendToFeed(r *http.Request, f *openStream, q query.FeedQuery) error {
 	p := principal(r)
 	q.After, q.Tail = f.after, f.tail
 	var err error

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 )
 
 const linksPath = "/v1/approvals/"
@@ -31,8 +32,8 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := principal(r)
-	l, err := a.front.MakeLink(r.Context(), caller(r), r.PathValue("id"),
-		frontend.LinkOrder{Target: req.Target, For: req.For, Name: p.Name, Fingerprint: p.Fingerprint, Life: life})
+	l, err := a.making.MakeLink(r.Context(), caller(r), r.PathValue("id"),
+		links.LinkOrder{Target: req.Target, For: req.For, Name: p.Name, Fingerprint: p.Fingerprint, Life: life})
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (a *api) linkLife(expiresIn float64) (time.Duration, error) {
 }
 
 func (a *api) listLinks(w http.ResponseWriter, r *http.Request) error {
-	page, err := a.front.Links(r.Context(), caller(r), r.PathValue("id"))
+	page, err := a.making.Links(r.Context(), caller(r), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (a *api) listLinks(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) revokeLink(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.front.RevokeLink(r.Context(), caller(r), r.PathValue("id"), r.PathValue("link"))
+	l, err := a.making.RevokeLink(r.Context(), caller(r), r.PathValue("id"), r.PathValue("link"))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // member is what the document says of one member of a type: a sentence, and a schema where the Go type does not say enough.
@@ -336,7 +337,7 @@ var members = map[string]member{
 	"Outcome.resume_mode": {"How the answer was to become a result.", words[core.ResumeMode]()},
 	"Outcome.since":       {"Since when it waited.", nil},
 	"Outcome.deadline":    {"When it was to be decided without an answer. No such member: never.", nil},
-	"Outcome.state":       {"`answered`; `timed_out`: no answer came before the deadline; `withdrawn`: the run ended or went on without an answer.", enumOf(frontend.OutcomeAnswered, frontend.OutcomeTimedOut, frontend.OutcomeWithdrawn)},
+	"Outcome.state":       {"`answered`; `timed_out`: no answer came before the deadline; `withdrawn`: the run ended or went on without an answer.", enumOf(query.OutcomeAnswered, query.OutcomeTimedOut, query.OutcomeWithdrawn)},
 	"Outcome.decision":    {"What was decided. Left out if nothing was, or the deadline was not applied yet.", nil},
 	"Outcome.call":        {"How the call went on from there, once that is known.", enumOf("succeeded", "failed", "cancelled", "suspended")},
 

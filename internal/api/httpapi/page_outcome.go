@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // outcomePage says what became of a call: who answered what and when, that time ran out, or that the question is gone.
@@ -18,9 +19,9 @@ func outcomePage(o wire.Outcome, above string) string {
 		fmt.Fprintf(&b, "<p><strong>%s</strong></p>\n", shown(above))
 	}
 	switch o.State {
-	case frontend.OutcomeAnswered:
+	case query.OutcomeAnswered:
 		answeredOutcome(&b, o)
-	case frontend.OutcomeTimedOut:
+	case query.OutcomeTimedOut:
 		timedOutOutcome(&b, o)
 	default:
 		fmt.Fprintf(&b, "<h1>No answer is needed any more</h1>\n<p>The run ended, or went on, without an answer. %s did not run by this question.</p>\n", shown(o.Tool))
@@ -74,13 +75,13 @@ func isResult(o wire.Outcome) bool { return o.ResumeMode == core.UseDecisionAsTo
 // consequence is what followed by itself.
 func consequence(o wire.Outcome) string {
 	switch d := o.Decision; {
-	case d == nil && o.State == frontend.OutcomeTimedOut:
+	case d == nil && o.State == query.OutcomeTimedOut:
 		return o.Tool + " did not run. The run goes on as its agent says for this case."
 	case d.Applied != nil && !*d.Applied:
 		return "The answer had no effect: the run was cancelled first."
-	case o.State == frontend.OutcomeTimedOut && d.Action == "cancel":
+	case o.State == query.OutcomeTimedOut && d.Action == "cancel":
 		return "The call was cancelled: " + o.Tool + " did not run."
-	case o.State == frontend.OutcomeTimedOut:
+	case o.State == query.OutcomeTimedOut:
 		return "The call failed: " + o.Tool + " did not run."
 	case d.Action == "cancel" || d.Error != "":
 		return o.Tool + " did not run."

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches the edge of a phone.
@@ -15,8 +16,8 @@ func TestEveryPageHasAMain(t *testing.T) {
 		"accepted": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAccepted)}),
 		"repeated": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAlreadyDecided)}),
 		"gone":     outcomePage(wire.Outcome{Tool: "pay"}, "Your answer was not used."),
-		"late":     outcomePage(wire.Outcome{Tool: "pay", State: frontend.OutcomeTimedOut}, ""),
-		"answered": outcomePage(wire.Outcome{Tool: "pay", State: frontend.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, ""),
+		"late":     outcomePage(wire.Outcome{Tool: "pay", State: query.OutcomeTimedOut}, ""),
+		"answered": outcomePage(wire.Outcome{Tool: "pay", State: query.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, ""),
 	}
 	for name, page := range pages {
 		if body := strings.TrimSpace(page); !strings.HasPrefix(body, "<main>") || !strings.HasSuffix(body, "</main>") {

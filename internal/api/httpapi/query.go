@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // readQuery demands that only these parameters are in the query, each once. A known name that ends in [anyKey] matches all names with the same
@@ -85,14 +86,14 @@ func instant(values url.Values, name string) (time.Time, error) {
 	return at, nil
 }
 
-func list(r *http.Request) (frontend.List, error) {
+func list(r *http.Request) (query.List, error) {
 	values := r.URL.Query()
 	limit, err := number(values, "limit")
-	return frontend.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
+	return query.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
 }
 
 // runList reads which runs are wanted.
-func runList(r *http.Request) (q frontend.List, err error) {
+func runList(r *http.Request) (q query.List, err error) {
 	if q, err = list(r); err != nil {
 		return q, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // route is one call of the API, with everything that the server, the OpenAPI document and docs/api.md know of it.
@@ -88,12 +89,12 @@ var (
 	dataParam   = param{in: "query", name: "data", about: "`true` shows images and documents with their bytes.", one: []string{"true", "false"}}
 	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
 
-	statusParam   = param{in: "query", name: "status", about: "Only runs of this status.", one: frontend.RunStatuses}
+	statusParam   = param{in: "query", name: "status", about: "Only runs of this status.", one: query.RunStatuses}
 	metadataParam = inQuery("metadata."+anyKey, "Only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as JSON writes it. "+
 		"Everything after the first dot is the key, further dots included; nested members are not matched. At most 16 keys, each once.")
 	runFilters = []param{statusParam, agentParam,
-		{in: "query", name: "reason", about: "Only runs that are done for this reason.", one: frontend.RunReasons},
-		{in: "query", name: "response_state", about: "Only runs that are done with this response state.", one: frontend.ResponseStates},
+		{in: "query", name: "reason", about: "Only runs that are done for this reason.", one: query.RunReasons},
+		{in: "query", name: "response_state", about: "Only runs that are done with this response state.", one: query.ResponseStates},
 		metadataParam,
 		{in: "query", name: "created_after", moment: true, about: "Only runs that were created at this time or later, in RFC 3339."},
 		{in: "query", name: "created_before", moment: true, about: "Only runs that were created before this time, in RFC 3339."}}
@@ -329,7 +330,7 @@ func (a *api) otherRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List what waits for an answer, over all runs", roles: seeing,
 			about: "The inbox of people and bots, longest waiting first. A page may be short, or empty, with more behind it: while `next` is set, go on with it. Send a cursor with the same filters as the request that returned it.",
-			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: frontend.CallKinds},
+			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: query.CallKinds},
 				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow suspensions, decisions and run ends of all runs", roles: seeing,

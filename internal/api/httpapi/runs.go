@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // maxDecisions is how many decisions one request may carry.
@@ -131,7 +132,7 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
 func isThread(id string) bool { return strings.HasPrefix(id, core.ThreadID("")) }
 
 // readEvents reads the events of a run, or of a thread.
-func (a *api) readEvents(r *http.Request, id string, q frontend.EventQuery) (wire.EventPage, error) {
+func (a *api) readEvents(r *http.Request, id string, q query.EventQuery) (wire.EventPage, error) {
 	if isThread(id) {
 		return a.front.ThreadEvents(r.Context(), caller(r), id, q)
 	}
@@ -167,7 +168,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := a.readEvents(r, r.PathValue("id"),
-		frontend.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
+		query.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 const (
@@ -89,7 +90,7 @@ func (a *api) eventStream(r *http.Request, f *openStream) error {
 		return err
 	}
 	defer leave()
-	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	page, err := a.readEvents(r, f.id, query.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ var errLocked = errors.New("httpapi: the token was taken away")
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
 	page, err := f.api.readEvents(r, f.id,
-		frontend.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
+		query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
 			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 const streamsPath = "/v1/streams/"
@@ -42,7 +43,7 @@ func (a *api) sendStreamsTo(address string) error {
 //	         events ... the stream ends
 //	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
 func (a *api) sendToStream(r *http.Request, f *openStream) error {
-	page, err := a.readEvents(r, f.id, frontend.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
+	page, err := a.readEvents(r, f.id, query.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {
 		return err
 	}

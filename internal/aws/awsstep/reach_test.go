@@ -15,7 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
@@ -132,7 +132,7 @@ func TestARunReachesModelFunctionAndSecrets(t *testing.T) {
 		t.Errorf("%d questions to the model; what was done:\n%s\nthe log:\n%s", len(b.asked), got, d.out.String())
 	}
 	shown := fmt.Sprintf("%+v", b.asked)
-	events, err := d.parts.Frontend.Events(t.Context(), d.caller, run.ID, frontend.EventQuery{})
+	events, err := query.New(d.parts.Frontend).Events(t.Context(), d.caller, run.ID, query.EventQuery{})
 	d.must(err)
 	for where, text := range map[string]string{"the journal": d.kept(run.ThreadID), "the log": d.out.String(), "what the model is shown": shown, "the events": string(core.Encode(events))} {
 		if strings.Contains(text, planted) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(planted))) {

@@ -27,6 +27,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -189,7 +190,7 @@ func (d *deployed) hand(queue, arn string) bool {
 
 func (d *deployed) runs() []wire.Run {
 	d.Helper()
-	page, err := d.parts.Frontend.Runs(d.Context(), d.caller, frontend.List{})
+	page, err := query.New(d.parts.Frontend).Runs(d.Context(), d.caller, query.List{})
 	d.must(err)
 	return page.Items
 }

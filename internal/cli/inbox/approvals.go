@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
@@ -52,7 +52,7 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 	flags := cmd.Flags()
 	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(frontend.CallKinds, ", "))
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(query.CallKinds, ", "))
 	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")

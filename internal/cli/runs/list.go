@@ -15,7 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // runFilters are the flags that filter runs, as they were given.
@@ -25,10 +25,10 @@ type runFilters struct {
 }
 
 func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
-	flags.StringVar(&list.Status, "status", "", "only runs with this status: "+strings.Join(frontend.RunStatuses, ", "))
+	flags.StringVar(&list.Status, "status", "", "only runs with this status: "+strings.Join(query.RunStatuses, ", "))
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(frontend.RunReasons, ", "))
-	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(frontend.ResponseStates, ", "))
+	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(query.RunReasons, ", "))
+	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(query.ResponseStates, ", "))
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this metadata, as KEY=VALUE; may be given more than once")
 	f.created.Add(flags, "runs created")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostRuns))

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -35,7 +36,7 @@ type stage struct {
 	clock  *enginetest.Clock
 	ids    engine.Random
 	db     *sqlite.DB
-	front  *frontend.Frontend
+	front  *query.Frontend
 	engine *engine.Engine
 	run    wire.Run
 
@@ -103,7 +104,7 @@ func (s *stage) process() {
 	board := live.NewBoard(s.clock)
 	s.engine = engine.New(engine.Options{Store: losing{s.db, s}, Waker: s.db, Agents: agents{s}, Clock: s.clock, Random: s.ids, Live: heard{board, s},
 		Watch: 24 * time.Hour}) // who has lost the run is not told: it goes on speaking until the test says otherwise
-	s.front = frontend.New(frontend.Options{Store: s.db, Catalog: frontendtest.NewCatalog("desk"), Waker: s.db, Clock: s.clock, Random: s.ids, Live: board})
+	s.front = query.New(frontend.New(frontend.Options{Store: s.db, Catalog: frontendtest.NewCatalog("desk"), Waker: s.db, Clock: s.clock, Random: s.ids, Live: board}))
 }
 
 // losing loses a commit, and with it the activation, as a crash would.
@@ -191,7 +192,7 @@ func (s *stage) look() {
 // read is a page as a stream reads it, or as one of JSON.
 func (s *stage) read(i int, r *reader) {
 	epoch := s.head().Epoch
-	page, err := s.front.Events(s.t.Context(), anna, s.run.ID, frontend.EventQuery{After: r.cursor, Limit: 1 + s.random.IntN(6), Live: !s.one(6)})
+	page, err := s.front.Events(s.t.Context(), anna, s.run.ID, query.EventQuery{After: r.cursor, Limit: 1 + s.random.IntN(6), Live: !s.one(6)})
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -210,7 +211,7 @@ func (s *stage) read(i int, r *reader) {
 
 func (s *stage) drain(r *reader) {
 	for range 1000 {
-		page, err := s.front.Events(s.t.Context(), anna, s.run.ID, frontend.EventQuery{After: r.cursor, Limit: 7, Live: true})
+		page, err := s.front.Events(s.t.Context(), anna, s.run.ID, query.EventQuery{After: r.cursor, Limit: 7, Live: true})
 		if err != nil {
 			s.t.Fatal(err)
 		}

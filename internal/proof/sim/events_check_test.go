@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // One schedule in readEvents has its events read. To read those of all would make the simulator a third slower.
@@ -28,7 +29,7 @@ func (s *stage) checkEvents(ctx context.Context, t *thread, segments []core.Segm
 		s.wrong("events: the API document: %v", err)
 		return
 	}
-	front := frontend.New(frontend.Options{Store: s.db, Catalog: casts{s.first}, Waker: s.bell, Clock: s.w, Random: s.w, Limits: frontend.Limits{Pages: inNobodysWay}})
+	front := query.New(frontend.New(frontend.Options{Store: s.db, Catalog: casts{s.first}, Waker: s.bell, Clock: s.w, Random: s.w, Limits: frontend.Limits{Pages: inNobodysWay}}))
 	r := &reading{stage: s, front: front, shapes: shapes, messages: map[string][]string{}, calls: map[string]*callRead{}, asked: map[string]wire.Pending{}}
 	r.results = r.readResults(ctx, t.id)
 	commits := commitsOf(segments)
@@ -61,7 +62,7 @@ func commitsOf(segments []core.Segment) (words [][]string) {
 // reading is what a reader of a thread's events knows so far.
 type reading struct {
 	*stage
-	front   *frontend.Frontend
+	front   *query.Frontend
 	shapes  *shapes
 	results map[string]wire.Message // tool messages, by call
 
@@ -92,7 +93,7 @@ func (r *reading) bad(e wire.Event, format string, args ...any) {
 func (r *reading) readResults(ctx context.Context, thread string) map[string]wire.Message {
 	results, ids := map[string]wire.Message{}, map[string]bool{}
 	for cursor := ""; ; {
-		page, err := r.front.Messages(ctx, frontend.Caller{Tenant: r.tenant}, thread, frontend.List{Limit: 1000, Cursor: cursor})
+		page, err := r.front.Messages(ctx, frontend.Caller{Tenant: r.tenant}, thread, query.List{Limit: 1000, Cursor: cursor})
 		if err != nil {
 			r.wrong("events: the messages of %s: %v", thread, err)
 			return results
@@ -121,7 +122,7 @@ func (r *reading) readRun(ctx context.Context, run string, commits [][]string) {
 		return
 	}
 	r.turns, r.open = 0, false
-	for q := (frontend.EventQuery{Limit: 1000}); ; {
+	for q := (query.EventQuery{Limit: 1000}); ; {
 		page, err := r.front.Events(ctx, caller, run, q)
 		if err != nil {
 			r.wrong("events: reading the events of %s: %v", run, err)

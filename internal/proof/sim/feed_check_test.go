@@ -9,13 +9,14 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // feedFollower follows the feed of a tenant, like a program that watches for calls that wait. It reads after each write, also between the two
 // writes of a commit.
 type feedFollower struct {
 	*stage
-	front *frontend.Frontend
+	front *query.Frontend
 	after string
 	got   map[string]string // by thread and number: the type of the event
 }
@@ -25,9 +26,9 @@ func (s *stage) follow() *feedFollower {
 }
 
 // reader is a frontend with no faults before its store.
-func (f *feedFollower) reader() *frontend.Frontend {
+func (f *feedFollower) reader() *query.Frontend {
 	if f.front == nil {
-		f.front = frontend.New(frontend.Options{Store: f.db, Catalog: casts{f.first}, Waker: f.bell, Clock: f.w, Random: f.w, Limits: frontend.Limits{Pages: inNobodysWay}})
+		f.front = query.New(frontend.New(frontend.Options{Store: f.db, Catalog: casts{f.first}, Waker: f.bell, Clock: f.w, Random: f.w, Limits: frontend.Limits{Pages: inNobodysWay}}))
 	}
 	return f.front
 }
@@ -39,7 +40,7 @@ func (f *feedFollower) poll(ctx context.Context) {
 	}
 	ctx = context.WithoutCancel(ctx) // the writer's may be over
 	for {
-		page, err := f.reader().Feed(ctx, frontend.Caller{Tenant: f.tenant}, frontend.FeedQuery{After: f.after, Limit: 3})
+		page, err := f.reader().Feed(ctx, frontend.Caller{Tenant: f.tenant}, query.FeedQuery{After: f.after, Limit: 3})
 		if err != nil {
 			f.wrong("feed: %v", err)
 			return
@@ -92,7 +93,7 @@ func (s *stage) checkFeed(ctx context.Context) {
 	s.sameFeed("a follower received", s.follower.got, want)
 	listed := map[string]string{}
 	for cursor := ""; ; {
-		page, err := s.follower.reader().Decisions(ctx, frontend.Caller{Tenant: s.tenant}, frontend.DecisionQuery{Cursor: cursor, Limit: 3})
+		page, err := s.follower.reader().Decisions(ctx, frontend.Caller{Tenant: s.tenant}, query.DecisionQuery{Cursor: cursor, Limit: 3})
 		if err != nil {
 			s.wrong("decisions: %v", err)
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 )
 
 // linkRecords are the approval links that were made. Their store has no faults: links are made once, and read.
@@ -57,7 +58,7 @@ func (t *thread) byLink(ctx context.Context) {
 
 func (t *thread) sendLink(ctx context.Context, run string, p wire.Pending) {
 	maker := t.answerer(p)
-	order := frontend.LinkOrder{Target: p.Suspension.ID, For: "kim", Name: strings.TrimPrefix(maker.By, "token:"), Life: time.Hour}
+	order := links.LinkOrder{Target: p.Suspension.ID, For: "kim", Name: strings.TrimPrefix(maker.By, "token:"), Life: time.Hour}
 	l, err := once(ctx, func(ctx context.Context) (engine.Link, error) { return t.s.front.MakeLink(ctx, maker, run, order) })
 	if err != nil {
 		t.s.w.Note("%q makes a link for %s: %v", maker.By, order.Target, err)

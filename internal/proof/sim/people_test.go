@@ -11,6 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/links"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // anna starts the rounds of [TestARoundOfManyCallsIsDecidedInAnyOrder], where principals do not matter.
@@ -172,7 +174,7 @@ func requestOf(ctx context.Context) (request, bool) {
 
 // desk is the frontend as callers reach it. It writes down who sends each request, on its own: what the frontend makes of that is
 // compared with it later.
-type desk struct{ *frontend.Frontend }
+type desk struct{ *query.Frontend }
 
 func (d desk) by(ctx context.Context, r request) context.Context {
 	return inTenant(context.WithValue(ctx, requestKey{}, r), r.who.Tenant)
@@ -219,24 +221,24 @@ func (d desk) Run(ctx context.Context, c frontend.Caller, run string) (wire.Run,
 	return d.Frontend.Run(d.by(ctx, request{who: c}), c, run)
 }
 
-func (d desk) Events(ctx context.Context, c frontend.Caller, run string, q frontend.EventQuery) (wire.EventPage, error) {
+func (d desk) Events(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (wire.EventPage, error) {
 	return d.Frontend.Events(d.by(ctx, request{who: c}), c, run, q)
 }
 
-func (d desk) Messages(ctx context.Context, c frontend.Caller, thread string, q frontend.List) (wire.Page[wire.Message], error) {
+func (d desk) Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error) {
 	return d.Frontend.Messages(d.by(ctx, request{who: c}), c, thread, q)
 }
 
-func (d desk) Runs(ctx context.Context, c frontend.Caller, q frontend.List) (wire.Page[wire.Run], error) {
+func (d desk) Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error) {
 	return d.Frontend.Runs(d.by(ctx, request{who: c}), c, q)
 }
 
-func (d desk) Approvals(ctx context.Context, c frontend.Caller, q frontend.List) (wire.Page[wire.Approval], error) {
+func (d desk) Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error) {
 	return d.Frontend.Approvals(d.by(ctx, request{who: c}), c, q)
 }
 
-func (d desk) MakeLink(ctx context.Context, c frontend.Caller, run string, o frontend.LinkOrder) (engine.Link, error) {
-	return d.Frontend.MakeLink(d.by(ctx, request{who: c}), c, run, o)
+func (d desk) MakeLink(ctx context.Context, c frontend.Caller, run string, o links.LinkOrder) (engine.Link, error) {
+	return links.New(d.Frontend.Frontend).MakeLink(d.by(ctx, request{who: c}), c, run, o)
 }
 
 func (d desk) DecideByLink(ctx context.Context, c frontend.Caller, decision wire.Decision) (wire.DecisionAnswer, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -34,7 +35,7 @@ type round struct {
 	w      *sim.World
 	faults *sim.Faults
 	db     *sqlite.DB
-	front  *frontend.Frontend
+	front  *query.Frontend
 	bell   *bell
 	thread string
 
@@ -86,7 +87,7 @@ func playRound(t *testing.T, template []byte, seed uint64, rate float64) *round 
 func (r *round) build(ctx context.Context) {
 	r.bell = &bell{FullQueue: r.db, w: r.w, rung: make(chan struct{})}
 	store, queue := sim.Store{Inner: r.db, Faults: r.faults}, sim.Queue{Inner: r.bell, Faults: r.faults}
-	r.front = frontend.New(frontend.Options{Store: store, Catalog: r, Waker: queue, Clock: r.w, Random: r.w})
+	r.front = query.New(frontend.New(frontend.Options{Store: store, Catalog: r, Waker: queue, Clock: r.w, Random: r.w}))
 	for i := range 3 {
 		clock := &skewed{World: r.w}
 		w := &worker{s: &stage{w: r.w, faults: r.faults, bell: r.bell}, clock: clock, store: store, queue: queue}

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -135,8 +136,8 @@ func (s *stage) build(ctx context.Context) {
 		of.cast = newCast(of)
 	}
 	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
-	front := desk{frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
-		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Links: linkRecords{}})}
+	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
+		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Links: linkRecords{}}))}
 	for i := range p.workers {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}

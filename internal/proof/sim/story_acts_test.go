@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // act is one clause of a step: it is told how things are when the sentence begins, and what it returns is done then.
@@ -225,7 +226,7 @@ func findsInList(who, tool string) act {
 	return func(p *performance) doing {
 		return doing{do: func(ctx context.Context) bool {
 			page, err := patiently(ctx, p, func(ctx context.Context) (wire.Page[wire.Approval], error) {
-				return p.front.Approvals(ctx, frontend.Caller{Tenant: tenant, By: who}, frontend.List{})
+				return p.front.Approvals(ctx, frontend.Caller{Tenant: tenant, By: who}, query.List{})
 			})
 			if err != nil || len(page.Items) == 0 || tool == "" {
 				return err == nil && len(page.Items) == 0 && tool == ""

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 const tenant = "t"
@@ -274,7 +275,7 @@ func (p *performance) follow(ctx context.Context, f *follower) {
 	for {
 		rev := p.head().Rev
 		page, err := patiently(ctx, p, func(ctx context.Context) (wire.EventPage, error) {
-			return p.front.Events(ctx, frontend.Caller{Tenant: tenant}, f.run, frontend.EventQuery{After: f.next})
+			return p.front.Events(ctx, frontend.Caller{Tenant: tenant}, f.run, query.EventQuery{After: f.next})
 		})
 		if err != nil {
 			p.wrong("reading events: %v", err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -165,7 +165,7 @@ func (p *performance) checkFollowers(segments []core.Segment) {
 	for who, f := range p.followers {
 		var all []wire.Event
 		for _, s := range segments {
-			for _, e := range frontend.EventsOf(s) {
+			for _, e := range query.EventsOf(s) {
 				if e.RunID == f.run {
 					all = append(all, e)
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -30,7 +31,7 @@ type performance struct {
 	witness *witness
 	bell    *bell
 	queue   *storyQueue
-	front   *frontend.Frontend
+	front   *query.Frontend
 	cast    *storyCast
 	began   time.Time
 	changed chan struct{} // closed, and replaced, with each change of a head
@@ -72,9 +73,9 @@ func (p *performance) build(ctx context.Context) {
 	p.queue = &storyQueue{FullQueue: p.bell, p: p}
 	p.cast = newStoryCast(p)
 	store, queue := p.connect(nil)
-	p.front = frontend.New(frontend.Options{Store: store, Catalog: p.cast, Waker: queue, Clock: p.w, Random: p.w,
+	p.front = query.New(frontend.New(frontend.Options{Store: store, Catalog: p.cast, Waker: queue, Clock: p.w, Random: p.w,
 		Limits:   frontend.Limits{Inline: p.setting.inline, Messages: p.setting.messages, Pages: inNobodysWay},
-		Starters: func(context.Context, engine.Definition) ([]string, error) { return p.setting.starters, nil }})
+		Starters: func(context.Context, engine.Definition) ([]string, error) { return p.setting.starters, nil }}))
 	for i := range p.setting.workers {
 		p.w.Daemon(ctx, fmt.Sprintf("worker %d", i+1), p.work)
 	}

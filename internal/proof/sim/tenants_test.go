@@ -10,6 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/links"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -326,7 +328,7 @@ func (t *thread) intrude(ctx context.Context, thread, run string, p wire.Pending
 	text, target := "intruding "+t.s.w.Text(6), cmp.Or(p.Suspension.ID, "c0")
 	tries := []func(context.Context) error{
 		func(ctx context.Context) error { _, err := f.Run(ctx, who, run); return err },
-		func(ctx context.Context) error { _, err := f.Events(ctx, who, run, frontend.EventQuery{}); return err },
+		func(ctx context.Context) error { _, err := f.Events(ctx, who, run, query.EventQuery{}); return err },
 		func(ctx context.Context) error { _, err := f.Cancel(ctx, who, run); return err },
 		func(ctx context.Context) error { _, err := f.Interrupt(ctx, who, run, text); return err },
 		func(ctx context.Context) error {
@@ -339,10 +341,10 @@ func (t *thread) intrude(ctx context.Context, thread, run string, p wire.Pending
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := f.MakeLink(ctx, who, run, frontend.LinkOrder{Target: target, For: "kim", Life: time.Hour})
+			_, err := f.MakeLink(ctx, who, run, links.LinkOrder{Target: target, For: "kim", Life: time.Hour})
 			return err
 		},
-		func(ctx context.Context) error { _, err := f.Messages(ctx, who, thread, frontend.List{}); return err },
+		func(ctx context.Context) error { _, err := f.Messages(ctx, who, thread, query.List{}); return err },
 		func(ctx context.Context) error {
 			_, err := f.Message(ctx, who, thread, text, wire.MessageRequest{Input: core.Encode(text), OnPending: "abandon"})
 			return err
@@ -367,7 +369,7 @@ func (t *thread) intrude(ctx context.Context, thread, run string, p wire.Pending
 func (t *thread) browse(ctx context.Context) {
 	who := t.someone()
 	runs, err := once(ctx, func(ctx context.Context) (wire.Page[wire.Run], error) {
-		return t.s.front.Runs(ctx, who, frontend.List{})
+		return t.s.front.Runs(ctx, who, query.List{})
 	})
 	for _, r := range runs.Items {
 		if err == nil && !t.s.watched.runs[r.ID] {
@@ -375,7 +377,7 @@ func (t *thread) browse(ctx context.Context) {
 		}
 	}
 	waits, err := once(ctx, func(ctx context.Context) (wire.Page[wire.Approval], error) {
-		return t.s.front.Approvals(ctx, who, frontend.List{})
+		return t.s.front.Approvals(ctx, who, query.List{})
 	})
 	for _, a := range waits.Items {
 		if _, known := t.s.watched.kinds[a.Suspension.ID]; err == nil && a.Error == nil && !known {

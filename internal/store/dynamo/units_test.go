@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
@@ -134,7 +135,7 @@ func TestAHeadFitsOneUnit(t *testing.T) {
 		random := enginetest.NewRandom(t, 2)
 		waker := &frontendtest.Waker{}
 		catalog := frontendtest.Catalog{"refund-desk": {Name: "refund-desk", Digest: core.Digest([]byte("definition"))}}
-		front := frontend.New(frontend.Options{Store: store, Catalog: catalog, Waker: waker, Clock: clock, Random: random})
+		front := query.New(frontend.New(frontend.Options{Store: store, Catalog: catalog, Waker: waker, Clock: clock, Random: random}))
 		eng := engine.New(engine.Options{Store: store, Waker: waker, Agents: tenSteps{}, Clock: clock, Random: random})
 		caller := frontend.Caller{Tenant: "acme-corporation", By: "ann@example.com"}
 		started, err := front.Start(t.Context(), caller, "order-A-1017", wire.StartRequest{Agent: "refund-desk",
@@ -170,7 +171,7 @@ func TestAHeadFitsOneUnit(t *testing.T) {
 	})
 }
 
-func decide(t *testing.T, front *frontend.Frontend, caller frontend.Caller, store *dynamo.Store, run wire.Run) {
+func decide(t *testing.T, front *query.Frontend, caller frontend.Caller, store *dynamo.Store, run wire.Run) {
 	t.Helper()
 	h, err := store.Load(t.Context(), caller.Tenant, run.ThreadID)
 	if err != nil {

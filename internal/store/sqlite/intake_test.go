@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -151,7 +152,7 @@ func TestIntakeKeepsDeadLettersWithTheReasonAndTheirBytes(t *testing.T) {
 }
 
 // callers is a frontend on the file, for which an agent "a" is deployed.
-func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *frontend.Frontend {
+func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *query.Frontend {
 	t.Helper()
 	err := db.PutDefinition(t.Context(), engine.Definition{Tenant: tenant, Name: "a", Digest: "v", Body: []byte("{}")})
 	if err == nil {
@@ -160,7 +161,7 @@ func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *frontend.Fro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: clock, Random: enginetest.NewRandom(t, 2)})
+	return query.New(frontend.New(frontend.Options{Store: db, Catalog: db, Waker: db, Clock: clock, Random: enginetest.NewRandom(t, 2)}))
 }
 
 func pumpOf(q intake.Queue, s intake.Starter, clock engine.Clock) *intake.Pump {

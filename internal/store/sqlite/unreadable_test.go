@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -46,7 +47,7 @@ func TestAnUnreadableRowHidesNoOther(t *testing.T) {
 				t.Errorf("reading the row itself: %v", err)
 			}
 			wantAll(t, db, runs, bad)
-			page, err := front.Approvals(t.Context(), frontend.Caller{Tenant: tenant}, frontend.List{})
+			page, err := front.Approvals(t.Context(), frontend.Caller{Tenant: tenant}, query.List{})
 			if err != nil || len(page.Items) != len(runs) {
 				t.Errorf("%d approvals, %v", len(page.Items), err)
 			}

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // FeedQuery says which events of a tenant are wanted.
@@ -37,15 +38,15 @@ const undecidedFor = 15 * time.Minute
 // and those of a thread in the order of their numbers, except for commits of different workers within the lag.
 //
 // The page that reaches the end of the feed counts what waits, if it passed anything.
-func (f *Frontend) Feed(ctx context.Context, c Caller, q FeedQuery) (wire.FeedPage, error) {
+func (f *Frontend) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
 	page := wire.FeedPage{Items: []wire.Event{}}
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil {
 		return page, err
 	}
 	more := false
-	err = f.untilFeed(ctx, c, q.Wait, func() (bool, error) {
-		r := feedRead{journalReader: f.journalReader(c.Tenant), q: q, at: at, now: f.now(), lag: f.store.FeedLag().Milliseconds()}
+	err = f.UntilFeed(ctx, c, q.Wait, func() (bool, error) {
+		r := feedRead{journalReader: f.journalReader(c.Tenant), q: q, at: at, now: f.Now(), lag: f.Store.FeedLag().Milliseconds()}
 		if err := r.page(ctx); err != nil {
 			return false, err
 		}
@@ -67,7 +68,7 @@ func (f *Frontend) Feed(ctx context.Context, c Caller, q FeedQuery) (wire.FeedPa
 }
 
 // FeedStart is the cursor that a query begins at, once it is checked; empty for the beginning.
-func (f *Frontend) FeedStart(ctx context.Context, c Caller, q FeedQuery) (string, error) {
+func (f *Frontend) FeedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (string, error) {
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil || q.After == "" && !q.Tail {
 		return "", err
@@ -75,7 +76,7 @@ func (f *Frontend) FeedStart(ctx context.Context, c Caller, q FeedQuery) (string
 	return at.of(c.Tenant), nil
 }
 
-func (f *Frontend) feedStart(ctx context.Context, c Caller, q FeedQuery) (feedCursor, error) {
+func (f *Frontend) feedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (feedCursor, error) {
 	if q.After != "" || !q.Tail {
 		return readFeedCursor(q.After, c.Tenant)
 	}
@@ -84,8 +85,8 @@ func (f *Frontend) feedStart(ctx context.Context, c Caller, q FeedQuery) (feedCu
 
 // feedTail is the place after everything that is committed now. Entries within the lag are seen, so that one that appears among them later is
 // still shown; undecided ones before them are held, for when their commit lands.
-func (f *Frontend) feedTail(ctx context.Context, c Caller) (at feedCursor, err error) {
-	leave, err := f.pages.take(ctx, c.Tenant)
+func (f *Frontend) feedTail(ctx context.Context, c frontend.Caller) (at feedCursor, err error) {
+	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
 		return at, err
 	}
@@ -94,7 +95,7 @@ func (f *Frontend) feedTail(ctx context.Context, c Caller) (at feedCursor, err e
 	if err != nil {
 		return at, err
 	}
-	now, lag := f.now(), f.store.FeedLag().Milliseconds()
+	now, lag := f.Now(), f.Store.FeedLag().Milliseconds()
 	r, low := f.journalReader(c.Tenant), false
 	for i, e := range newest {
 		if !low && (lag == 0 || e.At+lag <= now || i == mostSeen) {
@@ -121,7 +122,7 @@ func (f *Frontend) feedTail(ctx context.Context, c Caller) (at feedCursor, err e
 }
 
 func (f *Frontend) feedEntries(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
-	entries, err := try(ctx, f, func() ([]engine.FeedEntry, error) { return f.store.Feed(ctx, tenant, q) })
+	entries, err := frontend.Try(ctx, f.Frontend, func() ([]engine.FeedEntry, error) { return f.Store.Feed(ctx, tenant, q) })
 	return entries, listRefused(err)
 }
 
@@ -143,7 +144,7 @@ type feedRead struct {
 
 // page reads the held entries, and then the feed after Low.
 func (r *feedRead) page(ctx context.Context) error {
-	leave, err := r.f.pages.take(ctx, r.tenant)
+	leave, err := r.f.Pages.Take(ctx, r.tenant)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (r *feedRead) page(ctx context.Context) error {
 
 // full says whether the page ends before the next entry.
 func (r *feedRead) full() bool {
-	return len(r.items) >= limit(r.q.Limit, 100, 1000) || r.weight >= limit(r.q.Bytes, pageBytes, pageBytes) ||
+	return len(r.items) >= frontend.Limit(r.q.Limit, 100, 1000) || r.weight >= frontend.Limit(r.q.Bytes, frontend.PageBytes, frontend.PageBytes) ||
 		r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 
@@ -255,7 +256,7 @@ func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.
 		if err != nil && !ofOneEntry(err) {
 			return nil, undecided, err
 		}
-		if err != nil || of.record.Agent != r.q.Agent {
+		if err != nil || of.Record.Agent != r.q.Agent {
 			return nil, committed, nil
 		}
 	}

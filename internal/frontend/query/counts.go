@@ -1,10 +1,11 @@
-package frontend
+package query
 
 import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // mostCounted is how many runs are counted at most.
@@ -12,16 +13,16 @@ const mostCounted = 500
 
 // Counts counts the calls that wait for an answer, over the runs of a tenant or of one of its agents, longest waiting run first. It reads no
 // journal, and stops after [mostCounted] runs to bound the wait.
-func (f *Frontend) Counts(ctx context.Context, c Caller, agent string) (wire.Counts, error) {
+func (f *Frontend) Counts(ctx context.Context, c frontend.Caller, agent string) (wire.Counts, error) {
 	counts := wire.Counts{Kinds: map[string]int{}}
-	leave, err := f.pages.take(ctx, c.Tenant)
+	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
 		return counts, err
 	}
 	defer leave()
 	for cursor, looked := "", 0; ; {
-		found, err := try(ctx, f, func() (piece[core.Head], error) {
-			rows, next, err := f.store.Approvals(ctx, c.Tenant, cursor, 100)
+		found, err := frontend.Try(ctx, f.Frontend, func() (piece[core.Head], error) {
+			rows, next, err := f.Store.Approvals(ctx, c.Tenant, cursor, 100)
 			return piece[core.Head]{rows, len(rows), next}, err
 		})
 		if err != nil {
@@ -56,7 +57,7 @@ func count(to *wire.Counts, h core.Head) {
 // openByKind is how many calls of a run wait for an answer, by kind.
 func openByKind(h core.Head) map[string]int {
 	kinds := map[string]int{}
-	open := openSuspensions(place{head: h, record: h.Record(), current: true})
+	open := frontend.OpenSuspensions(frontend.Place{Head: h, Record: h.Record(), Current: true})
 	for _, call := range h.Calls {
 		if open[call.Sus] {
 			kinds[call.Kind.String()]++

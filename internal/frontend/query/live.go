@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // spoken is what is being said in the thread, if the reader wants to know.
-func (f *Frontend) spoken(c Caller, thread string, wanted bool) (engine.Speech, bool) {
-	if f.live == nil || !wanted || thread == "" {
+func (f *Frontend) spoken(c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
+	if f.Live == nil || !wanted || thread == "" {
 		return engine.Speech{}, false
 	}
-	return f.live.Spoken(c.Tenant, thread)
+	return f.Live.Spoken(c.Tenant, thread)
 }
 
 // liveEvents are for a reader who has read all that is committed: what the model has said beyond what the reader heard, each kind in one
@@ -36,12 +37,12 @@ func (f *Frontend) spoken(c Caller, thread string, wanted bool) (engine.Speech, 
 //
 // Who looked at the head first would find, between a commit and the end of what it commits, neither, and take the text back that the next look
 // brings again.
-func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, cursor) {
-	h, heard := p.head, at.live
-	spoken = spoken && p.current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch // a run that is over says no more; the next one does
+func liveEvents(p frontend.Place, at frontend.Cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, frontend.Cursor) {
+	h, heard := p.Head, at.Live
+	spoken = spoken && p.Current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch // a run that is over says no more; the next one does
 	items := []wire.Event{}
-	if heard.any() && !(spoken && goesOn(said, heard)) {
-		at.live = hearing{}
+	if heard.Any() && !(spoken && goesOn(said, heard)) {
+		at.Live = frontend.Hearing{}
 		items = append(items, resetEvent(p, nil, at))
 	}
 	if !spoken {
@@ -53,8 +54,8 @@ func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) (
 		}
 	}
 	for _, n := range said.Notes {
-		if n.Version > at.live.notes && len(items) < most {
-			at.live.epoch, at.live.restart, at.live.notes = said.Epoch, said.Restart, n.Version
+		if n.Version > at.Live.Notes && len(items) < most {
+			at.Live.Epoch, at.Live.Restart, at.Live.Notes = said.Epoch, said.Restart, n.Version
 			items = append(items, noteEvent(said, n, at))
 		}
 	}
@@ -62,9 +63,9 @@ func liveEvents(p place, at cursor, said engine.Speech, spoken bool, most int) (
 }
 
 // noteEvent is what a body does, as an event. No segment holds it.
-func noteEvent(said engine.Speech, n engine.Note, at cursor) wire.Event {
+func noteEvent(said engine.Speech, n engine.Note, at frontend.Cursor) wire.Event {
 	e := wire.Event{Version: wire.EventVersion, Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(n.At),
-		Type: string(core.EventCallStarted), Cursor: at.of(said.Thread)}
+		Type: string(core.EventCallStarted), Cursor: at.Of(said.Thread)}
 	if p := n.Progress; p != nil {
 		data := wire.CallProgressData{CallID: n.Call.ID, ToolName: n.Call.Name, Done: p.Done, Text: p.Text}
 		if p.Total > 0 {
@@ -79,9 +80,9 @@ func noteEvent(said engine.Speech, n engine.Note, at cursor) wire.Event {
 }
 
 // goesOn says whether what is being said is what was heard, and perhaps more.
-func goesOn(said engine.Speech, heard hearing) bool {
-	return said.Epoch == heard.epoch && said.Restart == heard.restart && begins(said.Text, heard.text) && begins(said.Reasoning, heard.reasoning) &&
-		(heard.notes == 0 || len(said.Notes) > 0 && said.Notes[len(said.Notes)-1].Version >= heard.notes)
+func goesOn(said engine.Speech, heard frontend.Hearing) bool {
+	return said.Epoch == heard.Epoch && said.Restart == heard.Restart && begins(said.Text, heard.Text) && begins(said.Reasoning, heard.Reasoning) &&
+		(heard.Notes == 0 || len(said.Notes) > 0 && said.Notes[len(said.Notes)-1].Version >= heard.Notes)
 }
 
 // begins says whether a piece may begin there.
@@ -90,12 +91,12 @@ func begins(text string, at int) bool {
 }
 
 // delta is what was said of a kind behind the cursor, and the cursor behind that.
-func delta(said engine.Speech, at cursor, kind string) (e wire.Event, next cursor, more bool) {
+func delta(said engine.Speech, at frontend.Cursor, kind string) (e wire.Event, next frontend.Cursor, more bool) {
 	next = at
-	next.live.epoch, next.live.restart = said.Epoch, said.Restart
-	text, offset, event := said.Text, &next.live.text, core.EventTextDelta
+	next.Live.Epoch, next.Live.Restart = said.Epoch, said.Restart
+	text, offset, event := said.Text, &next.Live.Text, core.EventTextDelta
 	if kind == core.ReasoningPart {
-		text, offset, event = said.Reasoning, &next.live.reasoning, core.EventReasoningDelta
+		text, offset, event = said.Reasoning, &next.Live.Reasoning, core.EventReasoningDelta
 	}
 	from := *offset
 	if from == len(text) {
@@ -103,21 +104,8 @@ func delta(said engine.Speech, at cursor, kind string) (e wire.Event, next curso
 	}
 	*offset = len(text)
 	return wire.Event{Version: wire.EventVersion, Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(said.At.UnixMilli()),
-		Type: string(event), Cursor: next.of(said.Thread), Data: core.Encode(map[string]any{"part_id": core.PartID(said.Run, kind, said.Step),
+		Type: string(event), Cursor: next.Of(said.Thread), Data: core.Encode(map[string]any{"part_id": core.PartID(said.Run, kind, said.Step),
 			"attempt": fmt.Sprintf("%d.%d", said.Epoch, said.Restart), "offset": from, "text": text[from:]})}, next, true
-}
-
-// settles says whether the segment behind what was heard does away with it: it is the turn of that activation and brings every part
-// that was heard, whole, or it takes back whatever was said. What a run that failed or was cancelled had said, neither does.
-func settles(s core.Segment, heard hearing) bool {
-	brought := map[core.EventType]bool{}
-	for _, e := range s.Events {
-		brought[e.Type] = true
-	}
-	if brought[core.EventStepReset] {
-		return true
-	}
-	return s.W.Epoch() == heard.epoch && (heard.text == 0 || brought[core.EventTextEnded]) && (heard.reasoning == 0 || brought[core.EventReasoningEnded])
 }
 
 // resetReason says why what was heard does not count: the run was cancelled, or the step is done anew.
@@ -134,9 +122,9 @@ func resetReason(r core.Record, next *core.Segment) string {
 
 // resetEvent says that what was said live does not count. It is live itself: no segment holds it. next is what was committed
 // behind it; nil for nothing.
-func resetEvent(p place, next *core.Segment, at cursor) wire.Event {
-	r := p.record
-	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.of(r.Thread),
+func resetEvent(p frontend.Place, next *core.Segment, at frontend.Cursor) wire.Event {
+	r := p.Record
+	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.Of(r.Thread),
 		Data: core.Encode(map[string]any{"reason": resetReason(r, next), "text": "What the model was saying does not count."})}
 	if next != nil && len(next.Events) > 0 {
 		first := next.Events[0]

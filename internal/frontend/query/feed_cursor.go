@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // feedCursor is a place in the feed of a tenant. Everything up to Low was read. Within the lag of a store, entries may appear before others
@@ -55,7 +56,7 @@ func seenKey(thread string, seq int64, w core.Stamp) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-func feedMark(tenant string) string { return cursorMark("feed of " + tenant) }
+func feedMark(tenant string) string { return frontend.CursorMark("feed of " + tenant) }
 
 // of is the cursor as callers have it, opaque, for this tenant alone.
 func (c feedCursor) of(tenant string) string {
@@ -63,7 +64,7 @@ func (c feedCursor) of(tenant string) string {
 	for _, key := range c.Seen {
 		stored.Seen += key
 	}
-	return encodeCursor(stored)
+	return frontend.EncodeCursor(stored)
 }
 
 // readFeedCursor reads a cursor of the tenant's feed. Empty is the beginning.
@@ -72,21 +73,21 @@ func readFeedCursor(text, tenant string) (c feedCursor, err error) {
 		return c, nil
 	}
 	var stored storedCursor
-	if !decodeCursor(text, &stored) || stored.Feed != feedMark(tenant) ||
+	if !frontend.DecodeCursor(text, &stored) || stored.Feed != feedMark(tenant) ||
 		len(stored.Seen)%seenLength != 0 || len(stored.Seen) > mostSeen*seenLength || len(stored.Held) > mostHeld {
-		return c, badCursor()
+		return c, frontend.BadCursor()
 	}
 	c.Low, c.Held = engine.FeedPlace{At: stored.At, Tie: stored.Tie}, stored.Held
 	for _, h := range c.Held {
-		if h.Seq < 1 || h.Thread == "" || len(h.Thread) > maxID {
-			return feedCursor{}, badCursor()
+		if h.Seq < 1 || h.Thread == "" || len(h.Thread) > frontend.MaxID {
+			return feedCursor{}, frontend.BadCursor()
 		}
 	}
 	for at := 0; at < len(stored.Seen); at += seenLength {
 		c.Seen = append(c.Seen, stored.Seen[at:at+seenLength])
 	}
 	if c.Low.Check() != nil {
-		return feedCursor{}, badCursor()
+		return feedCursor{}, frontend.BadCursor()
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // List says which part of a list is wanted: the rows that fit all of its filters. A page is read in pieces until it is full. It ends early
@@ -38,19 +39,19 @@ const (
 )
 
 // Runs lists runs, newest first.
-func (f *Frontend) Runs(ctx context.Context, c Caller, q List) (wire.Page[wire.Run], error) {
+func (f *Frontend) Runs(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Run], error) {
 	return f.runs(ctx, c, "", q)
 }
 
 // ThreadRuns lists the runs of a thread, newest first.
-func (f *Frontend) ThreadRuns(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
-	if _, err := f.thread(ctx, c, thread); err != nil {
+func (f *Frontend) ThreadRuns(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
+	if _, err := f.LoadThread(ctx, c, thread); err != nil {
 		return wire.Page[wire.Run]{}, err
 	}
 	return f.runs(ctx, c, thread, q)
 }
 
-func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Run], error) {
+func (f *Frontend) runs(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
 	wanted, err := q.filter()
 	if err != nil {
 		return wire.Page[wire.Run]{}, err
@@ -64,7 +65,7 @@ func (f *Frontend) runs(ctx context.Context, c Caller, thread string, q List) (w
 	if mark != "" {
 		w.size = listPiece
 	}
-	page, err := gather(ctx, f, c.Tenant, w.start(cursor), limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
+	page, err := gather(ctx, f, c.Tenant, w.start(cursor), frontend.Limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
 		read: func(cursor string, n, room int) (piece[core.Record], error) { return w.read(ctx, cursor, n, room) },
 		show: func(records []core.Record) ([]wire.Run, int, error) {
 			runs, err := f.shown(ctx, c, wanted, records)
@@ -93,13 +94,13 @@ type piece[T any] struct {
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
 func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
 	page := wire.Page[To]{Items: []To{}, Next: cursor}
-	leave, err := f.pages.take(ctx, tenant)
+	leave, err := f.Pages.Take(ctx, tenant)
 	if err != nil {
 		return page, err
 	}
 	defer leave()
-	for weight, looked := 0, 0; most > 0 && weight < pageBytes && looked < mostLooked; {
-		found, err := try(ctx, f, func() (piece[From], error) {
+	for weight, looked := 0, 0; most > 0 && weight < frontend.PageBytes && looked < mostLooked; {
+		found, err := frontend.Try(ctx, f.Frontend, func() (piece[From], error) {
 			return l.read(page.Next, min(most, listPiece), mostLooked-looked)
 		})
 		if err != nil {
@@ -140,47 +141,38 @@ func listRefused(err error) error {
 	return err
 }
 
-func badListCursor() *Error {
-	return refuse(CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
-}
-
-// Thread reads a conversation's newest state.
-func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread, error) {
-	h, err := f.thread(ctx, c, id)
-	if err != nil {
-		return wire.Thread{}, err
-	}
-	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String(), Cursor: endOf(h.Record())}, nil
+func badListCursor() *frontend.Error {
+	return frontend.Refuse(frontend.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
 // Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry
 // marked Pending stays, and its result stands later. What the runtime itself told the model is no part of it.
-func (f *Frontend) Messages(ctx context.Context, c Caller, thread string, q List) (wire.Page[wire.Message], error) {
+func (f *Frontend) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
-	h, err := f.thread(ctx, c, thread)
+	h, err := f.LoadThread(ctx, c, thread)
 	if err != nil {
 		return page, err
 	}
-	at, err := readCursor(q.Cursor, h.Thread, 1, h.Seq)
+	at, err := frontend.ReadCursor(q.Cursor, h.Thread, 1, h.Seq)
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = collect(ctx, f, h, at, h.Seq, limit(q.Limit, 200, 1000), pageBytes,
+	page.Items, at, err = frontend.Collect(ctx, f.Frontend, h, at, h.Seq, frontend.Limit(q.Limit, 200, 1000), frontend.PageBytes,
 		func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }, weighMessage)
-	if at.seq <= h.Seq {
-		page.Next = at.of(h.Thread)
+	if at.Seq <= h.Seq {
+		page.Next = at.Of(h.Thread)
 	}
 	return page, err
 }
 
 // Agents lists what can be run, by name.
-func (f *Frontend) Agents(ctx context.Context, c Caller) (wire.Page[wire.Agent], error) {
+func (f *Frontend) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error) {
 	page := wire.Page[wire.Agent]{Items: []wire.Agent{}}
-	defs, err := try(ctx, f, func() ([]engine.Definition, error) { return f.catalog.Deployed(ctx, c.Tenant) })
+	defs, err := frontend.Try(ctx, f.Frontend, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
 	if err != nil {
 		return page, err
 	}
-	missing := f.missing()
+	missing := f.Missing()
 	for _, def := range defs {
 		page.Items = append(page.Items, f.agent(def, missing))
 		delete(missing, def.Name)
@@ -194,7 +186,7 @@ func (f *Frontend) Agents(ctx context.Context, c Caller) (wire.Page[wire.Agent],
 
 // agent describes a stored definition. One that cannot be described does not hide the others.
 func (f *Frontend) agent(def engine.Definition, missing map[string]string) wire.Agent {
-	shown, err := f.describe(def)
+	shown, err := f.Describe(def)
 	if err != nil {
 		shown = wire.Agent{Name: def.Name, Version: def.Digest, Unavailable: "this server cannot read its definition", Tools: []wire.Tool{}}
 	}
@@ -205,38 +197,14 @@ func (f *Frontend) agent(def engine.Definition, missing map[string]string) wire.
 }
 
 // Agent shows the deployed version of an agent.
-func (f *Frontend) Agent(ctx context.Context, c Caller, name string) (wire.Agent, error) {
-	missing := f.missing()
-	def, err := f.current(ctx, c.Tenant, name)
-	if reason, cannot := missing[name]; cannot && errors.As(err, new(*Error)) {
+func (f *Frontend) Agent(ctx context.Context, c frontend.Caller, name string) (wire.Agent, error) {
+	missing := f.Missing()
+	def, err := f.Current(ctx, c.Tenant, name)
+	if reason, cannot := missing[name]; cannot && errors.As(err, new(*frontend.Error)) {
 		return wire.Agent{Name: name, Unavailable: reason, Tools: []wire.Tool{}}, nil
 	}
 	if err != nil {
 		return wire.Agent{}, err
 	}
 	return f.agent(def, missing), nil
-}
-
-// startable is the version that a new run starts with.
-func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.Definition, error) {
-	if reason, cannot := f.missing()[name]; cannot {
-		e := refuse(CodeAgentUnavailable, "the agent %s cannot be started now: %s", name, reason)
-		e.RetryAfter = agentPause
-		return engine.Definition{}, e
-	}
-	return f.current(ctx, tenant, name)
-}
-
-// agentPause is the Retry-After of a start that is refused because its agent is unavailable.
-const agentPause = 30 * time.Second
-
-func (f *Frontend) current(ctx context.Context, tenant, name string) (engine.Definition, error) {
-	if len(name) > maxID {
-		return engine.Definition{}, refuse(CodeAgentNotFound, "there is no such agent")
-	}
-	def, err := try(ctx, f, func() (engine.Definition, error) { return f.catalog.Current(ctx, tenant, name) })
-	if errors.Is(err, engine.ErrNotFound) {
-		return def, refuse(CodeAgentNotFound, "there is no such agent")
-	}
-	return def, err
 }

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // approvalFilter is what the entries of the inbox have in common.
@@ -18,7 +19,7 @@ type approvalFilter struct {
 }
 
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
-func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[wire.Approval], error) {
+func (f *Frontend) Approvals(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Approval], error) {
 	wanted := approvalFilter{q.Agent, q.Kind, q.Thread}
 	mark := markOf(wanted)
 	if err := q.check(); err != nil {
@@ -28,12 +29,12 @@ func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[w
 	if err != nil {
 		return wire.Page[wire.Approval]{}, err
 	}
-	page, err := gather(ctx, f, c.Tenant, cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
+	page, err := gather(ctx, f, c.Tenant, cursor, frontend.Limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
 		read: func(cursor string, n, _ int) (piece[core.Head], error) {
 			if q.Thread != "" {
 				return f.waitingIn(ctx, c, q.Thread, cursor)
 			}
-			heads, next, err := f.store.Approvals(ctx, c.Tenant, cursor, n)
+			heads, next, err := f.Store.Approvals(ctx, c.Tenant, cursor, n)
 			return piece[core.Head]{heads, len(heads), next}, err
 		},
 		show:  func(heads []core.Head) ([]wire.Approval, int, error) { return f.approvalsOf(ctx, wanted, heads) },
@@ -44,14 +45,14 @@ func (f *Frontend) Approvals(ctx context.Context, c Caller, q List) (wire.Page[w
 }
 
 // waitingIn is the inbox of one thread: its head, if anything is suspended in it. It is one piece, so that no cursor leads into it.
-func (f *Frontend) waitingIn(ctx context.Context, c Caller, thread, cursor string) (found piece[core.Head], err error) {
+func (f *Frontend) waitingIn(ctx context.Context, c frontend.Caller, thread, cursor string) (found piece[core.Head], err error) {
 	if cursor != "" {
 		return found, engine.ErrRefused
 	}
-	if len(thread) > maxID {
+	if len(thread) > frontend.MaxID {
 		return found, nil
 	}
-	head, err := f.store.Load(ctx, c.Tenant, thread)
+	head, err := f.Store.Load(ctx, c.Tenant, thread)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return found, nil
@@ -76,7 +77,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, w approvalFilter, heads []co
 		if !w.fits(h) {
 			continue
 		}
-		shown, err := f.view(ctx, place{head: h, record: h.Record(), current: true})
+		shown, err := f.View(ctx, frontend.Place{Head: h, Record: h.Record(), Current: true})
 		if err != nil || len(h.Calls) == 0 {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err
@@ -86,7 +87,7 @@ func (f *Frontend) approvalsOf(ctx context.Context, w approvalFilter, heads []co
 			continue
 		}
 		e.read = true
-		there := shown.approvalsIn(h)
+		there := shown.ApprovalsIn(h)
 		if w.Kind != "" {
 			there = slices.DeleteFunc(there, func(a wire.Approval) bool { return a.Kind != w.Kind })
 		}

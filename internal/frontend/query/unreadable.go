@@ -1,19 +1,18 @@
-package frontend
+package query
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // unreadable marks an entry of a list that cannot be read. The others are still shown: one run must not keep an
 // approver from the rest.
 func unreadable() *wire.RunError {
-	return &wire.RunError{Code: string(CodeUnreadable), Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
+	return &wire.RunError{Code: string(frontend.CodeUnreadable), Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
 }
 
 // entries decides what becomes of a list some of whose entries cannot be read.
@@ -48,22 +47,4 @@ func (e *entries) end() error {
 		return nil
 	}
 	return e.silent
-}
-
-// shownJSON is JSON of the journal for readers. What an earlier program let through may be nested deeper than they can read:
-// of that they are shown the beginning as text.
-func shownJSON(raw json.RawMessage) json.RawMessage {
-	if !core.TooDeep(raw) {
-		return raw
-	}
-	const most = 2 << 10
-	return core.Encode(core.CutResult(string(raw), most))
-}
-
-// shownSchema leaves out a schema that readers cannot take.
-func shownSchema(raw json.RawMessage) json.RawMessage {
-	if core.TooDeep(raw) {
-		return nil
-	}
-	return raw
 }

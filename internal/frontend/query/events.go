@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // EventQuery says which events of a run are wanted.
@@ -22,35 +23,35 @@ type EventQuery struct {
 
 // Events reads a page of a run's events: those that are committed or, if q.Live is set and there is none of them, live ones. A reader that
 // goes on from Next misses no committed event and sees none twice; live ones are described at [Frontend.liveEvents].
-func (f *Frontend) Events(ctx context.Context, c Caller, run string, q EventQuery) (wire.EventPage, error) {
+func (f *Frontend) Events(ctx context.Context, c frontend.Caller, run string, q EventQuery) (wire.EventPage, error) {
 	thread, _ := core.ThreadOf(run)
-	return f.heldEvents(ctx, c, thread, q, func() (place, error) { return f.find(ctx, c, run) })
+	return f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) { return f.Find(ctx, c, run) })
 }
 
 // ThreadEvents is [Frontend.Events] over all runs of a thread, one after the other. No page is done: a thread whose run is done waits for
 // the next one.
-func (f *Frontend) ThreadEvents(ctx context.Context, c Caller, thread string, q EventQuery) (wire.EventPage, error) {
-	page, err := f.heldEvents(ctx, c, thread, q, func() (place, error) {
-		head, err := f.thread(ctx, c, thread)
-		p := place{head: head, record: head.Record(), current: true}
-		p.record.Seq0, p.record.Ev0 = 0, 0
-		p.whole = true
+func (f *Frontend) ThreadEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery) (wire.EventPage, error) {
+	page, err := f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) {
+		head, err := f.LoadThread(ctx, c, thread)
+		p := frontend.Place{Head: head, Record: head.Record(), Current: true}
+		p.Record.Seq0, p.Record.Ev0 = 0, 0
+		p.Whole = true
 		return p, err
 	})
 	return page, err
 }
 
 // heldEvents reads a page of events of what find finds, and waits for one if there is none yet.
-func (f *Frontend) heldEvents(ctx context.Context, c Caller, thread string, q EventQuery, find func() (place, error)) (wire.EventPage, error) {
+func (f *Frontend) heldEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery, find func() (frontend.Place, error)) (wire.EventPage, error) {
 	var page wire.EventPage
 	if q.Tail && q.After == "" { // found once: what comes while the read is held is wanted
 		p, err := find()
 		if err != nil {
 			return page, err
 		}
-		q.After = endOf(p.record)
+		q.After = frontend.EndOf(p.Record)
 	}
-	err := f.until(ctx, c, thread, q.Wait, q.Live, func() (bool, error) {
+	err := f.Until(ctx, c, thread, q.Wait, q.Live, func() (bool, error) {
 		speech, spoken := f.spoken(c, thread, q.Live) // before the head is looked at: see liveEvents
 		p, err := find()
 		if err == nil {
@@ -61,15 +62,15 @@ func (f *Frontend) heldEvents(ctx context.Context, c Caller, thread string, q Ev
 	return page, err
 }
 
-func (f *Frontend) events(ctx context.Context, c Caller, p place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
-	at, err := readCursor(q.After, p.head.Thread, p.record.Seq0+1, p.record.Seq)
+func (f *Frontend) events(ctx context.Context, c frontend.Caller, p frontend.Place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
+	at, err := frontend.ReadCursor(q.After, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	from, most := at, limit(q.Limit, 100, 1000)
+	from, most := at, frontend.Limit(q.Limit, 100, 1000)
 	var next *core.Segment // behind the cursor
-	items, at, err := collect(ctx, f, p.head, at, p.record.Seq, most, limit(q.Bytes, pageBytes, pageBytes), func(s core.Segment) []wire.Event {
-		if s.Seq == from.seq {
+	items, at, err := frontend.Collect(ctx, f.Frontend, p.Head, at, p.Record.Seq, most, frontend.Limit(q.Bytes, frontend.PageBytes, frontend.PageBytes), func(s core.Segment) []wire.Event {
+		if s.Seq == from.Seq {
 			next = &s
 		}
 		return EventsOf(s)
@@ -80,16 +81,16 @@ func (f *Frontend) events(ctx context.Context, c Caller, p place, q EventQuery, 
 	if err := f.joinTurnEnds(ctx, c, p, items); err != nil {
 		return wire.EventPage{}, err
 	}
-	if next != nil && from.live.any() {
-		if at.live = (hearing{}); !settles(*next, from.live) {
-			at = cursor{seq: from.seq}
+	if next != nil && from.Live.Any() {
+		if at.Live = (frontend.Hearing{}); !frontend.Settles(*next, from.Live) {
+			at = frontend.Cursor{Seq: from.Seq}
 			items = []wire.Event{resetEvent(p, next, at)}
 		}
 	}
-	if len(items) == 0 && at.seq > p.record.Seq && q.Live {
+	if len(items) == 0 && at.Seq > p.Record.Seq && q.Live {
 		items, at = liveEvents(p, at, speech, spoken, most)
 	}
-	all, done := at.seq > p.record.Seq, p.record.Status == core.RunDone
-	return wire.EventPage{Items: items, Next: at.of(p.head.Thread), Done: all && done && !p.whole,
-		Waiting: all && (p.record.Status == core.RunWaiting || done && p.whole)}, nil
+	all, done := at.Seq > p.Record.Seq, p.Record.Status == core.RunDone
+	return wire.EventPage{Items: items, Next: at.Of(p.Head.Thread), Done: all && done && !p.Whole,
+		Waiting: all && (p.Record.Status == core.RunWaiting || done && p.Whole)}, nil
 }

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -7,82 +7,69 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // Calls lists the tool calls of a run, in the order the model asked for them, and the run's own waits among them. A page reads the
 // journal from the segment that asks for its first call on, until each of its calls has settled or the journal ends.
-func (f *Frontend) Calls(ctx context.Context, c Caller, run string, q List) (wire.Page[wire.Call], error) {
+func (f *Frontend) Calls(ctx context.Context, c frontend.Caller, run string, q List) (wire.Page[wire.Call], error) {
 	page := wire.Page[wire.Call]{Items: []wire.Call{}}
-	p, err := f.find(ctx, c, run)
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return page, err
 	}
-	at, err := readCursor(q.Cursor, p.head.Thread, p.record.Seq0+1, p.record.Seq)
+	at, err := frontend.ReadCursor(q.Cursor, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
 	if err != nil {
 		return page, err
 	}
-	leave, err := f.pages.take(ctx, c.Tenant)
+	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
 		return page, err
 	}
 	defer leave()
-	fold := callFold{thread: p.record.Thread, from: at, most: limit(q.Limit, 50, 200)}
-	if err := f.journal(ctx, p, at.seq, fold.segment); err != nil {
+	fold := callFold{thread: p.Record.Thread, from: at, most: frontend.Limit(q.Limit, 50, 200)}
+	if err := f.Journal(ctx, p, at.Seq, fold.segment); err != nil {
 		return page, err
 	}
-	if fold.next.seq != 0 {
-		page.Next = fold.next.of(p.head.Thread)
+	if fold.next.Seq != 0 {
+		page.Next = fold.next.Of(p.Head.Thread)
 	}
 	for _, call := range fold.calls {
-		page.Items = append(page.Items, p.asTracked(*call))
+		page.Items = append(page.Items, p.AsTracked(*call))
 	}
 	return page, nil
 }
 
 // Call reads one tool call of a run, by its id. [CodeCallNotFound] if the run has none of that id.
-func (f *Frontend) Call(ctx context.Context, c Caller, run, id string) (wire.Call, error) {
-	p, err := f.find(ctx, c, run)
+func (f *Frontend) Call(ctx context.Context, c frontend.Caller, run, id string) (wire.Call, error) {
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Call{}, err
 	}
-	if id == "" || len(id) > maxID {
-		return wire.Call{}, callNotFound()
+	if id == "" || len(id) > frontend.MaxID {
+		return wire.Call{}, frontend.CallNotFound()
 	}
-	fold := callFold{thread: p.record.Thread, from: cursor{seq: p.record.Seq0 + 1}, only: id, most: 1}
-	if err := f.journal(ctx, p, p.record.Seq0+1, fold.segment); err != nil {
+	fold := callFold{thread: p.Record.Thread, from: frontend.Cursor{Seq: p.Record.Seq0 + 1}, only: id, most: 1}
+	if err := f.Journal(ctx, p, p.Record.Seq0+1, fold.segment); err != nil {
 		return wire.Call{}, err
 	}
 	if len(fold.calls) == 0 {
-		return wire.Call{}, callNotFound()
+		return wire.Call{}, frontend.CallNotFound()
 	}
-	return p.asTracked(*fold.calls[0]), nil
-}
-
-// asTracked adds what the head alone knows of a call that has not settled.
-func (p place) asTracked(call wire.Call) wire.Call {
-	tracked, there := p.head.Calls[call.CallID]
-	if !there || !p.current || call.EndedAt != nil {
-		call.Scratch = nil // gone with the end
-		return call
-	}
-	call.Status = tracked.Status.String()
-	if call.Attempts < tracked.Ran {
-		call.Attempts = tracked.Ran
-	}
-	return call
+	return p.AsTracked(*fold.calls[0]), nil
 }
 
 // callFold makes the records of calls from the journal, segment by segment.
 type callFold struct {
 	thread string
-	from   cursor // entries of its segment before read belong to the page before
+	from   frontend.Cursor // entries of its segment before read belong to the page before
 	most   int
 	only   string // a call's id; empty: all
 
 	calls  []*wire.Call
-	open   int    // of them have not settled
-	weight int    // bytes of their results
-	next   cursor // where the next page begins; seq 0: the journal ended before
+	open   int             // of them have not settled
+	weight int             // bytes of their results
+	next   frontend.Cursor // where the next page begins; seq 0: the journal ended before
 }
 
 // segment takes one segment in, and says whether the next one is wanted.
@@ -97,8 +84,8 @@ func (c *callFold) segment(s core.Segment) (more bool) {
 			c.take(call, e)
 		}
 	}
-	full := len(c.calls) == c.most || c.next.seq != 0
-	return !full || c.open > 0 || c.next.seq == 0 && c.only == ""
+	full := len(c.calls) == c.most || c.next.Seq != 0
+	return !full || c.open > 0 || c.next.Seq == 0 && c.only == ""
 }
 
 // beginsCall says whether a call comes into being with the event. The run's own waits are not asked for by a model.
@@ -111,16 +98,16 @@ func beginsCall(e core.Event) bool {
 func (c *callFold) begin(s core.Segment, nth int, e core.Event) {
 	var data wire.CallReadyData
 	switch _ = json.Unmarshal(e.Data, &data); {
-	case s.Seq == c.from.seq && nth <= c.from.read, c.only != "" && c.only != data.CallID:
+	case s.Seq == c.from.Seq && nth <= c.from.Read, c.only != "" && c.only != data.CallID:
 		return
-	case len(c.calls) == c.most || c.weight >= pageBytes:
-		if c.next.seq == 0 {
-			c.next = cursor{seq: s.Seq, read: nth - 1}
+	case len(c.calls) == c.most || c.weight >= frontend.PageBytes:
+		if c.next.Seq == 0 {
+			c.next = frontend.Cursor{Seq: s.Seq, Read: nth - 1}
 		}
 		return
 	}
 	at := wire.Millis(e.At)
-	c.calls = append(c.calls, &wire.Call{CallID: data.CallID, ToolName: data.ToolName, Arguments: shownJSON(data.Arguments), MessageID: data.MessageID, Step: e.Step,
+	c.calls = append(c.calls, &wire.Call{CallID: data.CallID, ToolName: data.ToolName, Arguments: frontend.ShownJSON(data.Arguments), MessageID: data.MessageID, Step: e.Step,
 		Status: core.CallNew.String(), ReadyAt: at, UpdatedAt: at})
 	c.open++
 }
@@ -154,7 +141,7 @@ func (c *callFold) take(call *wire.Call, e core.Event) {
 		_ = json.Unmarshal(shownTimes(e), &data)
 		call.Status, call.UpdatedAt, call.StartedAt = core.CallRunning.String(), at, data.StartedAt
 		if len(data.Arguments) > 0 {
-			call.RanWith = shownJSON(data.Arguments)
+			call.RanWith = frontend.ShownJSON(data.Arguments)
 		}
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		c.ended(call, e)
@@ -174,7 +161,7 @@ func (c *callFold) suspended(call *wire.Call, e core.Event) {
 		call.Deadline = &deadline
 	}
 	if len(s.Kept) > 0 {
-		call.Scratch = shownJSON(s.Kept)
+		call.Scratch = frontend.ShownJSON(s.Kept)
 	}
 }
 
@@ -183,7 +170,7 @@ func (c *callFold) decided(call *wire.Call, e core.Event) {
 	if json.Unmarshal(shownTimes(e), &data) == nil && data.Applied {
 		call.Resume, call.UpdatedAt = &data, wire.Millis(e.At)
 		if len(data.Arguments) > 0 {
-			call.RanWith = shownJSON(data.Arguments)
+			call.RanWith = frontend.ShownJSON(data.Arguments)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // DecisionQuery says which decisions of a tenant are wanted. An empty member wants all.
@@ -31,7 +32,7 @@ const recordingTime = time.Minute
 
 // Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or has
 // scanned enough entries: it may be short, even empty, and have a next one. A cursor is good for the filters of the page it came with.
-func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wire.DecisionPage, error) {
+func (f *Frontend) Decisions(ctx context.Context, c frontend.Caller, q DecisionQuery) (wire.DecisionPage, error) {
 	page := wire.DecisionPage{Items: []wire.RecordedDecision{}}
 	if err := q.check(); err != nil {
 		return page, err
@@ -40,7 +41,7 @@ func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wi
 	if err != nil {
 		return page, err
 	}
-	leave, err := f.pages.take(ctx, c.Tenant)
+	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
 		return page, err
 	}
@@ -48,7 +49,7 @@ func (f *Frontend) Decisions(ctx context.Context, c Caller, q DecisionQuery) (wi
 	r := historyRead{journalReader: f.journalReader(c.Tenant), q: q, from: from, items: page.Items}
 	more, err := r.page(ctx)
 	if page.Items, page.Unreadable = r.items, r.unread; more {
-		page.Next = encodeCursor(historyCursor{q.mark(c.Tenant), r.from.At, r.from.Tie})
+		page.Next = frontend.EncodeCursor(historyCursor{q.mark(c.Tenant), r.from.At, r.from.Tie})
 	}
 	return page, err
 }
@@ -62,7 +63,7 @@ type historyCursor struct {
 // mark identifies the history of a tenant with these filters.
 func (q DecisionQuery) mark(tenant string) string {
 	q.Cursor, q.Limit = "", 0
-	return cursorMark("decisions of " + tenant + " " + string(core.Encode(q)))
+	return frontend.CursorMark("decisions of " + tenant + " " + string(core.Encode(q)))
 }
 
 func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error) {
@@ -73,7 +74,7 @@ func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error)
 		return engine.FeedPlace{At: millisFrom(q.CreatedBefore) + recordingTime.Milliseconds()}, nil
 	}
 	var stored historyCursor
-	ours := decodeCursor(q.Cursor, &stored) && stored.History == q.mark(tenant) && stored.Tie != ""
+	ours := frontend.DecodeCursor(q.Cursor, &stored) && stored.History == q.mark(tenant) && stored.Tie != ""
 	place := engine.FeedPlace{At: stored.At, Tie: stored.Tie}
 	if !ours || place.Check() != nil {
 		return engine.FeedPlace{}, badListCursor()
@@ -94,7 +95,7 @@ type historyRead struct {
 }
 
 func (r *historyRead) full() bool {
-	return len(r.items) >= limit(r.q.Limit, 50, 200) || r.weight >= pageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
+	return len(r.items) >= frontend.Limit(r.q.Limit, 50, 200) || r.weight >= frontend.PageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 
 // page reads from newest to oldest, and says whether there may be more.
@@ -169,11 +170,11 @@ func (r *historyRead) decision(ctx context.Context, e core.Event) error {
 		}
 		shown.Unreadable = unreadable()
 	}
-	shown.Agent = p.record.Agent
+	shown.Agent = p.Record.Agent
 	if r.q.Agent != "" && shown.Agent != r.q.Agent {
 		return nil
 	}
-	if waited, err := r.f.suspension(ctx, p, shown.Suspension); err == nil {
+	if waited, err := r.f.FindSuspension(ctx, p, shown.Suspension); err == nil {
 		shown.Tool, shown.Kind, shown.ResumeMode = waited.ToolName, waited.Kind.String(), waited.ResumeMode.String()
 	} else if ctx.Err() != nil {
 		return ctx.Err()

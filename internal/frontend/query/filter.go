@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // The words that filters of lists know.
@@ -44,7 +45,7 @@ func checkWord(name, value string, words []string) error {
 		return nil
 	}
 	last := len(words) - 1
-	return refuse(CodeInvalid, "%s is %s or %s", name, strings.Join(words[:last], ", "), words[last])
+	return frontend.Refuse(frontend.CodeInvalid, "%s is %s or %s", name, strings.Join(words[:last], ", "), words[last])
 }
 
 // check says what is wrong with the filters of a list, with the words that would be right.
@@ -60,14 +61,14 @@ func (q List) check() error {
 		}
 	}
 	if len(q.Metadata) > mostMetadata {
-		return refuse(CodeInvalid, "at most %d metadata filters are allowed", mostMetadata)
+		return frontend.Refuse(frontend.CodeInvalid, "at most %d metadata filters are allowed", mostMetadata)
 	}
 	for key, value := range q.Metadata {
 		if key == "" || key == "{key}" { // as it is written in the OpenAPI document
-			return refuse(CodeInvalid, "the filter metadata.%s has no key; write metadata.KEY=VALUE", key)
+			return frontend.Refuse(frontend.CodeInvalid, "the filter metadata.%s has no key; write metadata.KEY=VALUE", key)
 		}
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return refuse(CodeInvalid, "a metadata filter is not UTF-8")
+			return frontend.Refuse(frontend.CodeInvalid, "a metadata filter is not UTF-8")
 		}
 	}
 	return nil

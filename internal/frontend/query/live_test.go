@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"encoding/json"
@@ -7,20 +7,21 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
-	both := hearing{epoch: 3, text: 5, reasoning: 2}
+	both := frontend.Hearing{Epoch: 3, Text: 5, Reasoning: 2}
 	for name, tt := range map[string]struct {
 		epoch  int64
 		events []core.EventType
-		heard  hearing
+		heard  frontend.Hearing
 		want   bool
 	}{
 		"its turn, whole":                         {3, []core.EventType{core.EventStepStarted, core.EventReasoningEnded, core.EventTextEnded}, both, true},
-		"its turn, begun anew after it was heard": {3, []core.EventType{core.EventTextEnded}, hearing{epoch: 3, restart: 1, text: 9}, true},
+		"its turn, begun anew after it was heard": {3, []core.EventType{core.EventTextEnded}, frontend.Hearing{Epoch: 3, Restart: 1, Text: 9}, true},
 		"its turn without what it thought":        {3, []core.EventType{core.EventTextEnded}, both, false},
-		"its turn without a word":                 {3, []core.EventType{core.EventCallReady}, hearing{epoch: 3, text: 5}, false},
+		"its turn without a word":                 {3, []core.EventType{core.EventCallReady}, frontend.Hearing{Epoch: 3, Text: 5}, false},
 		"the turn of another attempt":             {4, []core.EventType{core.EventReasoningEnded, core.EventTextEnded}, both, false},
 		"a reset":                                 {3, []core.EventType{core.EventStepReset}, both, true},
 		"a reset of a later attempt":              {5, []core.EventType{core.EventStepReset}, both, true},
@@ -30,7 +31,7 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 		for _, kind := range tt.events {
 			s.Events = append(s.Events, core.Event{Type: kind})
 		}
-		if got := settles(s, tt.heard); got != tt.want {
+		if got := frontend.Settles(s, tt.heard); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -39,22 +40,22 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 // A cursor of ours that somebody changed, or of a process that knew more, is no reason to fail: the text begins again.
 func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
 	h := core.Head{Tenant: "t", Thread: "thr", Run: "run", Seq: 4, Ev: 9, Epoch: 3}
-	p := place{head: h, record: h.Record(), current: true}
+	p := frontend.Place{Head: h, Record: h.Record(), Current: true}
 	said := engine.Speech{Attempt: engine.Attempt{Tenant: "t", Thread: "thr", Run: "run", Step: 2, Epoch: 3, Seq: 4, Event: 9}, Text: "Zürich"}
 	for name, tt := range map[string]struct {
-		heard hearing
+		heard frontend.Hearing
 		want  string
 	}{
-		"nothing was heard":             {hearing{}, `text.delta 0 "Zürich"`},
-		"some of it":                    {hearing{epoch: 3, text: 3}, `text.delta 3 "rich"`},
-		"all of it":                     {hearing{epoch: 3, text: 7}, ""},
-		"more than was said":            {hearing{epoch: 3, text: 8}, `step.reset text.delta 0 "Zürich"`},
-		"half a character":              {hearing{epoch: 3, text: 2}, `step.reset text.delta 0 "Zürich"`},
-		"thoughts that nobody had":      {hearing{epoch: 3, text: 3, reasoning: 1}, `step.reset text.delta 0 "Zürich"`},
-		"an attempt before":             {hearing{epoch: 2, text: 3}, `step.reset text.delta 0 "Zürich"`},
-		"the model before it began new": {hearing{epoch: 3, restart: 1, text: 3}, `step.reset text.delta 0 "Zürich"`},
+		"nothing was heard":             {frontend.Hearing{}, `text.delta 0 "Zürich"`},
+		"some of it":                    {frontend.Hearing{Epoch: 3, Text: 3}, `text.delta 3 "rich"`},
+		"all of it":                     {frontend.Hearing{Epoch: 3, Text: 7}, ""},
+		"more than was said":            {frontend.Hearing{Epoch: 3, Text: 8}, `step.reset text.delta 0 "Zürich"`},
+		"half a character":              {frontend.Hearing{Epoch: 3, Text: 2}, `step.reset text.delta 0 "Zürich"`},
+		"thoughts that nobody had":      {frontend.Hearing{Epoch: 3, Text: 3, Reasoning: 1}, `step.reset text.delta 0 "Zürich"`},
+		"an attempt before":             {frontend.Hearing{Epoch: 2, Text: 3}, `step.reset text.delta 0 "Zürich"`},
+		"the model before it began new": {frontend.Hearing{Epoch: 3, Restart: 1, Text: 3}, `step.reset text.delta 0 "Zürich"`},
 	} {
-		items, at := liveEvents(p, cursor{seq: 5, live: tt.heard}, said, true, 10)
+		items, at := liveEvents(p, frontend.Cursor{Seq: 5, Live: tt.heard}, said, true, 10)
 		var got []string
 		for _, e := range items {
 			var data struct {
@@ -72,15 +73,15 @@ func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
 				t.Errorf("%s: number %d", name, e.Seq)
 			}
 		}
-		if strings.Join(got, " ") != tt.want || at.live.text != 7 && tt.want != "" {
+		if strings.Join(got, " ") != tt.want || at.Live.Text != 7 && tt.want != "" {
 			t.Errorf("%s: %q, then at %+v", name, got, at)
 		}
 	}
-	if items, _ := liveEvents(p, cursor{seq: 5}, said, true, 0); len(items) > 0 {
+	if items, _ := liveEvents(p, frontend.Cursor{Seq: 5}, said, true, 0); len(items) > 0 {
 		t.Errorf("a page of none holds %v", items)
 	}
 	said.Run = "another"
-	if items, at := liveEvents(p, cursor{seq: 5}, said, true, 10); len(items) > 0 || at.live.any() {
+	if items, at := liveEvents(p, frontend.Cursor{Seq: 5}, said, true, 10); len(items) > 0 || at.Live.Any() {
 		t.Errorf("what another run says is shown: %v", items)
 	}
 }

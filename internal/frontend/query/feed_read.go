@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // fate is what is known of a segment in the feed.
@@ -41,7 +42,7 @@ func (r *journalReader) head(ctx context.Context, thread string) (headRead, erro
 	if h, read := r.heads[thread]; read {
 		return h, nil
 	}
-	h, err := r.f.load(ctx, r.tenant, thread)
+	h, err := r.f.Load(ctx, r.tenant, thread)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 	case err != nil:
@@ -69,7 +70,7 @@ func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w
 	case h.Seq < seq:
 		return s, undecided, nil
 	}
-	found, err := try(ctx, r.f, func() ([]core.Segment, error) { return r.f.store.Segments(ctx, r.tenant, thread, seq, seq) })
+	found, err := frontend.Try(ctx, r.f.Frontend, func() ([]core.Segment, error) { return r.f.Store.Segments(ctx, r.tenant, thread, seq, seq) })
 	switch {
 	case err != nil:
 		return s, unread, r.failed(ctx, err)
@@ -80,14 +81,14 @@ func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w
 }
 
 // record is that of a run of a thread whose head was read.
-func (r *journalReader) record(ctx context.Context, thread, run string) (place, error) {
+func (r *journalReader) record(ctx context.Context, thread, run string) (frontend.Place, error) {
 	h, err := r.head(ctx, thread)
 	switch {
 	case err != nil:
-		return place{}, err
+		return frontend.Place{}, err
 	case h.Run == run:
-		return place{head: h.Head, record: h.Record(), current: true}, nil
+		return frontend.Place{Head: h.Head, Record: h.Record(), Current: true}, nil
 	}
-	record, err := try(ctx, r.f, func() (core.Record, error) { return r.f.store.Archived(ctx, r.tenant, run) })
-	return place{head: h.Head, record: record}, err
+	record, err := frontend.Try(ctx, r.f.Frontend, func() (core.Record, error) { return r.f.Store.Archived(ctx, r.tenant, run) })
+	return frontend.Place{Head: h.Head, Record: record}, err
 }

@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"encoding/base64"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // weighMessage is about how many bytes the message has in a page.
@@ -57,7 +58,7 @@ func messageOf(m core.Message, data bool) wire.Message {
 		Error: m.Error, Outcome: string(m.CallOutcome()), Value: shownValue(m.ResultValue()), RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, Cut: m.Cut,
 		By: m.By, Via: m.Via, Answers: m.Answers, At: wire.Millis(m.At)}
 	for _, call := range m.Calls {
-		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: shownJSON(call.Arguments)})
+		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: frontend.ShownJSON(call.Arguments)})
 	}
 	return shown
 }
@@ -67,7 +68,7 @@ func shownValue(v json.RawMessage) json.RawMessage {
 	if v == nil {
 		return nil
 	}
-	return shownJSON(v)
+	return frontend.ShownJSON(v)
 }
 
 // partsOf are the parts of a message in their order, if it has more than text. What a provider sealed is for that provider alone; of

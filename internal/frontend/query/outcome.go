@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // States of a [wire.Outcome].
@@ -17,40 +18,40 @@ const (
 )
 
 // Outcome says what became of a suspension of a run that does not wait any more, or whose deadline has passed.
-func (f *Frontend) Outcome(ctx context.Context, c Caller, run, sus string) (wire.Outcome, error) {
-	p, err := f.find(ctx, c, run)
+func (f *Frontend) Outcome(ctx context.Context, c frontend.Caller, run, sus string) (wire.Outcome, error) {
+	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
-	asked, err := f.suspension(ctx, p, sus)
-	if errors.Is(err, errNoSuspension) {
-		err = callNotFound()
+	asked, err := f.FindSuspension(ctx, p, sus)
+	if errors.Is(err, frontend.ErrNoSuspension) {
+		err = frontend.CallNotFound()
 	}
 	if err != nil {
 		return wire.Outcome{}, err
 	}
-	o := wire.Outcome{RunID: run, ThreadID: p.record.Thread, Agent: p.record.Agent, CallID: asked.CallID, Tool: asked.ToolName, Suspension: sus,
-		ResumeMode: asked.ResumeMode.String(), Since: wire.Millis(asked.since), State: OutcomeWithdrawn}
+	o := wire.Outcome{RunID: run, ThreadID: p.Record.Thread, Agent: p.Record.Agent, CallID: asked.CallID, Tool: asked.ToolName, Suspension: sus,
+		ResumeMode: asked.ResumeMode.String(), Since: wire.Millis(asked.Since), State: OutcomeWithdrawn}
 	if asked.Deadline != 0 {
 		deadline := wire.Millis(asked.Deadline)
 		o.Deadline = &deadline
 	}
-	if s, waits := p.head.Inbox[sus]; p.current && waits {
+	if s, waits := p.Head.Inbox[sus]; p.Current && waits {
 		err := f.storedOutcome(ctx, p, s, &o)
 		return o, err
 	}
 	if err := f.journalOutcome(ctx, p, sus, &o); err != nil {
 		return o, err
 	}
-	if o.State == OutcomeWithdrawn && f.passed(asked.SuspendedCall) && openSuspensions(p)[sus] {
+	if o.State == OutcomeWithdrawn && f.Passed(asked.SuspendedCall) && frontend.OpenSuspensions(p)[sus] {
 		o.State = OutcomeTimedOut // and what the deadline does is not done yet
 	}
 	return o, nil
 }
 
 // storedOutcome is a decision that is stored and not yet taken up.
-func (f *Frontend) storedOutcome(ctx context.Context, p place, s core.Signal, o *wire.Outcome) error {
-	first, err := f.firstResume(ctx, p.head, s)
+func (f *Frontend) storedOutcome(ctx context.Context, p frontend.Place, s core.Signal, o *wire.Outcome) error {
+	first, err := f.FirstResume(ctx, p.Head, s)
 	if err != nil {
 		return err
 	}
@@ -59,10 +60,10 @@ func (f *Frontend) storedOutcome(ctx context.Context, p place, s core.Signal, o 
 }
 
 // journalOutcome reads the decision on the suspension, and how its call ended, from where it was suspended on.
-func (f *Frontend) journalOutcome(ctx context.Context, p place, sus string, o *wire.Outcome) error {
+func (f *Frontend) journalOutcome(ctx context.Context, p frontend.Place, sus string, o *wire.Outcome) error {
 	seq, _ := core.SuspensionSeq(sus)
 	var broken error
-	err := f.journal(ctx, p, seq, func(s core.Segment) bool {
+	err := f.Journal(ctx, p, seq, func(s core.Segment) bool {
 		for _, e := range s.Events {
 			if broken = noteOutcome(e, s.Seq == seq, o); broken != nil || o.Call != "" {
 				return false

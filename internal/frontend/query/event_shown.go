@@ -1,4 +1,4 @@
-package frontend
+package query
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // EventsOf are the events of a segment as callers see them, but for what other segments hold of the end of a turn.
@@ -16,7 +17,7 @@ func EventsOf(s core.Segment) []wire.Event {
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
 		shown[i] = wire.Event{Version: wire.EventVersion, Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: cursor{seq: s.Seq, read: i + 1}.of(e.ThreadID)}
+			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: frontend.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)}
 	}
 	if n := len(shown); n > 0 {
 		for _, c := range s.Checkpoints() {
@@ -31,9 +32,9 @@ func EventsOf(s core.Segment) []wire.Event {
 func shownData(e core.Event) json.RawMessage {
 	switch e.Type {
 	case core.EventCallSuspended:
-		w := waitingCall{since: e.At}
+		w := frontend.WaitingCall{Since: e.At}
 		if json.Unmarshal(e.Data, &w.SuspendedCall) == nil {
-			return core.Encode(pendingOf(w))
+			return core.Encode(frontend.PendingOf(w))
 		}
 	case core.EventMessageQueued:
 		if shown, ok := shownQueued(e.Data); ok {
@@ -104,7 +105,7 @@ type turnEnd struct {
 
 // joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a run that is done, and the calls that a
 // suspended one waits for, whole.
-func (f *Frontend) joinTurnEnds(ctx context.Context, c Caller, p place, events []wire.Event) error {
+func (f *Frontend) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend.Place, events []wire.Event) error {
 	for i, e := range events {
 		if e.Type != string(core.EventTurnEnded) {
 			continue
@@ -126,7 +127,7 @@ func (f *Frontend) joinTurnEnds(ctx context.Context, c Caller, p place, events [
 			if err != nil {
 				return err
 			}
-			output, err := f.outputAtEnd(ctx, of)
+			output, err := f.OutputAtEnd(ctx, of)
 			if err != nil {
 				return err
 			}
@@ -138,27 +139,27 @@ func (f *Frontend) joinTurnEnds(ctx context.Context, c Caller, p place, events [
 }
 
 // ended is where a run is found of which an end of a turn is told.
-func (f *Frontend) ended(ctx context.Context, c Caller, p place, run string) (place, error) {
-	if p.record.Run == run && !p.whole {
+func (f *Frontend) ended(ctx context.Context, c frontend.Caller, p frontend.Place, run string) (frontend.Place, error) {
+	if p.Record.Run == run && !p.Whole {
 		return p, nil
 	}
-	return f.find(ctx, c, run)
+	return f.Find(ctx, c, run)
 }
 
 // suspensionsOf are the calls that a turn ended with, as they were when they began to wait.
-func (f *Frontend) suspensionsOf(ctx context.Context, p place, end turnEnd) ([]wire.Pending, error) {
+func (f *Frontend) suspensionsOf(ctx context.Context, p frontend.Place, end turnEnd) ([]wire.Pending, error) {
 	wanted := map[string]bool{}
 	for _, call := range end.Pending {
 		wanted[call.Suspension] = true
 	}
 	calls := map[string]wire.Pending{}
-	for _, seq := range segmentsOf(wanted) {
-		waiting, err := f.suspendedAt(ctx, p, seq)
+	for _, seq := range frontend.SegmentsOf(wanted) {
+		waiting, err := f.SuspendedAt(ctx, p, seq)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range waiting {
-			calls[w.Suspension.ID] = pendingOf(w)
+			calls[w.Suspension.ID] = frontend.PendingOf(w)
 		}
 	}
 	found := make([]wire.Pending, 0, len(end.Pending))

@@ -1,10 +1,11 @@
-package frontend
+package query
 
 import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
 // walk reads the store's list of runs, newest first, and picks those whose records fit a filter. Its pieces grow as long as it finds too few:
@@ -22,7 +23,7 @@ const mostWalked = 100
 // start is the cursor that the walk begins at.
 func (w *walk) start(cursor string) string {
 	if cursor == "" && w.filter.Before != 0 {
-		return w.f.store.RunsBehind(w.filter.Before, "")
+		return w.f.Store.RunsBehind(w.filter.Before, "")
 	}
 	return cursor
 }
@@ -31,7 +32,7 @@ func (w *walk) start(cursor string) string {
 // that follow are older.
 func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core.Record], error) {
 	size := min(max(n, w.size), room)
-	records, next, err := w.f.store.Runs(ctx, w.tenant, w.thread, cursor, size)
+	records, next, err := w.f.Store.Runs(ctx, w.tenant, w.thread, cursor, size)
 	if err != nil {
 		return piece[core.Record]{}, err
 	}
@@ -46,7 +47,7 @@ func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core
 			found.rows = append(found.rows, r)
 		}
 		if len(found.rows) == n && i < len(records)-1 {
-			found.next = w.f.store.RunsBehind(r.Born, r.Run)
+			found.next = w.f.Store.RunsBehind(r.Born, r.Run)
 			break
 		}
 	}
@@ -57,24 +58,24 @@ func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core
 }
 
 // shown reads the runs of records. The list may be stale, so the head decides: a run that no longer fits the filter is left out.
-func (f *Frontend) shown(ctx context.Context, c Caller, w filter, records []core.Record) ([]wire.Run, error) {
+func (f *Frontend) shown(ctx context.Context, c frontend.Caller, w filter, records []core.Record) ([]wire.Run, error) {
 	var runs []wire.Run
 	var e entries
 	for _, r := range records {
-		p, err := f.find(ctx, c, r.Run)
-		if err == nil && !w.fits(p.record) {
+		p, err := f.Find(ctx, c, r.Run)
+		if err == nil && !w.fits(p.Record) {
 			e.read = true
 			continue
 		}
 		var run wire.Run
 		if err == nil {
-			run, err = f.show(ctx, p)
+			run, err = f.Show(ctx, p)
 		}
 		if err != nil {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, err
 			}
-			run = runOf(r)
+			run = frontend.RunOf(r)
 			run.Error = unreadable()
 		}
 		e.read = e.read || err == nil

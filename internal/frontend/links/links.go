@@ -1,0 +1,120 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// LinkOrder is what a caller asks of a new link. Fingerprint and Name are those of the token it is made with.
+type LinkOrder struct {
+	Target, For       string
+	Name, Fingerprint string
+	Life              time.Duration
+}
+
+// MakeLink records an approval link for one recipient and one suspension that waits for an approval. The record is stored before the
+// link can be signed, so every link that was ever handed out is listed. A link whose recipient could only deny is refused
+// with [CodeNotAnApprover] or [CodeSeparationOfDuties].
+func (f *Frontend) MakeLink(ctx context.Context, c frontend.Caller, run string, o LinkOrder) (engine.Link, error) {
+	if err := checkRecipient(o.For); err != nil {
+		return engine.Link{}, err
+	}
+	p, err := f.Find(ctx, c, run)
+	if err != nil {
+		return engine.Link{}, err
+	}
+	call, err := f.Target(ctx, p, o.Target)
+	if err != nil {
+		return engine.Link{}, err
+	}
+	if err := f.CanLink(p, call); err != nil {
+		return engine.Link{}, err
+	}
+	if err := f.roomForLink(ctx, c, run); err != nil {
+		return engine.Link{}, err
+	}
+	now := f.Now()
+	l := engine.Link{Tenant: c.Tenant, Run: run, ID: f.linkID(now), Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
+		Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
+	if err := f.couldApprove(ctx, l, p, call); err != nil {
+		return engine.Link{}, err
+	}
+	_, err = frontend.Try(ctx, f.Frontend, func() (struct{}, error) { return struct{}{}, f.LinkStore.PutLink(ctx, l) })
+	return l, err
+}
+
+// couldApprove refuses a link whose recipient could only deny, with the reason for which a yes would be refused.
+func (f *Frontend) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
+	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
+	if e, ok := errors.AsType[*frontend.Error](err); ok {
+		return frontend.Refuse(e.Code, "a link that you make for %s could only deny: %s", l.For, e.Detail)
+	}
+	return err
+}
+
+// linkID begins with the time, so that ids in order are links in order.
+func (f *Frontend) linkID(now int64) string {
+	return fmt.Sprintf("lnk_%011x%s", now, f.Random.Text(16))
+}
+
+func checkRecipient(name string) error {
+	switch {
+	case name == "":
+		return frontend.Refuse(frontend.CodeInvalid, "for is missing; name the person or address that the link is sent to")
+	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > frontend.MostRecipient:
+		return frontend.Refuse(frontend.CodeInvalid, "for is a name or an address of at most %d characters", frontend.MostRecipient)
+	case name != strings.TrimSpace(name) || printable.Text(name) != name:
+		return frontend.Refuse(frontend.CodeInvalid, "for has characters that do not show; write a plain name or address")
+	}
+	return nil
+}
+
+func (f *Frontend) roomForLink(ctx context.Context, c frontend.Caller, run string) error {
+	links, err := f.listLinks(ctx, c, run)
+	if err == nil && len(links) >= frontend.MostLinks {
+		err = frontend.Refuse(frontend.CodeTooManyLinks, "the run has %d links, which is the most; their records are kept for 30 days after they expire", len(links))
+	}
+	return err
+}
+
+func (f *Frontend) listLinks(ctx context.Context, c frontend.Caller, run string) ([]engine.Link, error) {
+	return frontend.Try(ctx, f.Frontend, func() ([]engine.Link, error) { return f.LinkStore.Links(ctx, c.Tenant, run) })
+}
+
+// Links lists the links that were made for a run, oldest first. None of them can be used by who reads it.
+func (f *Frontend) Links(ctx context.Context, c frontend.Caller, run string) (wire.Page[wire.Link], error) {
+	page := wire.Page[wire.Link]{Items: []wire.Link{}}
+	if _, err := f.Find(ctx, c, run); err != nil {
+		return page, err
+	}
+	links, err := f.listLinks(ctx, c, run)
+	for _, l := range links {
+		page.Items = append(page.Items, frontend.ShowLink(l))
+	}
+	return page, err
+}
+
+// RevokeLink ends a link before its time. Revoking it again changes nothing.
+func (f *Frontend) RevokeLink(ctx context.Context, c frontend.Caller, run, id string) (wire.Link, error) {
+	if _, err := f.Find(ctx, c, run); err != nil {
+		return wire.Link{}, err
+	}
+	if len(id) > frontend.MaxID {
+		return wire.Link{}, frontend.LinkNotFound()
+	}
+	l, err := frontend.Try(ctx, f.Frontend, func() (engine.Link, error) { return f.LinkStore.RevokeLink(ctx, c.Tenant, run, id, f.Now(), c.By) })
+	if errors.Is(err, engine.ErrNotFound) {
+		return wire.Link{}, frontend.LinkNotFound()
+	}
+	return frontend.ShowLink(l), err
+}

@@ -1,0 +1,30 @@
+package query
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+)
+
+// Suspension finds what waits, or waited, under the id of a suspension alone. One of the two is set: the call while it waits, or what
+// became of it. [CodeCallNotFound] also for an id that does not say its thread.
+func (f *Frontend) Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error) {
+	p, err := f.SuspensionPlace(ctx, c, sus)
+	if err != nil {
+		return nil, nil, err
+	}
+	if frontend.OpenSuspensions(p)[sus] {
+		shown, err := f.View(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, approval := range shown.ApprovalsIn(p.Head) {
+			if approval.Suspension.ID == sus {
+				return &approval, nil, nil
+			}
+		}
+	}
+	outcome, err := f.Outcome(ctx, c, p.Record.Run, sus)
+	return nil, &outcome, err
+}
