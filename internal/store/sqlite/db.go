@@ -67,9 +67,11 @@ const (
 	defaultVisibility  = 90 * time.Second
 	defaultMaxAttempts = 20
 
-	busyTimeout = 5 * time.Second
-	readers     = 4 // connections for reading
+	readers = 4 // connections for reading
 )
+
+// busyTimeout is how long a statement waits for another process.
+const busyTimeout = 5 * time.Second
 
 // DB is one open file. All methods are safe for concurrent use.
 type DB struct {
