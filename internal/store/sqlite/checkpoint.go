@@ -23,12 +23,14 @@ import (
 
 // What the log may grow to.
 const (
-	pageSize  = 4096     // and 24 bytes before each page in the log
-	copyPages = 1000     // that were written since the last copy: then the next is made
-	waitFor   = 4        // times as many that are not copied: then readers are waited for
-	logKept   = 16 << 20 // bytes: what is left of the file of a longer log once it is copied
-	logMost   = 1 << 30  // bytes of a log that cannot be copied: then writes are refused
+	pageSize  = 4096    // and 24 bytes before each page in the log
+	copyPages = 1000    // that were written since the last copy: then the next is made
+	waitFor   = 4       // times as many that are not copied: then readers are waited for
+	logMost   = 1 << 30 // bytes of a log that cannot be copied: then writes are refused
 )
+
+// logKept is how many bytes are left of the file of a longer log once it is copied.
+const logKept = 16 << 20
 
 // waitReaders bounds how long a copy keeps the writer waiting for readers, in ms.
 const waitReaders = 250
