@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // counting counts the payloads that are put beside threads.
@@ -168,7 +169,7 @@ func (frozen) AfterFunc(time.Duration, func()) (stop func()) { return func() {} 
 func TestHeldReadsEndWhenTheServerStops(t *testing.T) {
 	clock := frozen{frontendtest.NewClock()}
 	random, stopping := &frontendtest.Random{}, make(chan struct{})
-	db, err := sqlite.Open(t.Context(), t.TempDir()+"/dormouse.db", sqlite.Options{Clock: clock.Clock, Random: random, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(t.Context(), t.TempDir()+"/dormouse.db", sqlite.Options{Clock: clock.Clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var anna = frontend.Caller{Tenant: "default", By: "anna"}
@@ -59,7 +60,7 @@ func newFixtureOver(t *testing.T, wrap func(frontend.Store) frontend.Store, fron
 
 func openStore(t *testing.T, path string, x *fixture) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: x.clock, Random: x.random, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: x.clock, Random: x.random, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

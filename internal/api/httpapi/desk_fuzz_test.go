@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // desk is a store with runs in every state that callers can find one in. Each execution finds it as it was made: a copy that something was
@@ -40,7 +41,7 @@ func newDesk(f *testing.F) *desk {
 	f.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	path := filepath.Join(f.TempDir(), "desk.db")
-	db, err := sqlite.Open(f.Context(), path, sqlite.Options{Clock: clock, Random: random, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(f.Context(), path, sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func (d *desk) copy(t *testing.T) {
 	path := filepath.Join(d.dir, fmt.Sprint(d.copies, ".db"))
 	err := os.WriteFile(path, d.file, 0o600)
 	if err == nil {
-		d.db, err = sqlite.Open(context.Background(), path, sqlite.Options{Clock: frontendtest.NewClock(), Random: &laterRandom{}, Sync: sqlite.SyncOff})
+		d.db, err = sqlite.Open(context.Background(), path, sqlite.Options{Clock: frontendtest.NewClock(), Random: &laterRandom{}, Sync: dbfile.SyncOff})
 	}
 	if err == nil {
 		d.look, err = sql.Open("sqlite", path)

@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // server is the API over a real store, listening on the loopback interface.
@@ -49,7 +50,7 @@ func newServer(t *testing.T, s settings) *server {
 	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"),
-		sqlite.Options{Clock: clock, Random: random, Sync: sqlite.SyncOff})
+		sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // authorizer stands for what is in front of the API: it says in the request's context who calls, by a header of the test's own.
@@ -171,7 +172,7 @@ func TestALongPollEndsBeforeItsRequestMust(t *testing.T) {
 	for _, path := range []string{"", "/events?wait=20"} {
 		synctest.Test(t, func(t *testing.T) {
 			random := &frontendtest.Random{}
-			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: realClock{}, Random: random, Sync: sqlite.SyncOff})
+			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: realClock{}, Random: random, Sync: dbfile.SyncOff})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var (
@@ -84,7 +85,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 	t.Helper()
 	s := &stage{t: t, random: rand.New(rand.NewPCG(seed, 1)), clock: enginetest.NewClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)),
 		ids: enginetest.NewRandom(t, seed), truth: newTruth()}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: s.clock, Random: s.ids, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: s.clock, Random: s.ids, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Options say what to replay and how rough.
@@ -122,7 +123,7 @@ type stage struct {
 func build(ctx context.Context, o Options, file string) (*stage, error) {
 	w := sim.NewWorld(o.Seed)
 	faults := sim.NewFaults(w, o.Faults)
-	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
 	if err != nil {
 		return nil, err
 	}

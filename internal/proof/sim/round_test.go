@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // The round: how many calls one turn asks for, how many of them wait, and how many callers decide at once.
@@ -69,7 +70,7 @@ func playRound(t *testing.T, template []byte, seed uint64, rate float64) *round 
 	r := &round{t: t, w: w, faults: sim.NewFaults(w, rate), modes: map[string]core.ResumeMode{}, happened: map[string]core.Outcome{},
 		ran: map[string]int{}, winners: map[string]wire.Decision{}}
 	var err error
-	if r.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30}); err != nil {
+	if r.db, err = sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.db.Close() })

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // stage is the whole system in one process, as one tenant knows it. A second tenant has a stage of its own, with everything else in common.
@@ -61,7 +62,7 @@ func (s *stage) wrong(format string, args ...any) {
 func emptyStore(t *testing.T) []byte {
 	path := filepath.Join(t.TempDir(), "empty.db")
 	w := sim.NewWorld(0)
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func openFile(t *testing.T, template []byte, w *sim.World) *sqlite.DB {
 	if err := os.WriteFile(path, template, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: sqlite.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}

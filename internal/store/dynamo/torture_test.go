@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var tortureKills = flag.Int("torture.kills", 10, "how often the store's torture kills a process")
@@ -34,7 +35,7 @@ type wakeups interface {
 
 func openTortured(ctx context.Context, url, table, file string, random *enginetest.Random) (enginetest.TortureStore, error) {
 	q, err := sqlite.Open(ctx, file, sqlite.Options{Clock: wallClock{}, Random: random, Visibility: 300 * time.Millisecond, MaxAttempts: 1 << 30,
-		Sync: sqlite.SyncOff})
+		Sync: dbfile.SyncOff})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // SQLite copies its log to the main file by itself, now and then, and keeps the result of that for itself. Two things make it ours:
@@ -28,9 +29,6 @@ const (
 	waitFor   = 4       // times as many that are not copied: then readers are waited for
 	logMost   = 1 << 30 // bytes of a log that cannot be copied: then writes are refused
 )
-
-// logKept is how many bytes are left of the file of a longer log once it is copied.
-const logKept = 16 << 20
 
 // waitReaders bounds how long a copy keeps the writer waiting for readers, in ms.
 const waitReaders = 250
@@ -96,7 +94,7 @@ func (w *writer) keepUp() {
 func (w *writer) copyLog(ctx context.Context, mode string) error {
 	if mode != "PASSIVE" {
 		w.patience(ctx, waitReaders)
-		defer w.patience(ctx, busyTimeout.Milliseconds())
+		defer w.patience(ctx, dbfile.BusyTimeout.Milliseconds())
 	}
 	var blocked, inLog, copied int64
 	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &inLog, &copied)
@@ -107,7 +105,7 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 		w.db.marks.tear(w.db.path)
 		w.db.end(err)
 		return err
-	case err == nil && inLog < 0, err != nil && busy(err):
+	case err == nil && inLog < 0, err != nil && dbfile.Busy(err):
 		return nil
 	case err != nil:
 		err = w.db.failed(fmt.Errorf("copying the write-ahead log: %w", err))

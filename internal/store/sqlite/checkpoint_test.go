@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 const megabyte = 1 << 20
@@ -50,7 +51,7 @@ func TestTheLogIsCopiedAsItGrows(t *testing.T) {
 func TestALogThatCannotBeCopiedIsBoundedAndShrinksAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	o := options(t, enginetest.AtMilli(1000))
-	o.LogMost, o.Sync = 40*megabyte, sqlite.SyncFull
+	o.LogMost, o.Sync = 40*megabyte, dbfile.SyncFull
 	db := open(t, path, o)
 	if err := fillUp(t, db, 0, 1); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // checkStart examines the file before it is used, for as long as [Options.Examine] says, and refuses it if something is wrong, unless it is to be
@@ -17,7 +18,7 @@ func (db *DB) checkStart(ctx context.Context) error {
 	short, stop := context.WithTimeout(ctx, db.examine)
 	defer stop()
 	r, err := Examine(short, db.path, nil)
-	for err != nil && busy(err) && short.Err() == nil { // another process is opening it, or ending
+	for err != nil && dbfile.Busy(err) && short.Err() == nil { // another process is opening it, or ending
 		r, err = Examine(short, db.path, nil)
 	}
 	if err != nil || ctx.Err() != nil {

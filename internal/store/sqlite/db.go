@@ -14,9 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	_ "modernc.org/sqlite"
 
-	_ "modernc.org/sqlite" // the driver
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var (
@@ -26,19 +27,11 @@ var (
 	_ engine.Receiver = (*DB)(nil)
 )
 
-// Sync says when a commit is on the disk.
-type Sync int
-
-const (
-	SyncFull Sync = iota // before it is answered: survives the loss of power
-	SyncOff              // when the system likes: survives the end of the process only. For tests and replay
-)
-
 // Options configure a [DB]. Clock and Random are required.
 type Options struct {
 	Clock  engine.Clock
 	Random engine.Random
-	Sync   Sync
+	Sync   dbfile.Sync
 
 	// Visibility is how long a delivery is hidden from others; 90 seconds if zero.
 	Visibility time.Duration
@@ -70,9 +63,6 @@ const (
 	readers = 4 // connections for reading
 )
 
-// busyTimeout is how long a statement waits for another process.
-const busyTimeout = 5 * time.Second
-
 // DB is one open file. All methods are safe for concurrent use.
 type DB struct {
 	clock       engine.Clock
@@ -81,7 +71,7 @@ type DB struct {
 	maxAttempts int
 
 	path       string
-	sync       Sync
+	sync       dbfile.Sync
 	watch      engine.Clock
 	noRoomTest func() bool
 	logMost    int64
@@ -127,7 +117,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		db.watch = stopwatch{}
 	}
 	db.troubles.ended = make(chan struct{})
-	db.marks.off = opts.Sync == SyncOff || opts.Damaged // what is damaged does not vouch for itself
+	db.marks.off = opts.Sync == dbfile.SyncOff || opts.Damaged // what is damaged does not vouch for itself
 	if db.copyPages == 0 {
 		db.copyPages = copyPages
 	}
@@ -199,7 +189,7 @@ func (db *DB) open(ctx context.Context) error {
 	if err := db.alone(); err != nil {
 		return err
 	}
-	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(db.sync)}))
+	pool, err := sql.Open("sqlite", dbfile.DataSource(path, url.Values{"_pragma": dbfile.WritePragmas(db.sync)}))
 	if err != nil {
 		return err
 	}
@@ -214,7 +204,7 @@ func (db *DB) open(ctx context.Context) error {
 		pool.Close()
 		return err
 	}
-	reader, err := sql.Open("sqlite", dataSource(path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
+	reader, err := sql.Open("sqlite", dbfile.DataSource(path, url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}))
 	if err != nil {
 		conn.Close()
 		pool.Close()
@@ -231,9 +221,9 @@ func (db *DB) open(ctx context.Context) error {
 // prepareFile connects and migrates. Several processes may do so at once on a file that is not there yet, and while one turns the
 // write-ahead log on SQLite tells the others that it is busy without waiting, whatever its timeout is; they try again.
 func (db *DB) prepareFile(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
-	for end := time.Now().Add(busyTimeout); ; {
+	for end := time.Now().Add(dbfile.BusyTimeout); ; {
 		conn, err := db.connect(ctx, pool)
-		if err == nil || !busy(err) || time.Now().After(end) {
+		if err == nil || !dbfile.Busy(err) || time.Now().After(end) {
 			return conn, err
 		}
 		select {
@@ -249,7 +239,7 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := adopt(ctx, conn, db.path, db.sync)
+	whole, err := dbfile.Adopt(ctx, conn, db.path, db.sync)
 	if whole {
 		db.marks.torn = false
 	}
@@ -264,23 +254,6 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
-}
-
-func writePragmas(sync Sync) []string {
-	mode := "synchronous(full)"
-	if sync == SyncOff {
-		mode = "synchronous(off)"
-	}
-	return append(readPragmas(), "journal_mode(wal)", "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", logKept), mode)
-}
-
-func readPragmas() []string {
-	return []string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}
-}
-
-func dataSource(path string, query url.Values) string {
-	u := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
-	return u.String()
 }
 
 // Close runs what the writer already took, answers what still waits with [engine.ErrUnavailable], and closes the file.

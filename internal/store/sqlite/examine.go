@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Finding is something wrong with a file.
@@ -84,18 +85,18 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	}
 	// The last connection that can write copies the log and removes it. This one cannot. Without a log no process is at work, and then it
 	// needs no index of the log, which it would have to make.
-	query := url.Values{"mode": {"ro"}, "_pragma": readPragmas()}
+	query := url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		query.Set("immutable", "1")
 	}
-	broken, err := brokenLog(ctx, path+"-wal")
+	broken, err := dbfile.BrokenLog(ctx, path+"-wal")
 	if err != nil {
 		return r, examined(ctx, &r, err)
 	}
 	if broken {
 		r.Findings = append(r.Findings, Finding{Code: FindLog, Detail: "a part of the write-ahead log cannot be read, and what was committed behind it would be forgotten"})
 	}
-	pool, err := sql.Open("sqlite", dataSource(path, query))
+	pool, err := sql.Open("sqlite", dbfile.DataSource(path, query))
 	if err != nil {
 		return r, err
 	}

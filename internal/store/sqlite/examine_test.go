@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // An examination writes nothing, also not what the last connection of a file does when it is closed: a log that a kill has left is where it was.
@@ -58,7 +59,7 @@ func TestALogThatWasRemovedIsMissed(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	o := options(t, enginetest.AtMilli(1000))
-	o.Sync = sqlite.SyncFull
+	o.Sync = dbfile.SyncFull
 	if _, err := sqlite.Open(t.Context(), path, o); !errors.Is(err, sqlite.ErrLost) {
 		t.Errorf("it was opened: %v", err)
 	}
@@ -119,7 +120,7 @@ func TestADamagedLogIsNotCutOffInSilence(t *testing.T) {
 			}
 		}
 		o := options(t, enginetest.AtMilli(1000))
-		o.Sync, o.Examine = sqlite.SyncFull, time.Minute
+		o.Sync, o.Examine = dbfile.SyncFull, time.Minute
 		db, err := sqlite.Open(t.Context(), path, o)
 		if err != nil {
 			if refused++; !errors.Is(err, engine.ErrDamaged) {
@@ -194,7 +195,7 @@ func TestALogWithoutADatabaseIsRefused(t *testing.T) {
 func TestADamagedMarkRefusesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	o := options(t, enginetest.AtMilli(1000))
-	o.Sync = sqlite.SyncFull
+	o.Sync = dbfile.SyncFull
 	if err := open(t, path, o).Close(); err != nil {
 		t.Fatal(err)
 	}

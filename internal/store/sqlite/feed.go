@@ -10,13 +10,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// schemaFeed puts marked segments into the feed of their tenant. Segments that were there before are not in it.
-const schemaFeed = `
-ALTER TABLE segments ADD COLUMN feed INTEGER;
-ALTER TABLE segments ADD COLUMN marks TEXT;
-CREATE UNIQUE INDEX segments_feed ON segments (tenant, feed) WHERE feed IS NOT NULL;
-`
-
 // perMilli is how many places of a feed a millisecond has. A feed that uses them all continues in the next millisecond.
 const perMilli = 1000
 

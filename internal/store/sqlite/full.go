@@ -14,6 +14,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // LeastRoom is how much free space, in bytes, a file needs to be written again after its disk was full: the write-ahead log up to its first
@@ -79,7 +80,7 @@ func filled(dir string) bool {
 // openReading opens a file whose disk has no room for what several connections share, the write-ahead log and its index: one connection
 // that has the file to itself keeps the index in memory. What was committed can be read, and nothing can be written.
 func (db *DB) openReading(ctx context.Context) error {
-	pool, err := sql.Open("sqlite", dataSource(db.path, url.Values{"_pragma": append(readPragmas(), "locking_mode(exclusive)", "query_only(1)")}))
+	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"_pragma": append(dbfile.ReadPragmas(), "locking_mode(exclusive)", "query_only(1)")}))
 	if err != nil {
 		return err
 	}

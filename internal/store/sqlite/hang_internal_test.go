@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // armed is a clock that tells of each timer.
@@ -24,7 +25,7 @@ func (a armed) AfterFunc(d time.Duration, f func()) (stop func()) {
 // A disk that neither answers nor fails keeps no caller waiting for ever, and counts as failing until it answers.
 func TestAWriteThatHangsIsAnswered(t *testing.T) {
 	clock := armed{enginetest.AtMilli(1000), make(chan struct{}, 10)}
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), Options{Clock: clock, watch: clock, Random: enginetest.NewRandom(t, 1), Sync: SyncOff})
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), Options{Clock: clock, watch: clock, Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,21 +8,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Bodies are blobs: they are kept as they came, whatever they are.
-const schemaIntake = `
-CREATE TABLE intake (
-	id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL,
-	visible_at INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, returned INTEGER NOT NULL DEFAULT 0,
-	receipt TEXT NOT NULL DEFAULT '', code TEXT NOT NULL DEFAULT '', detail TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX intake_visible ON intake (visible_at, id);
-
-CREATE TABLE intake_dead (
-	id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, body BLOB NOT NULL, at INTEGER NOT NULL,
-	died INTEGER NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL
-);
-`
-
 var _ intake.Queue = (*Intake)(nil)
 
 // intakeVisibility is how long a message is hidden after it was handed over, by which its run should have been started.

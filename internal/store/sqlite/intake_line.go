@@ -9,8 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-const schemaIntakeLine = "CREATE INDEX intake_line ON intake (tenant, visible_at);"
-
 // Limited is the same queue, from which a tenant gets messages only while fewer than most of its wake-ups wait for a worker. So
 // what a tenant has queued delays neither the runs that people of that tenant wait for, nor the messages of other tenants.
 func (q *Intake) Limited(most int) *Intake { return &Intake{db: q.db, most: most} }

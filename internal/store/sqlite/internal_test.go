@@ -11,12 +11,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 func openTemp(t *testing.T) (*DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
-	db, err := Open(t.Context(), path, Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 1), Sync: SyncOff})
+	db, err := Open(t.Context(), path, Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

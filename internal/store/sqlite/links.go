@@ -9,15 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-const schemaLinks = `
-CREATE TABLE links (
-	tenant TEXT NOT NULL, run TEXT NOT NULL, id TEXT NOT NULL,
-	body TEXT NOT NULL, revoked INTEGER NOT NULL, revoked_by TEXT NOT NULL, gone INTEGER NOT NULL,
-	PRIMARY KEY (tenant, run, id)
-) WITHOUT ROWID;
-CREATE INDEX links_gone ON links (gone);
-`
-
 const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
 
 // PutLink implements frontend.LinkStore. It also deletes a few records whose time is over.

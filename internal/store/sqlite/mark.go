@@ -13,10 +13,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// schemaMark: the one row names the store, and counts its write-ahead logs. The first transaction that is added to a log after it was copied
-// whole, or after the file was opened, counts it.
-const schemaMark = `CREATE TABLE mark (one INTEGER PRIMARY KEY CHECK (one = 1), store TEXT NOT NULL, logs INTEGER NOT NULL);`
-
 // markEnding is the name of the file beside the database that says what was in it once.
 const markEnding = ".mark"
 

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // After its files are gone, or others are in their place, nothing is acknowledged any more, and the process is told to end.
@@ -103,7 +104,7 @@ func TestALookFindsAFileGone(t *testing.T) {
 // A database that was here, or what was stored in it before, is not forgotten in silence.
 func TestADatabaseThatIsNotTheOneThatWasHereIsRefused(t *testing.T) {
 	o := options(t, enginetest.AtMilli(1000))
-	o.Sync = sqlite.SyncFull
+	o.Sync = dbfile.SyncFull
 	for name, c := range map[string]struct {
 		harm  func(t *testing.T, path, older string) error
 		code  sqlite.FindingCode

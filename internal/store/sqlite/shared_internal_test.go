@@ -15,6 +15,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // HeldFile names the file that the test binary, started again by itself, keeps open.
@@ -22,7 +23,7 @@ const HeldFile = "DORMOUSE_TEST_HELD"
 
 // HoldOpen keeps the file open until its standard input ends.
 func HoldOpen(path string) error {
-	db, err := sql.Open("sqlite", dataSource(path, url.Values{"mode": {"ro"}}))
+	db, err := sql.Open("sqlite", dbfile.DataSource(path, url.Values{"mode": {"ro"}}))
 	if err != nil {
 		return err
 	}

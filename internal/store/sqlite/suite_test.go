@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var (
@@ -16,7 +17,7 @@ var (
 )
 
 func options(t *testing.T, clock *enginetest.Clock) sqlite.Options {
-	return sqlite.Options{Clock: clock, Random: enginetest.NewRandom(t, 1), Sync: sqlite.SyncOff,
+	return sqlite.Options{Clock: clock, Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff,
 		Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}
 }
 

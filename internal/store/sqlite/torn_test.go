@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 const (
@@ -27,7 +28,7 @@ func killedStore(t *testing.T) map[string][]byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
 	o := options(t, enginetest.AtMilli(1000))
-	o.Sync = sqlite.SyncFull
+	o.Sync = dbfile.SyncFull
 	write := func(db *sqlite.DB, from, to int) {
 		for i := from; i < to; i++ {
 			h := start(t, db, newHead(threadNumber(i)))
@@ -147,7 +148,7 @@ func TestATornCopyIsServedWholeOrRefused(t *testing.T) {
 			}
 		}
 		o := options(t, enginetest.AtMilli(1000))
-		o.Sync, o.Examine = sqlite.SyncFull, time.Minute
+		o.Sync, o.Examine = dbfile.SyncFull, time.Minute
 		db, err := sqlite.Open(t.Context(), path, o)
 		if err != nil {
 			refused++

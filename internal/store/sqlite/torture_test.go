@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var (
@@ -39,7 +40,7 @@ func nowMilli() int64 { return time.Now().UnixMilli() }
 
 // tortureOptions are those of the real store, but that what a dead process held is visible again soon.
 func tortureOptions(random *enginetest.Random) sqlite.Options {
-	return sqlite.Options{Clock: wallClock{}, Random: random, Visibility: 300 * time.Millisecond, MaxAttempts: 1 << 30, Sync: sqlite.SyncOff}
+	return sqlite.Options{Clock: wallClock{}, Random: random, Visibility: 300 * time.Millisecond, MaxAttempts: 1 << 30, Sync: dbfile.SyncOff}
 }
 
 func TestStoreTorture(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Trouble is what is wrong with a file. Of several things it is the worst.
@@ -111,7 +112,7 @@ func (db *DB) Recheck(ctx context.Context) error {
 		return found
 	}
 	// A connection of its own: it has read nothing yet.
-	pool, err := sql.Open("sqlite", dataSource(db.path, url.Values{"mode": {"ro"}, "_pragma": readPragmas()}))
+	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}))
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// schemaTurns keeps each tenant's messages in an order of their own, and those that are handed out apart from the rest.
-const schemaTurns = `
-CREATE INDEX queue_line ON queue (tenant, visible_at);
-CREATE INDEX queue_held ON queue (tenant, visible_at) WHERE receipt <> '';
-DROP INDEX queue_visible;
-`
-
 // Places bounds how many messages of each tenant one receiver holds.
 type Places interface {
 	// Take reserves a place for one more message of the tenant; false if the tenant may have none now.

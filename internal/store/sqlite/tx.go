@@ -181,9 +181,3 @@ func fatal(err error) bool {
 	}
 	return true
 }
-
-// busy says whether err is SQLite's word that another connection is in the way.
-func busy(err error) bool {
-	var e *driver.Error
-	return errors.As(err, &e) && e.Code()&0xff == codes.SQLITE_BUSY
-}

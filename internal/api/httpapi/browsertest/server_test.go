@@ -24,6 +24,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // server is the API over a real store, with calls that wait.
@@ -42,7 +43,7 @@ type server struct {
 func serve(t *testing.T) *server {
 	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Sync: sqlite.SyncOff})
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"bufio"
@@ -17,10 +17,10 @@ const (
 	logMagic  = 0x377f0682 // the last bit says in which order sums read words
 )
 
-// brokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes what stands before that frame, and forgets
+// BrokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes what stands before that frame, and forgets
 // the rest in silence. A loss of power leaves one commit behind such a frame at most: each was flushed before the next was written.
 // A log to which a process adds meanwhile is looked at twice.
-func brokenLog(ctx context.Context, path string) (broken bool, err error) {
+func BrokenLog(ctx context.Context, path string) (broken bool, err error) {
 	for range 2 {
 		f, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {

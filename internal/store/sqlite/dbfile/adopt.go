@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// adopt copies what a process that was killed left in its log, before anything is added to it:
+// Adopt copies what a process that was killed left in its log, before anything is added to it:
 //
 //	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
 //	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
@@ -26,7 +26,7 @@ import (
 // where they are at work the log is theirs, and nothing was recovered.
 //
 // whole says that all of it was copied.
-func adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole bool, err error) {
+func Adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole bool, err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err != nil {
 		return false, err
 	}
@@ -40,7 +40,7 @@ func adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole b
 	if err != nil {
 		err = fmt.Errorf("copying the write-ahead log that was left behind: %w", err)
 	}
-	if _, restore := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds())); err == nil {
+	if _, restore := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", BusyTimeout.Milliseconds())); err == nil {
 		err = restore
 	}
 	return whole, err
@@ -59,7 +59,7 @@ func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 		if err == nil {
 			return true, nil
 		}
-		if !busy(err) && !errors.Is(err, errBlocked) {
+		if !Busy(err) && !errors.Is(err, errBlocked) {
 			return false, err
 		}
 		if time.Now().After(end) {

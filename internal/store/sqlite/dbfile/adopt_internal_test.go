@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // A log is written over itself while no other connection can add to it, and is the same afterwards, whatever its length is.
 func TestTheLogIsWrittenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	pool, err := sql.Open("sqlite", dataSource(path, url.Values{"_pragma": writePragmas(SyncFull)}))
+	pool, err := sql.Open("sqlite", DataSource(path, url.Values{"_pragma": WritePragmas(SyncFull)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestTheLogIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	do("PRAGMA busy_timeout(0)")
-	if err := renewLog(t.Context(), conn, path); !busy(err) {
+	if err := renewLog(t.Context(), conn, path); !Busy(err) {
 		t.Fatalf("while another connection writes: %v", err)
 	}
 	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
