@@ -20,13 +20,10 @@ import (
 
 // question is the call that a link answers. It waits, or did.
 type question struct {
-	link    access.Link
-	record  engine.Link
-	caller  frontend.Caller
-	product string // as the operator names it, see [Names]
-	tenant  string
-	run     wire.Run
-	call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
+	asked
+	link   access.Link
+	record engine.Link
+	caller frontend.Caller
 }
 
 // openLink reads a link: its signature, its record, the right of who made it, and then what it asks. What it refuses tells nothing of the call.
@@ -95,12 +92,6 @@ func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role
 	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(roles...), nil
 }
 
-// approval is the entry of the inbox that the link answers. Its call waits.
-func (l question) approval() wire.Approval {
-	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
-		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Pending: *l.call}
-}
-
 // showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail
 // scanners, previews) use GET.
 func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
@@ -114,7 +105,7 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, http.StatusOK, l.approval())
 	}
-	l.writePage(w, http.StatusOK, questionPage(l, a.clock.Now()))
+	l.writePage(w, http.StatusOK, questionPage(l.asked, a.clock.Now()))
 	return nil
 }
 
@@ -139,7 +130,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	d, err := readVerdict(w, r, l.call)
 	if l.call != nil && onlyLooks(r, err) {
-		l.writePage(w, http.StatusBadRequest, questionPage(l, a.clock.Now()))
+		l.writePage(w, http.StatusBadRequest, questionPage(l.asked, a.clock.Now()))
 		return nil
 	}
 	if err != nil {
@@ -174,10 +165,10 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	switch {
 	case !known || !wantsPage(r):
 	case l.call != nil && e.Code == frontend.CodeChanged:
-		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), changedText))
+		l.writePage(w, p.status, questionAgain(l.asked, a.clock.Now(), changedText))
 		return nil
 	case l.call != nil && slices.Contains(answeredAgain, e.Code):
-		l.writePage(w, p.status, questionAgain(l, a.clock.Now(), "Nothing was stored: "+e.Detail))
+		l.writePage(w, p.status, questionAgain(l.asked, a.clock.Now(), "Nothing was stored: "+e.Detail))
 		return nil
 	case p.status == http.StatusConflict:
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
@@ -255,21 +246,31 @@ func typedResult(text string, call *wire.Pending) json.RawMessage {
 	return core.Encode(text)
 }
 
-// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
-func takesJSON(schema json.RawMessage) bool {
-	var of struct {
-		Type any `json:"type"`
-	}
-	return len(schema) > 0 && json.Unmarshal(schema, &of) == nil && of.Type != "string"
-}
-
 // linkRefused answers a person with a page, and a program with a problem.
 func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	if e, ok := refused(err); ok && wantsPage(r) {
-		l.writePage(w, problemOf[e.Code].status, refusedPage(e))
+		l.writePage(w, problemOf[e.Code].status, refusedPage(refusedTitle(e.Code), e.Detail))
 		return nil
 	}
 	return err
 }
 
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), mediaPage) }
+
+// onlyLooks says whether a form of the page came back without an answer, as by Enter: then the
+// question is shown again. A program is told.
+func onlyLooks(r *http.Request, err error) bool {
+	e, known := refused(err)
+	return known && e.Code == frontend.CodeBadAction && wantsPage(r)
+}
+
+// refusedTitle is the heading of a page that refuses.
+func refusedTitle(code frontend.Code) string {
+	switch code {
+	case codeLinkExpired:
+		return "This link has expired"
+	case codeLinkRevoked:
+		return "This link was revoked"
+	}
+	return problemOf[code].title
+}

@@ -16,9 +16,17 @@ import (
 
 const mediaPage = "text/html"
 
+// asked is the call that a page is about. It waits, or did.
+type asked struct {
+	product string // as the operator names it
+	tenant  string
+	run     wire.Run
+	call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
+}
+
 // writePage sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
 // secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
-func (l question) writePage(w http.ResponseWriter, status int, body string) {
+func (l asked) writePage(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", mediaPage+"; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src '"+styleHash()+"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
@@ -66,4 +74,10 @@ func shown(text string) string {
 	var m markup
 	m.foreign(printable.Spell(text))
 	return m.String()
+}
+
+// approval is the entry of the inbox that the link answers. Its call waits.
+func (l asked) approval() wire.Approval {
+	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
+		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Pending: *l.call}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
@@ -105,13 +104,6 @@ func consequence(o wire.Outcome) string {
 func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
 // refusedPage is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing but that.
-func refusedPage(e *frontend.Error) string {
-	title := problemOf[e.Code].title
-	switch e.Code {
-	case codeLinkExpired:
-		title = "This link has expired"
-	case codeLinkRevoked:
-		title = "This link was revoked"
-	}
-	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(e.Detail))
+func refusedPage(title, detail string) string {
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(detail))
 }

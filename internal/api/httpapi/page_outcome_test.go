@@ -12,7 +12,7 @@ import (
 // TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches the edge of a phone.
 func TestEveryPageHasAMain(t *testing.T) {
 	pages := map[string]string{
-		"refused":  refusedPage(&frontend.Error{Code: codeLinkExpired, Detail: "the link has expired"}),
+		"refused":  refusedPage(refusedTitle(codeLinkExpired), "the link has expired"),
 		"accepted": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAccepted)}),
 		"repeated": answeredPage(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAlreadyDecided)}),
 		"gone":     outcomePage(wire.Outcome{Tool: "pay"}, "Your answer was not used."),

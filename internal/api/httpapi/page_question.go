@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"net/http"
 	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -25,16 +23,16 @@ type questionView struct {
 	Again string // why the question is shown once more; empty the first time
 }
 
-func viewOf(l question, now time.Time) questionView {
+func viewOf(l asked, now time.Time) questionView {
 	v := questionView{Approval: l.approval(), Now: now}
 	_ = v.Mode.UnmarshalText([]byte(l.call.ResumeMode)) // the frontend wrote it
 	return v
 }
 
-func questionPage(l question, now time.Time) string { return viewOf(l, now).page() }
+func questionPage(l asked, now time.Time) string { return viewOf(l, now).page() }
 
 // questionAgain is the page once more, with the reason on top. Nothing was stored.
-func questionAgain(l question, now time.Time, why string) string {
+func questionAgain(l asked, now time.Time, why string) string {
 	v := viewOf(l, now)
 	v.Again = why
 	return v.page()
@@ -137,11 +135,4 @@ func (m *markup) fact(label tag, text string) {
 	m.add(`<dd class="value code" dir="auto">`)
 	m.parts(printable.Spell(text).Parts)
 	m.add(`</dd></div>`)
-}
-
-// onlyLooks says whether a form of the page came back without an answer, as by Enter: then the
-// question is shown again. A program is told.
-func onlyLooks(r *http.Request, err error) bool {
-	e, known := refused(err)
-	return known && e.Code == frontend.CodeBadAction && wantsPage(r)
 }

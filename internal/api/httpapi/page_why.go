@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -179,4 +180,12 @@ func (v questionView) resultField(m *markup) {
 	if len(v.Suspension.ResponseSchema) > 0 {
 		m.framed(`Schema of the result`, string(v.Suspension.ResponseSchema))
 	}
+}
+
+// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
+func takesJSON(schema json.RawMessage) bool {
+	var of struct {
+		Type any `json:"type"`
+	}
+	return len(schema) > 0 && json.Unmarshal(schema, &of) == nil && of.Type != "string"
 }
