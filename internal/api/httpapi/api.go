@@ -223,9 +223,11 @@ type refusal struct {
 	status int
 }
 
-func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Header() http.Header { return r.header }
+
 func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
-func (r *refusal) WriteHeader(status int)      { r.status = status }
+
+func (r *refusal) WriteHeader(status int) { r.status = status }
 
 // recovered answers a panic as any other fault of ours.
 func (a *api) recovered(next http.Handler) http.Handler {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -20,7 +21,7 @@ import (
 
 // question is the call that a link answers. It waits, or did.
 type question struct {
-	asked
+	linkpage.Question
 	link   access.Link
 	record engine.Link
 	caller frontend.Caller
@@ -28,10 +29,10 @@ type question struct {
 
 // openLink reads a link: its signature, its record, the right of who made it, and then what it asks. What it refuses tells nothing of the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	l.product = a.names.product()
+	l.Product = a.names.product()
 	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
-		l.tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
+		l.Tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
 	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
@@ -48,12 +49,12 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 		return l, err
 	}
 	l.caller = frontend.LinkCaller(l.record)
-	if l.run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
+	if l.Run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
 		return l, err
 	}
-	for i, p := range l.run.Pending {
+	for i, p := range l.Run.Pending {
 		if p.Suspension.ID == l.link.Suspension && (p.Deadline == nil || a.clock.Now().Before(p.Deadline.Time)) {
-			l.call = &l.run.Pending[i]
+			l.Call = &l.Run.Pending[i]
 		}
 	}
 	return l, nil
@@ -99,13 +100,13 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	if l.call == nil {
+	if l.Call == nil {
 		return a.showOutcome(w, r, l, http.StatusOK, "")
 	}
 	if !wantsPage(r) {
-		return a.writeJSON(w, r, http.StatusOK, l.approval())
+		return a.writeJSON(w, r, http.StatusOK, l.Approval())
 	}
-	l.writePage(w, http.StatusOK, questionPage(l.asked, a.clock.Now()))
+	l.Write(w, http.StatusOK, linkpage.Ask(l.Question, a.clock.Now()))
 	return nil
 }
 
@@ -118,7 +119,7 @@ func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, st
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, status, o)
 	}
-	l.writePage(w, status, outcomePage(o, above))
+	l.Write(w, status, linkpage.Outcome(o, above))
 	return nil
 }
 
@@ -128,9 +129,9 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, err := readVerdict(w, r, l.call)
-	if l.call != nil && onlyLooks(r, err) {
-		l.writePage(w, http.StatusBadRequest, questionPage(l.asked, a.clock.Now()))
+	d, err := readVerdict(w, r, l.Call)
+	if l.Call != nil && onlyLooks(r, err) {
+		l.Write(w, http.StatusBadRequest, linkpage.Ask(l.Question, a.clock.Now()))
 		return nil
 	}
 	if err != nil {
@@ -144,7 +145,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, answer.Status, answer)
 	}
-	l.writePage(w, answer.Status, answeredPage(d, answer))
+	l.Write(w, answer.Status, linkpage.Answered(d, answer))
 	return nil
 }
 
@@ -164,11 +165,11 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	p := problemOf[e.Code]
 	switch {
 	case !known || !wantsPage(r):
-	case l.call != nil && e.Code == frontend.CodeChanged:
-		l.writePage(w, p.status, questionAgain(l.asked, a.clock.Now(), changedText))
+	case l.Call != nil && e.Code == frontend.CodeChanged:
+		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), changedText))
 		return nil
-	case l.call != nil && slices.Contains(answeredAgain, e.Code):
-		l.writePage(w, p.status, questionAgain(l.asked, a.clock.Now(), "Nothing was stored: "+e.Detail))
+	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
+		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), "Nothing was stored: "+e.Detail))
 		return nil
 	case p.status == http.StatusConflict:
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
@@ -184,7 +185,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wi
 	var unseen bool
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
 		v, err = readForm(w, r, call)
-		by, unseen = rendererPage, v.Shown == "" // the page never sends a form without the fingerprint
+		by, unseen = linkpage.Renderer, v.Shown == "" // the page never sends a form without the fingerprint
 	} else {
 		err = readBody(w, r, &v)
 	}
@@ -240,7 +241,7 @@ func typedResult(text string, call *wire.Pending) json.RawMessage {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil
-	case call != nil && takesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
+	case call != nil && linkpage.TakesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
 	return core.Encode(text)
@@ -249,13 +250,13 @@ func typedResult(text string, call *wire.Pending) json.RawMessage {
 // linkRefused answers a person with a page, and a program with a problem.
 func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	if e, ok := refused(err); ok && wantsPage(r) {
-		l.writePage(w, problemOf[e.Code].status, refusedPage(refusedTitle(e.Code), e.Detail))
+		l.Write(w, problemOf[e.Code].status, linkpage.Refused(refusedTitle(e.Code), e.Detail))
 		return nil
 	}
 	return err
 }
 
-func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), mediaPage) }
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), linkpage.Media) }
 
 // onlyLooks says whether a form of the page came back without an answer, as by Enter: then the
 // question is shown again. A program is told.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
@@ -200,8 +201,8 @@ func (op operation) answer(s *shapes, a answered) {
 	}
 	switch {
 	case a.of == nil:
-	case a.media == mediaPage:
-		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
+	case a.media == linkpage.Media:
+		r.Content[linkpage.Media] = content{Schema: &schema{Type: "string"}}
 	case a.media != "":
 		r.Content[a.media] = content{Schema: refTo("StreamEvent")}
 	case reflect.TypeOf(a.of).Kind() == reflect.Map:
@@ -327,7 +328,7 @@ func sharedResponses() map[string]response {
 func refusals(rt route, status int, codes []frontend.Code) response {
 	if rt.link {
 		r := refusalOf(status, codes)
-		r.Content[mediaPage] = content{Schema: &schema{Type: "string"}}
+		r.Content[linkpage.Media] = content{Schema: &schema{Type: "string"}}
 		return r
 	}
 	for name, of := range shared {

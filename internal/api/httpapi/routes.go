@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -293,7 +294,7 @@ func (a *api) threadRoutes() []route {
 
 func (a *api) linkRoutes() []route {
 	page := func(status int) answered {
-		return answered{status: status, of: "", media: mediaPage, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
+		return answered{status: status, of: "", media: linkpage.Media, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
 	}
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Make an approval link", roles: linking, paced: true,

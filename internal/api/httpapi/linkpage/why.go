@@ -1,4 +1,4 @@
-package httpapi
+package linkpage
 
 import (
 	"encoding/json"
@@ -169,7 +169,7 @@ const mostResult = 20_000
 // resultField takes the result of a call that doesn't run.
 func (v questionView) resultField(m *markup) {
 	m.add(`<label for="result"><strong>Result</strong> <span class="hint">`)
-	if takesJSON(v.Suspension.ResponseSchema) {
+	if TakesJSON(v.Suspension.ResponseSchema) {
 		m.add(`JSON that fits the schema below; the assistant reads it as the result of the call`)
 	} else {
 		m.add(`text; the assistant reads it as the result of the call`)
@@ -182,8 +182,8 @@ func (v questionView) resultField(m *markup) {
 	}
 }
 
-// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
-func takesJSON(schema json.RawMessage) bool {
+// TakesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
+func TakesJSON(schema json.RawMessage) bool {
 	var of struct {
 		Type any `json:"type"`
 	}

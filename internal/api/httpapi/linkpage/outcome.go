@@ -1,4 +1,4 @@
-package httpapi
+package linkpage
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// outcomePage says what became of a call: who answered what and when, that time ran out, or that the question is gone.
-func outcomePage(o wire.Outcome, above string) string {
+// Outcome says what became of a call: who answered what and when, that time ran out, or that the question is gone.
+func Outcome(o wire.Outcome, above string) string {
 	var b strings.Builder
 	b.WriteString("<main>\n")
 	if above != "" {
@@ -103,7 +103,7 @@ func consequence(o wire.Outcome) string {
 
 func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
-// refusedPage is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing but that.
-func refusedPage(title, detail string) string {
+// Refused is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing but that.
+func Refused(title, detail string) string {
 	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(detail))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package linkpage
 
 import (
 	"regexp"
@@ -10,9 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// rendererPage names this page in the record of a decision: what drew the question that was
+// Renderer names this page in the record of a decision: what drew the question that was
 // answered. It changes with what the page shows.
-const rendererPage = "page/1"
+const Renderer = "page/1"
 
 // questionView is what the page of a question shows. The strings in it are of others: they reach
 // the page by markup alone.
@@ -23,16 +23,16 @@ type questionView struct {
 	Again string // why the question is shown once more; empty the first time
 }
 
-func viewOf(l asked, now time.Time) questionView {
-	v := questionView{Approval: l.approval(), Now: now}
-	_ = v.Mode.UnmarshalText([]byte(l.call.ResumeMode)) // the frontend wrote it
+func viewOf(l Question, now time.Time) questionView {
+	v := questionView{Approval: l.Approval(), Now: now}
+	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
 
-func questionPage(l asked, now time.Time) string { return viewOf(l, now).page() }
+func Ask(l Question, now time.Time) string { return viewOf(l, now).page() }
 
-// questionAgain is the page once more, with the reason on top. Nothing was stored.
-func questionAgain(l asked, now time.Time, why string) string {
+// AskAgain is the page once more, with the reason on top. Nothing was stored.
+func AskAgain(l Question, now time.Time, why string) string {
 	v := viewOf(l, now)
 	v.Again = why
 	return v.page()

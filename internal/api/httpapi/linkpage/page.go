@@ -1,4 +1,6 @@
-package httpapi
+// Package linkpage draws the pages that a signed link opens: the question, its answers, and what became of them. They run no script and
+// load nothing.
+package linkpage
 
 import (
 	"crypto/sha256"
@@ -14,31 +16,32 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-const mediaPage = "text/html"
+// Media is the media type of a page.
+const Media = "text/html"
 
-// asked is the call that a page is about. It waits, or did.
-type asked struct {
-	product string // as the operator names it
-	tenant  string
-	run     wire.Run
-	call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
+// Question is the call that a page is about. It waits, or did.
+type Question struct {
+	Product string // as the operator names it
+	Tenant  string
+	Run     wire.Run
+	Call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
 }
 
-// writePage sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
+// Write sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
 // secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
-func (l asked) writePage(w http.ResponseWriter, status int, body string) {
+func (l Question) Write(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
-	h.Set("Content-Type", mediaPage+"; charset=utf-8")
+	h.Set("Content-Type", Media+"; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src '"+styleHash()+"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, pageFrame, shown(l.product), style, shown(strings.TrimSuffix(l.product+" · "+l.tenant, " · ")), body)
+	fmt.Fprintf(w, pageFrame, shown(l.Product), style, shown(strings.TrimSuffix(l.Product+" · "+l.Tenant, " · ")), body)
 }
 
-//go:embed page/page.css
+//go:embed page.css
 var style string
 
 // styleHash lets the page's own style through its policy, and no other.
@@ -55,7 +58,8 @@ const pageFrame = `<!doctype html>
 %s</body></html>
 `
 
-func answeredPage(d wire.Decision, answer wire.DecisionAnswer) string {
+// Answered says that an answer was stored, now or before.
+func Answered(d wire.Decision, answer wire.DecisionAnswer) string {
 	said := "Yes"
 	switch {
 	case d.Action == "cancel":
@@ -76,8 +80,8 @@ func shown(text string) string {
 	return m.String()
 }
 
-// approval is the entry of the inbox that the link answers. Its call waits.
-func (l asked) approval() wire.Approval {
-	return wire.Approval{RunID: l.run.ID, ThreadID: l.run.ThreadID, Agent: l.run.Agent, AgentVersion: l.run.AgentVersion,
-		Metadata: l.run.Metadata, StartedBy: l.run.StartedBy, Pending: *l.call}
+// Approval is the entry of the inbox that the link answers. Its call waits.
+func (l Question) Approval() wire.Approval {
+	return wire.Approval{RunID: l.Run.ID, ThreadID: l.Run.ThreadID, Agent: l.Run.Agent, AgentVersion: l.Run.AgentVersion,
+		Metadata: l.Run.Metadata, StartedBy: l.Run.StartedBy, Pending: *l.Call}
 }
