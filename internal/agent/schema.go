@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // Compile prepares a JSON Schema for the arguments of a tool. No schema accepts any object.
@@ -122,12 +122,5 @@ func argumentPath(pointer string) string {
 	return strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]")
 }
 
-func Shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "..."
-}
+// Shorten cuts text to so many bytes, at the end of a character.
+func Shorten(text string, most int) string { return clip.Bytes(text, most, "...") }

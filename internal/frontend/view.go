@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // What an approver is shown of a conversation.
@@ -205,14 +205,8 @@ func filesIn(m core.Message) (n int) {
 
 // excerpt is the beginning of a text, and whether it goes on.
 func excerpt(text string, most int) (beginning string, cut bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end], true
+	beginning = clip.Bytes(text, most, "")
+	return beginning, len(beginning) < len(text)
 }
 
 // ApprovalsIn are the entries of the inbox that a run makes.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // MostText is how much of an effect's text the model is shown, in bytes.
@@ -195,9 +195,5 @@ func tidy(text string) string {
 	if len(text) <= MostText {
 		return text
 	}
-	end := MostText - len(cut)
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + cut
+	return clip.Bytes(text, MostText-len(cut), cut)
 }

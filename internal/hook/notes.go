@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // NotesFile is the name of the file that [FileMemory] keeps.
@@ -120,11 +121,7 @@ func said(turn core.Message) string {
 
 // oneLine keeps a text short, and on the line of its label.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > mostNote {
-		text = strings.ToValidUTF8(text[:mostNote], "") + " ..."
-	}
-	return text
+	return clip.Bytes(strings.Join(strings.Fields(text), " "), mostNote, " ...")
 }
 
 // lasting are the notes that still count, oldest first, within half of the file's size so that there is room for more.

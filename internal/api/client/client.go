@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // maxAnswer bounds what is read of an answer.
@@ -195,8 +196,5 @@ func gatewayWords(body []byte) string {
 	if json.Unmarshal(body, &said) != nil {
 		return ""
 	}
-	if len(said.Message) > mostWords {
-		return strings.ToValidUTF8(said.Message[:mostWords], "") + "..."
-	}
-	return said.Message
+	return clip.Bytes(said.Message, mostWords, "...")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // Model answers with the first turn of its script whose conditions all hold:
@@ -140,13 +141,7 @@ func (s situation) String() string {
 }
 
 // clipped is the beginning of a text. What ends a run is kept with it, in every write and in every list.
-func clipped(text string) string {
-	const most = 120
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
+func clipped(text string) string { return clip.Runes(text, 120, "…") }
 
 // holds says whether the turn answers the situation, and returns what its groups matched.
 func (t turn) holds(now situation) (map[string]string, bool) {

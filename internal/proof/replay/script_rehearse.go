@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 	"github.com/dormouse-dev/dormouse/internal/model/scripted"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -29,7 +30,7 @@ func (s *script) rehearse(d agent.Definition) error {
 			return err
 		}
 		if got := (core.Message{Parts: core.TextParts(turn.Text), Calls: turn.Calls}); spoken(got) != spoken(m) {
-			return fmt.Errorf("message %d: an agent file cannot say this turn: it would be %s", i+1, clip(spoken(got)))
+			return fmt.Errorf("message %d: an agent file cannot say this turn: it would be %s", i+1, clipped(spoken(got)))
 		}
 	}
 	return s.rehearseTools(d)
@@ -61,10 +62,4 @@ func spoken(m core.Message) string {
 	return strings.Join(said, " ")
 }
 
-func clip(text string) string {
-	const most = 120
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return text
-}
+func clipped(text string) string { return clip.Runes(text, 120, "...") }

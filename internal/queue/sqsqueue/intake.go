@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 var _ intake.Queue = (*Intake)(nil)
@@ -115,9 +116,7 @@ func shown(detail string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(detail, "\ufffd"))
-	if len(clean) > most {
-		clean = strings.ToValidUTF8(clean[:most], "") + "..."
-	}
+	clean = clip.Bytes(clean, most, "...")
 	if clean == "" {
 		return "no reason is known"
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // Codes of what is refused. They are a contract with callers: none is renamed.
@@ -36,13 +37,7 @@ func malformed(format string, args ...any) *Error {
 }
 
 // Clipped is a caller's text, short enough to be shown in an answer.
-func Clipped(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func Clipped(text string) string { return clip.Bytes(text, 80, "...") }
 
 // MaxDepth is how deep lists and objects may be nested: as deep as anything that is journaled.
 const MaxDepth = core.MaxDepth

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -109,12 +110,7 @@ func (f *Fragment) free(wanted string) string {
 }
 
 // begin is the beginning of a text, cut between two characters.
-func begin(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func begin(text string, most int) string { return clip.Bytes(text, most, "...") }
 
 // shown is text of several lines in which everything shows.
 func shown(text string) string {
