@@ -12,6 +12,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
+	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
 // retry is what is left to do about what may pass.
@@ -59,7 +61,7 @@ func judge(err error, began bool, now time.Time) verdict {
 	v := verdict{message: err.Error(), later: true, again: true}
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.Response != nil {
 		v.status, v.request = response.HTTPStatusCode(), clipped(response.Response.Header.Get("X-Amzn-Requestid"))
-		v.after = retryAfter(response.Response.Header.Get("Retry-After"), now)
+		v.after = retryafter.Parse(response.Response.Header.Get("Retry-After"), now)
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		v.code, v.message = word(api.ErrorCode()), api.ErrorMessage()
@@ -141,16 +143,6 @@ func (v *verdict) invalid() string {
 		"the log of the worker has the reason"
 }
 
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
-}
-
 // word is a code if it looks like one. It comes from outside, and is shown.
 func word(code string) string {
 	for _, r := range code {
@@ -158,7 +150,7 @@ func word(code string) string {
 			return "UnknownException"
 		}
 	}
-	return code[:min(len(code), 80)]
+	return clip.Bytes(code, 80, "")
 }
 
 // tell logs a failure. What is said of it there is said nowhere else.
@@ -176,12 +168,9 @@ var (
 
 func scrubbed(message string) string {
 	message = strings.ToValidUTF8(message, "\ufffd")
-	message = message[:min(len(message), 4000)]
+	message = clip.Bytes(message, 4000, "")
 	message = credentials.ReplaceAllString(message, "$1$2[removed]")
 	message = accessKeys.ReplaceAllString(message, "[removed]")
 	message = longWords.ReplaceAllString(message, "[removed]")
-	if runes := []rune(message); len(runes) > 1000 {
-		return string(runes[:1000]) + "…"
-	}
-	return message
+	return clip.Runes(message, 1000, "…")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
 // The formats that Bedrock knows, by media type.
@@ -89,14 +90,8 @@ func mediaType(media string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// clipped is the beginning of what somebody else wrote.
-func clipped(text string) string {
-	const most = 120
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
+// clipped is the beginning of text from outside.
+func clipped(text string) string { return clip.Runes(text, 120, "…") }
 
 func messageBlocks(pieces []piece) []types.ContentBlock {
 	var out []types.ContentBlock

@@ -18,6 +18,7 @@ const (
 	mostTries     = 3
 	longestTrying = 4 * time.Second // from the first request to the beginning of the last
 	firstPause    = 250 * time.Millisecond
+	longestPause  = longestTrying
 )
 
 // persist asks until there is a turn, or until it is not worth while to ask again at once.
@@ -36,7 +37,7 @@ func (m *Model) persist(ctx context.Context, r *request) (core.Turn, error) {
 		}
 		v := judge(err, heard.began, m.o.Clock.Now())
 		m.tell(r, v)
-		pause := max(m.pause(try), v.after)
+		pause := max(engine.Backoff(m.o.Random, firstPause, longestPause, try-1), v.after)
 		switch less, lessens := lessened(r.uses, m.refused(r.id), v); {
 		case lessens: // each can happen once only
 			m.remember(r.id, less)
@@ -107,11 +108,6 @@ func apart(o *bedrockruntime.Options) {
 func unrepeated(o *bedrockruntime.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.HTTPClient = bounded{o.HTTPClient}
-}
-
-// pause doubles with every try.
-func (m *Model) pause(try int) time.Duration {
-	return engine.Jitter(m.o.Random, firstPause<<min(try-1, 4))
 }
 
 // lessened is what the model is known to refuse after this failure, if that is more than before and something the request has.

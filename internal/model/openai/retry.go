@@ -13,6 +13,7 @@ import (
 // What is waited out within one Ask. More than that is the run's to wait for, which costs nothing while it does.
 const (
 	mostTries    = 3
+	firstPause   = 500 * time.Millisecond
 	longestPause = 2 * time.Second
 	quickWithin  = 10 * time.Second // of the beginning; what fails later failed slowly
 )
@@ -53,7 +54,7 @@ func (t *trouble) shown() error {
 // pause is how long to wait before the next try: what the endpoint asked for, and no less than half a second, doubled each time, of which a part is
 // left to chance.
 func (c *call) pause(try int, t *trouble) time.Duration {
-	pause := engine.Jitter(c.o.Random, 500*time.Millisecond<<(try-1))
+	pause := engine.Backoff(c.o.Random, firstPause, longestPause, try-1)
 	if t.later != nil {
 		pause = max(pause, t.later.After)
 	}

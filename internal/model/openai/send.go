@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
+	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
 // How long an endpoint may say nothing. The first word may wait for a model that is being loaded, and for a long prompt to be read; an answer in
@@ -158,20 +160,9 @@ func (c *call) header() http.Header {
 // refusal reads an answer that is no success, and puts what it says into the log: it may repeat the request, and so credentials.
 func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
 	raw, _ := io.ReadAll(io.LimitReader(body, 64<<10))
-	r := refusal{status: resp.StatusCode, after: retryAfter(resp.Header.Get("Retry-After"), c.o.Clock.Now()), body: string(raw)}
+	r := refusal{status: resp.StatusCode, after: retryafter.Parse(resp.Header.Get("Retry-After"), c.o.Clock.Now()), body: string(raw)}
 	c.log("the endpoint answered with an error", "status", r.status, "body", r.body)
 	return r
-}
-
-// retryAfter reads a number of seconds or a date; 0 if it is neither. Whoever waits has a bound of their own.
-func retryAfter(value string, now time.Time) time.Duration {
-	if s, err := time.ParseDuration(value + "s"); err == nil && !strings.ContainsAny(value, "hmsuµn") {
-		return min(max(s, 0), 24*time.Hour)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(at.Sub(now), 0), 24*time.Hour)
-	}
-	return 0
 }
 
 // log writes about the endpoint. Values that are texts may be anybody's.
@@ -179,7 +170,7 @@ func (c *call) log(what string, args ...any) {
 	for i, v := range args {
 		if text, ok := v.(string); ok && i%2 == 1 {
 			text = c.secrets.Redact(text) // first, or a part of a secret could stand where the text is cut
-			args[i] = printable.Text(strings.ToValidUTF8(text[:min(len(text), mostLogged)], "\ufffd"))
+			args[i] = printable.Text(strings.ToValidUTF8(clip.Bytes(text, mostLogged, ""), "\ufffd"))
 		}
 	}
 	c.o.Logger.Warn("openai: "+what, append([]any{"host", c.url.Host, "run", c.prompt.Run, "step", c.prompt.Step}, args...)...)
