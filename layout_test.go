@@ -26,6 +26,7 @@ var layers = []struct {
 	{"commits a plan, then carries it out", []string{"internal/engine"}},
 	{"the callers' side, and definitions", []string{"internal/frontend", "internal/agent"}},
 	{"how a line of the intake queue becomes a run", []string{"internal/queue/intake"}},
+	{"the rules of calls that another process carries out", []string{"internal/tool/remote"}},
 	{"adapters: none knows another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
 	{"what other programs import, and the registry", []string{".", "internal/program", "examples/refund-desk", "examples/night-shift"}},

@@ -1,0 +1,74 @@
+package remote
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
+)
+
+// MostShown is how many bytes of a failure's own text are shown, where an adapter has no smaller bound.
+const MostShown = 2000
+
+// Beginning is a text without the hidden values, and of a longer one its first most bytes with mark behind
+// them. They do not end in the beginning of a hidden value, which would not be recognized any more.
+func Beginning(hidden secret.Values, text string, most int, mark string) string {
+	if len(text) <= most {
+		return hidden.Redact(text)
+	}
+	return hidden.CutEnd(hidden.Redact(clip.Bytes(text, most, ""))) + mark
+}
+
+// Brief is a word from outside as a sentence can hold it: printable ASCII, at most 80 bytes.
+func Brief(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, word)
+	return clip.Bytes(word, 80, "")
+}
+
+// Status is a status of HTTP by number and name.
+func Status(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
+}
+
+// Unreached says why a call was not sent, as a [NotSent] has it. Addresses are for the operator alone, so
+// of any other err it says no more than otherwise.
+func Unreached(err error, limit time.Duration, otherwise string) string {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, ErrSlow):
+		return fmt.Sprintf("could not be reached within %s", limit)
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return "could not be reached: there is no such host"
+	case errors.As(err, &unknown):
+		return "could not be reached: its name could not be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "could not be reached: it refused the connection"
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return "could not be reached: its certificate is not trusted"
+	}
+	return "could not be reached" + otherwise
+}
+
+// Silence says why a call that was sent has no answer, as an [Unknown] has it.
+func Silence(err error, limit time.Duration, otherwise string) string {
+	if errors.Is(err, ErrSlow) {
+		return fmt.Sprintf("no answer came within %s", limit)
+	}
+	return otherwise
+}
+
+// Broke is the silence of a connection that ended too early.
+const Broke = "the connection broke before a whole answer came"
