@@ -8,12 +8,11 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // answer is what a service answered, as much of it as is read.
@@ -70,33 +69,20 @@ func (a *answer) gateway() bool {
 // final: below 200 there is more to come, which nobody here waits for.
 func (a *answer) final() bool { return a.status >= 200 }
 
-// retryAfter is how long the service asks to wait, in seconds or until a time.
-func (a *answer) retryAfter(now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(a.wait), 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(a.wait); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
-}
-
 // name is the status in words.
-func (a *answer) name() string {
-	return strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status))
-}
+func (a *answer) name() string { return remote.Status(a.status) }
 
 // text is the body as text; ok is false, and why says so, if it is none.
 func (a *answer) text(s secret.Values) (text, why string, ok bool) {
 	switch {
 	case a.encoding != "" && a.encoding != "identity":
-		return "", "an encoding that was not asked for (" + brief(a.encoding) + ")", false
+		return "", "an encoding that was not asked for (" + remote.Brief(a.encoding) + ")", false
 	case !a.readable():
-		return "", cmp.Or(brief(a.media), "bytes that are no text"), false
+		return "", cmp.Or(remote.Brief(a.media), "bytes that are no text"), false
 	}
 	raw, ok := a.inUTF8()
 	if !ok {
-		return "", brief(a.media) + " in another character set" + inBrackets(brief(a.charset)), false
+		return "", remote.Brief(a.media) + " in another character set" + inBrackets(remote.Brief(a.charset)), false
 	}
 	var compact bytes.Buffer
 	if !a.cut && a.broken == nil && json.Compact(&compact, raw) == nil {
@@ -132,17 +118,6 @@ func (a *answer) inUTF8() (raw []byte, ok bool) {
 		return []byte(string(text)), true
 	}
 	return nil, false
-}
-
-// brief is what a header says, as far as it can stand in a sentence.
-func brief(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, text)
-	return text[:min(len(text), 80)]
 }
 
 func inBrackets(text string) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 func body(media, text string, header ...string) http.HandlerFunc {
@@ -82,7 +84,7 @@ func TestAnAnswerThatIsCutInTheMiddleOfACharacterIsLeftOut(t *testing.T) {
 func TestAFailureShowsOnlyTheBeginning(t *testing.T) {
 	w := newWorld(t)
 	w.serve(publicAddress+":443", answering(400, strings.Repeat("ä", 5000)))
-	if out := w.call(look, `{"order":"1"}`); !out.Failed || len(out.Text) > mostShown+100 || !strings.HasSuffix(out.Text, "ä...") {
+	if out := w.call(look, `{"order":"1"}`); !out.Failed || len(out.Text) > remote.MostShown+100 || !strings.HasSuffix(out.Text, "ä...") {
 		t.Errorf("outcome of %d bytes: %.100q", len(out.Text), out.Text)
 	}
 }

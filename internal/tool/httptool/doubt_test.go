@@ -84,6 +84,18 @@ func TestARefusalOfTheRepeatIsNoneOfTheFirst(t *testing.T) {
 	}
 }
 
+// TestAFailureOfTheRepeatNamesTheDoubtAboutTheFirst: the service may fail over what the first one did.
+func TestAFailureOfTheRepeatNamesTheDoubtAboutTheFirst(t *testing.T) {
+	for _, first := range openEnds {
+		w := newWorld(t)
+		w.serve(publicAddress+":443", inTurn(w, first.answer, status(500)))
+		want := "The service answered 500 Internal Server Error. It was sent before, and " + first.says + ": the call may or may not have taken effect."
+		if out := w.call(again, `{"order":"1"}`); !out.Failed || out.Text != want {
+			t.Errorf("%s: outcome %+v", first.name, out)
+		}
+	}
+}
+
 func TestARefusalAloneLeavesNothingOpen(t *testing.T) {
 	for _, tool := range []string{pay, again} {
 		for _, code := range []int{400, 401, 403, 404, 409, 422, 429} {

@@ -25,6 +25,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // Options are the surroundings of HTTP tools. Clock and Random are required.
@@ -159,56 +160,36 @@ func (r *request) placed() map[string]bool {
 
 // Run implements [engine.Tool]. Nothing it returns holds the value of a secret.
 func (r *request) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
-	out, err := r.execute(ctx, req)
-	if err == nil && out.Failed && req.Again && !r.http.Safe() {
-		out.Text += lostBefore
-	}
-	return out, err
-}
-
-// lostBefore follows whatever a repeat met with: it says nothing of what the lost process did.
-const lostBefore = " This is of the repeat alone: the process that had the call before was lost, and may have sent it. The call may or may not have taken effect."
-
-func (r *request) execute(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	call := r.call(req)
 	if r.unreadable != nil {
-		return notRun("its request cannot be made: %v", r.unreadable), nil
+		return call.NotRun(fmt.Sprintf("its request cannot be made: %v", r.unreadable)), nil
 	}
 	secrets, err := r.caller.o.Secrets.Values(ctx, (agent.Definition{Tools: []agent.Tool{r.tool}}).Secrets())
 	if ctx.Err() != nil {
 		return core.Outcome{}, ctx.Err()
 	}
 	if err != nil {
-		return notRun("%v", err), nil
+		return call.NotRun(err.Error()), nil
 	}
+	call.Hidden = func() secret.Values { return secrets }
 	args, err := readArguments(req.Call.Arguments)
 	if err != nil {
-		return notRun("%v", err), nil
+		return call.NotRun(err.Error()), nil
 	}
 	m, err := r.compose(args, secrets, keyOf(req))
 	if err != nil {
-		return notRun("%s", secrets.Redact(err.Error())), nil
+		return call.NotRun(err.Error()), nil
 	}
-	out, err := (&execution{request: r, message: m, secrets: secrets, call: req.Call, repeatable: !req.AtMostOnce}).run(ctx)
-	if err != nil {
-		return core.Outcome{}, err
-	}
-	return clean(secrets, out), nil
+	e := &execution{request: r, message: m, secrets: secrets, call: req.Call}
+	return call.Run(ctx, func(ctx context.Context, _ *remote.Patience) remote.Attempt { return e.attempt(e.send(ctx)) })
 }
 
-// clean makes an outcome fit to be stored and shown.
-func clean(s secret.Values, out core.Outcome) core.Outcome {
-	out.Text = strings.ToValidUTF8(s.Redact(out.Text), "\uFFFD")
-	if out.Ticket != nil {
-		ticket := *out.Ticket
-		ticket.Suspension.Message = strings.ToValidUTF8(s.Redact(ticket.Suspension.Message), "\uFFFD")
-		out.Ticket = &ticket
-	}
-	return out
-}
-
-// notRun is the outcome of a call whose request was not sent.
-func notRun(format string, args ...any) core.Outcome {
-	return core.Outcome{Failed: true, Text: "The call did not run: " + fmt.Sprintf(format, args...) + "."}
+// call is one execution under the rules that all tools elsewhere share.
+func (r *request) call(req engine.ToolRequest) remote.Call {
+	host := r.target.Host
+	return remote.Call{Request: req, ReadOnly: r.http.Safe(), Clock: r.caller.o.Clock, Random: r.caller.o.Random, Quiet: r.http.Limit(), Repeats: r.http.Again(),
+		Words: remote.Words{Read: host + " was asked", Sent: "The request was sent to " + host, Asked: r.tool.Name + " was sent to " + host, Before: "It was sent before",
+			Subject: host + " ", Again: "The request could not be sent again: " + host + " ", Crashed: "sent it"}}
 }
 
 // keyOf is the idempotency key as a header can hold it: the call's id in it is the model's word.

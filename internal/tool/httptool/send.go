@@ -2,19 +2,15 @@ package httptool
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"sync/atomic"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
@@ -25,63 +21,14 @@ type execution struct {
 	message message
 	secrets secret.Values
 	call    core.ToolCall
-	ends    time.Time
-
-	repeatable bool // the request may be sent again though it may have arrived
 }
 
-// attempt is what sending once came to: an answer or an error. Sent says that the service may have it; as long as that is false nothing has
-// happened.
-type attempt struct {
+// exchange is what sending once came to: an answer or an error. Sent says that the service may have the
+// request; as long as that is false nothing has happened.
+type exchange struct {
 	answer *answer
 	err    error
 	sent   bool
-}
-
-// run sends until there is something to tell. The error is that of ctx: whoever ended it knows what it means.
-func (e *execution) run(ctx context.Context) (core.Outcome, error) {
-	clock := e.caller.o.Clock
-	e.ends = clock.Now().Add(e.http.Limit())
-	inside, stop := limited(ctx, clock, e.http.Limit())
-	defer stop()
-	earlier := "" // why nobody knows whether an attempt before this one took effect
-	for try := 0; ; try++ {
-		a := e.send(inside)
-		if ctx.Err() != nil && (a.answer == nil || a.answer.broken != nil && e.repeatable) {
-			return core.Outcome{}, ctx.Err()
-		}
-		pause, again := e.again(a, try)
-		if !again || context.Cause(inside) != nil {
-			return e.outcome(a, earlier), nil
-		}
-		earlier = cmp.Or(e.unsettled(a), earlier)
-		if err := engine.Sleep(ctx, clock, pause); err != nil {
-			return core.Outcome{}, err
-		}
-	}
-}
-
-// again says whether to send once more, and when. What may have arrived is sent again only if the tool may be repeated.
-func (e *execution) again(a attempt, try int) (pause time.Duration, again bool) {
-	if try >= e.http.Again() || errors.As(a.err, new(netguard.RefusedError)) || errors.As(a.err, new(redirectError)) {
-		return 0, false
-	}
-	pause = e.backoff(try)
-	switch {
-	case a.answer == nil && !a.sent:
-	case !e.repeatable:
-		return 0, false
-	case a.answer != nil && a.answer.busy():
-		pause = max(pause, a.answer.retryAfter(e.caller.o.Clock.Now()))
-	case a.answer != nil && a.answer.broken == nil:
-		return 0, false
-	}
-	return pause, e.caller.o.Clock.Now().Add(pause).Before(e.ends)
-}
-
-// backoff doubles from a quarter of a second to five.
-func (e *execution) backoff(try int) time.Duration {
-	return engine.Jitter(e.caller.o.Random, min(250*time.Millisecond<<min(try, 10), 5*time.Second))
 }
 
 // mostRedirects is how many redirects are followed.
@@ -93,7 +40,7 @@ type redirectError struct{ why string }
 func (r redirectError) Error() string { return r.why }
 
 // send sends once; what only reads goes on to where a redirect leads.
-func (e *execution) send(ctx context.Context) attempt {
+func (e *execution) send(ctx context.Context) exchange {
 	at := e.message.url
 	for hop := range mostRedirects + 1 {
 		a := e.sendTo(ctx, at)
@@ -103,11 +50,11 @@ func (e *execution) send(ctx context.Context) attempt {
 		}
 		next, err := e.follow(at, a.answer.location)
 		if err != nil {
-			return attempt{err: err, sent: true}
+			return exchange{err: err, sent: true}
 		}
 		at = next
 	}
-	return attempt{err: redirectError{fmt.Sprintf("it redirected more than %d times", mostRedirects)}, sent: true}
+	return exchange{err: redirectError{fmt.Sprintf("it redirected more than %d times", mostRedirects)}, sent: true}
 }
 
 // follow says where a redirect leads, if it may be followed. Every address is looked at again when it is dialled.
@@ -139,7 +86,7 @@ func (e *execution) home(u *url.URL) bool {
 	return u.Scheme == e.message.url.Scheme && netguard.CanonicalHost(host) == netguard.CanonicalHost(homeHost) && port == homePort
 }
 
-func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
+func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	ctx = netguard.Through(ctx, e.door(at))
@@ -151,14 +98,14 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) attempt {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return attempt{err: err, sent: sent.Load()}
+		return exchange{err: err, sent: sent.Load()}
 	}
 	defer resp.Body.Close()
 	a := read(resp, e.http.Most())
 	if cause := context.Cause(ctx); a.broken != nil && cause != nil {
 		a.broken = cause
 	}
-	return attempt{answer: a, sent: true}
+	return exchange{answer: a, sent: true}
 }
 
 // door is that of one request. Where it goes in the clear, no address but a private one is good enough for a secret.
