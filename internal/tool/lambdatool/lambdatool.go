@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // Client is what is used of the service's own client. It is told with each call to send once: what may be sent again is decided here. It must have
@@ -73,23 +74,22 @@ const mostSent = 6 << 20
 
 // Run implements [engine.Tool]. Nothing it returns holds a value that is hidden.
 func (f *function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	call := f.call(req)
 	event, err := eventOf(req.Call.Arguments)
 	if err != nil {
-		return notRun("%v", err), nil
+		return call.NotRun(err.Error()), nil
 	}
-	e := &execution{function: f, event: event, told: told(req), call: req.Call, repeatable: !req.AtMostOnce}
-	out, err := e.run(ctx)
-	if err != nil {
-		return core.Outcome{}, err
-	}
-	if out.Failed && req.Again && !f.tool.ReadOnly {
-		out.Text += lostBefore
-	}
-	return clean(e.hidden, out), nil
+	e := &execution{function: f, event: event, told: told(req)}
+	return call.Run(ctx, func(ctx context.Context, _ *remote.Patience) remote.Attempt { return e.attempt(e.invoke(ctx)) })
 }
 
-// lostBefore follows whatever a repeat met with: it says nothing of what the lost process did.
-const lostBefore = " This is of the repeat alone: the process that had the call before was lost, and may have invoked the function. The call may or may not have taken effect."
+// call is one execution under the rules that all tools elsewhere share.
+func (f *function) call(req engine.ToolRequest) remote.Call {
+	o, name := f.caller.o, f.at.Function
+	return remote.Call{Request: req, ReadOnly: f.tool.ReadOnly, Hidden: o.Hidden, Clock: o.Clock, Random: o.Random, Quiet: f.at.Limit(), Repeats: mostAgain,
+		Words: remote.Words{Read: "The function " + name + " was invoked", Sent: "The function " + name + " was invoked",
+			Asked: f.tool.Name + " invoked the function " + name, Before: "It was invoked before", Again: "It could not be invoked again: ", Crashed: "invoked the function"}}
+}
 
 // eventOf keeps the arguments as they were written.
 func eventOf(arguments json.RawMessage) ([]byte, error) {
@@ -120,20 +120,4 @@ func short(text string) string {
 		return text
 	}
 	return core.Digest([]byte(text))
-}
-
-// notRun is the outcome of a call whose function was not invoked.
-func notRun(format string, args ...any) core.Outcome {
-	return core.Outcome{Failed: true, Text: "The call did not run: " + fmt.Sprintf(format, args...) + "."}
-}
-
-// clean makes an outcome fit to be stored and shown.
-func clean(hidden secret.Values, out core.Outcome) core.Outcome {
-	out.Text = strings.ToValidUTF8(hidden.Redact(out.Text), "\uFFFD")
-	if out.Ticket != nil {
-		ticket := *out.Ticket
-		ticket.Suspension.Message = strings.ToValidUTF8(hidden.Redact(ticket.Suspension.Message), "\uFFFD")
-		out.Ticket = &ticket
-	}
-	return out
 }

@@ -90,6 +90,16 @@ func TestAnEventThatIsTooLargeIsNotSent(t *testing.T) {
 	}
 }
 
+// TestARepeatThatIsNotSentDoesNotDenyTheFirst: what the crashed process did is not known.
+func TestARepeatThatIsNotSentDoesNotDenyTheFirst(t *testing.T) {
+	req := request(again, `{`)
+	req.Again = true
+	out, err := newWorld(t, says(`{}`)).tool(again).Run(t.Context(), req)
+	if err != nil || !strings.HasPrefix(out.Text, "The call did not run: its arguments are no JSON.") || !strings.HasSuffix(out.Text, "may or may not have taken effect.") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 func TestTheMessageOfAFailedFunctionIsShownAndItsStackIsNot(t *testing.T) {
 	for _, tool := range []agent.Tool{pay, again, look} {
 		w := newWorld(t, fails("PaymentRefused", "the card is blocked."))
