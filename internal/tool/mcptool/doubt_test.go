@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // answering answers one method of JSON-RPC by hand.
@@ -142,10 +143,55 @@ func TestWhatWasRefusedDidNotRun(t *testing.T) {
 			if n := len(w.requests("tools/call")); n > 1 {
 				t.Errorf("it was sent %d times", n)
 			}
-			if out := w.call(w.tools(), call{again: true}); !strings.HasSuffix(out.Text, lostBefore) {
+			if out := w.call(w.tools(), call{again: true}); !strings.HasSuffix(out.Text, " This is of the repeat alone: the process that had "+
+				"the call before was lost, and may have sent it. The call may or may not have taken effect.") {
 				t.Errorf("nothing is said of the process that was lost: %s", out.Text)
 			}
 		})
+	}
+}
+
+// TestAFailureOfTheRepeatLeavesTheFirstInDoubt: the tool may refuse the second call because it carried out
+// the first.
+func TestAFailureOfTheRepeatLeavesTheFirstInDoubt(t *testing.T) {
+	refusal := &mcp.CallToolResult{Content: []mcp.Content{text("Shipped already.")}, IsError: true}
+	for name, tt := range map[string]struct {
+		then func(http.ResponseWriter, *http.Request, request) bool
+		says string
+	}{
+		"the tool failed":      {func(http.ResponseWriter, *http.Request, request) bool { return false }, "Shipped already."},
+		"the server is busy":   {answering("tools/call", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","requestState":"s"}}`), "busy and did not finish the call. Call again later."},
+		"the server failed":    {status("tools/call", 500), "answered 500 Internal Server Error."},
+		"the call was refused": {status("tools/call", 401), "does not let this program in: it answered 401 Unauthorized."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return refusal, nil })
+			w.between = func(rw http.ResponseWriter, r *http.Request, at request) bool {
+				if len(w.requests("tools/call")) == 1 {
+					return cutOff(rw, r, at)
+				}
+				return tt.then(rw, r, at)
+			}
+			const doubt = " It was sent the call before, and no answer came that can be read: the call may or may not have taken effect."
+			if out := w.call(w.tools(), call{}); !out.Failed || !strings.HasSuffix(out.Text, tt.says+doubt) {
+				t.Errorf("outcome %+v", out)
+			}
+			w.got = nil
+			if out := w.call(w.tools(), call{tool: agent.Tool{ReadOnly: true}}); !out.Failed || !strings.HasSuffix(out.Text, tt.says) {
+				t.Errorf("what only reads has no effect: %+v", out)
+			}
+		})
+	}
+}
+
+// TestARepeatThatIsNotSentDoesNotDenyTheFirst: what the crashed process did is not known.
+func TestARepeatThatIsNotSentDoesNotDenyTheFirst(t *testing.T) {
+	w := newWorld(t, false, says(text("ok")))
+	tools := w.tools()
+	tools.o.Secrets = secret.Environment(func(string) string { return "" })
+	out := w.call(tools, call{again: true})
+	if !strings.HasPrefix(out.Text, "The call did not run: ") || !strings.HasSuffix(out.Text, "may have sent it. The call may or may not have taken effect.") {
+		t.Errorf("outcome %+v", out)
 	}
 }
 

@@ -67,13 +67,10 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	return e.ticket(a, "")
 }
 
-// unaskable: nobody can be asked, so the call ends here. The server has heard of it, and perhaps did a part.
+// unaskable: the call ends here, since no person can be asked. The server has heard of it, and perhaps did
+// a part.
 func (e *execution) unaskable(err error) core.Outcome {
-	out := core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
-	if !e.tool.ReadOnly {
-		out.Text += " The call may or may not have taken effect."
-	}
-	return out
+	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
 }
 
 func (e *execution) question(request mcp.InputRequest) (question, error) {

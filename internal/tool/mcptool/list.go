@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // Listed is a tool as a server lists it: all of it is the server's word.
@@ -39,19 +40,19 @@ func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside, wait := patient(ctx, t.o.Clock, listWithin)
-	defer wait.done()
-	var x exchange
-	listed, err := t.list(watched(inside, &x), link{server: s, headers: headers})
+	inside, patience := remote.NewPatience(ctx, t.o.Clock, listWithin, longest)
+	defer patience.End()
+	var w wire
+	listed, err := t.list(watched(inside, &w), link{server: s, headers: headers})
 	if err == nil {
 		return listed, nil
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	a := seen(inside, attempt{err: err, hidden: values}, &x)
-	said := fmt.Sprintf("the MCP server %s %s", hostOf(s), a.unreached(listWithin))
-	if a.status == 0 && a.rpc() == nil {
+	x := seen(inside, exchange{err: err, hidden: values}, &w)
+	said := fmt.Sprintf("the MCP server %s %s", hostOf(s), x.unreached(listWithin))
+	if x.status == 0 && x.rpc() == nil {
 		said += ": " + begin(values, err.Error(), mostShown)
 	}
 	return nil, errors.New(values.Redact(said))

@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // Options are the surroundings of the tools. HTTP, Secrets, Clock and Random are required.
@@ -81,32 +82,27 @@ type body struct {
 // name is what the server calls the tool.
 func (b *body) name() string { return cmp.Or(b.tool.MCP.Tool, b.tool.Name) }
 
-// lostBefore follows whatever a repeat met with: it says nothing of what the lost process did.
-const lostBefore = " This is of the repeat alone: the process that had the call before was lost, and may have sent it. The call may or may not have taken effect."
-
 // Run implements [engine.Tool]. Nothing it returns holds the value of a secret that the server is sent.
 func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
+	call := b.call(req)
 	values, headers, err := b.tools.fill(ctx, b.headers)
 	if ctx.Err() != nil {
 		return core.Outcome{}, ctx.Err()
 	}
 	if err != nil {
-		return notRun("%v", err), nil
+		return call.NotRun(err.Error()), nil
 	}
-	e := &execution{body: b, request: req, values: values, link: link{tenant: req.Tenant, server: b.server, headers: headers}, repeatable: !req.AtMostOnce}
-	out, err := e.run(ctx)
-	if err != nil {
-		return core.Outcome{}, err
-	}
-	if out.Failed && req.Again && !b.tool.ReadOnly {
-		out.Text += lostBefore
-	}
-	return e.clean(out), nil
+	call.Hidden = func() secret.Values { return values }
+	e := &execution{body: b, request: req, rules: call, values: values, link: link{tenant: req.Tenant, server: b.server, headers: headers}}
+	return e.run(ctx)
 }
 
-// notRun is the outcome of a call that the server was not sent.
-func notRun(format string, args ...any) core.Outcome {
-	return core.Outcome{Failed: true, Text: "The call did not run: " + fmt.Sprintf(format, args...) + "."}
+// call is one execution under the rules that all tools elsewhere share.
+func (b *body) call(req engine.ToolRequest) remote.Call {
+	o, server := b.tools.o, "MCP server "+b.host()
+	return remote.Call{Request: req, ReadOnly: b.tool.ReadOnly, Clock: o.Clock, Random: o.Random, Quiet: b.tool.MCP.Limit(), Longest: longest, Repeats: mostRepeats,
+		Words: remote.Words{Read: "The " + server + " was called", Sent: "The " + server + " was sent the call", Asked: b.tool.Name + " was sent to the " + server,
+			Before: "It was sent the call before", Subject: "the " + server + " ", Again: "The call could not be sent again: the server ", Crashed: "sent it"}}
 }
 
 // ours are the headers that the protocol or the connection says.
@@ -153,20 +149,7 @@ func (t *Tools) fill(ctx context.Context, fields []agent.Field) (secret.Values, 
 	return values, headers, nil
 }
 
-// clean makes an outcome fit to be stored and shown.
-func (e *execution) clean(out core.Outcome) core.Outcome {
-	out.Text = e.hide(out.Text)
-	for i := range out.Media {
-		out.Media[i].Name = e.hide(out.Media[i].Name)
-	}
-	if out.Ticket != nil {
-		ticket := *out.Ticket
-		ticket.Suspension.Message = e.hide(ticket.Suspension.Message)
-		out.Ticket = &ticket
-	}
-	return out
-}
-
+// hide is text of the server as it can be stored and shown.
 func (e *execution) hide(text string) string {
 	return strings.ToValidUTF8(e.values.Redact(text), "\uFFFD")
 }

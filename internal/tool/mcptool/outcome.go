@@ -1,143 +1,82 @@
 package mcptool
 
 import (
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // mostShown is how much of a server's word stands in a failure.
 const mostShown = 500
 
-// outcome puts the last attempt into words for the model, or asks a person if nobody can know what happened. Earlier is why nobody knows
-// what became of one before it: what the last one met with says nothing about that.
-func (e *execution) outcome(a attempt, earlier string) core.Outcome {
-	if a.err != nil {
-		e.log(a)
-	}
+// attempt says what an exchange means for the call.
+func (e *execution) attempt(x exchange) remote.Attempt {
+	server, passes := "The MCP server "+e.host()+" ", x.busy() || x.gone()
 	switch {
-	case a.result != nil:
-		return e.result(a.result)
-	case !a.sent && earlier == "":
-		return notRun("the MCP server %s %s", e.host(), a.unreached(e.tool.MCP.Limit()))
-	case !a.sent:
-		out := e.unanswered(earlier)
-		out.Text += fmt.Sprintf(" The call could not be sent again: the server %s.", a.unreached(e.tool.MCP.Limit()))
-		return out
-	case a.refused():
-		return e.refusal(a, earlier)
-	case a.answered() && !a.long:
-		out := core.Outcome{Failed: true, Text: "The MCP server " + e.host() + " " + a.says() + "."}
-		if !e.tool.ReadOnly {
-			out.Text += " The call may or may not have taken effect."
-		}
-		return out
+	case x.result != nil:
+		return e.result(x)
+	case !x.sent:
+		return remote.NotSent{Why: x.unreached(e.tool.MCP.Limit()), Retry: !x.long && (passes || !x.refused()), After: x.after}
+	case x.refused() || x.gone():
+		return remote.Refused{Why: x.says(), Said: server + x.says() + ".", Retry: !x.long && passes, Certain: x.gone(), After: x.after}
+	case x.long:
+		return remote.Unknown{Why: fmt.Sprintf("its answer is longer than the %d bytes that are read", mostRead)}
+	case !x.answered():
+		return remote.Unknown{Why: e.silence(x), Retry: true, After: x.after}
 	}
-	return e.unanswered(e.unsettled(a))
-}
-
-// refusal: the server did not begin. It says nothing of an attempt before.
-func (e *execution) refusal(a attempt, earlier string) core.Outcome {
-	if earlier == "" {
-		return notRun("the MCP server %s %s", e.host(), a.says())
+	failed := remote.Answered{Outcome: core.Outcome{Failed: true, Text: server + x.says() + "."}, After: x.after}
+	if x.gateway() {
+		failed.Doubt = e.silence(x)
+	} else if x.busy() {
+		failed.Doubt = "it " + x.says()
 	}
-	if !e.repeatable {
-		return e.unanswered(earlier)
-	}
-	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s %s. It was sent the call before, and %s: the call may or may not have taken effect.",
-		e.host(), a.says(), earlier)}
+	return failed
 }
 
 // says is what a server that answered said.
-func (a attempt) says() string {
-	rpc := a.rpc()
+func (x exchange) says() string {
+	rpc := x.rpc()
 	switch {
-	case rpc == nil && (a.status == 401 || a.status == 403):
-		return "does not let this program in: it answered " + statusName(a.status)
-	case rpc == nil && a.status >= 300 && a.status < 400:
-		return "answered with a redirect, which is not followed: " + statusName(a.status)
+	case rpc == nil && (x.status == 401 || x.status == 403):
+		return "does not let this program in: it answered " + remote.Status(x.status)
+	case rpc == nil && x.status >= 300 && x.status < 400:
+		return "answered with a redirect, which is not followed: " + remote.Status(x.status)
 	case rpc == nil:
-		return "answered " + statusName(a.status)
+		return "answered " + remote.Status(x.status)
 	case rpc.Code == -32602 && rpc.Message != "":
-		return fmt.Sprintf("refused the call, as %s: %s", refusals[rpc.Code], begin(a.hidden, rpc.Message, mostShown))
+		return fmt.Sprintf("refused the call, as %s: %s", refusals[rpc.Code], begin(x.hidden, rpc.Message, mostShown))
 	case refusals[rpc.Code] != "":
 		return fmt.Sprintf("refused the call, as %s (error %d)", refusals[rpc.Code], rpc.Code)
 	}
 	return fmt.Sprintf("answered with the error %d", rpc.Code) // its text is for whoever runs the server
 }
 
-func statusName(status int) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+// silence says why it is not known whether the server took the call.
+func (e *execution) silence(x exchange) string {
+	if x.gateway() {
+		return "what stands before it answered " + remote.Status(x.status)
+	}
+	return remote.Silence(x.err, e.tool.MCP.Limit(), "no answer came that can be read")
 }
 
-// unsettled says why nobody knows whether an attempt took effect; nothing if it was not sent, or refused.
-func (e *execution) unsettled(a attempt) string {
-	switch {
-	case !a.sent, a.refused(), a.gone(), a.result != nil:
-		return ""
-	case a.long:
-		return fmt.Sprintf("its answer is longer than the %d bytes that are read", mostRead)
-	case a.gateway():
-		return "what stands before it answered " + statusName(a.status)
-	case a.answered():
-		return "it " + a.says()
-	case errors.Is(a.err, errSlow):
-		return fmt.Sprintf("no answer came within %s", e.tool.MCP.Limit())
+// unreached says why nothing could be called.
+func (x exchange) unreached(limit time.Duration) string {
+	if x.status != 0 || x.rpc() != nil {
+		return x.says()
 	}
-	return "no answer came that can be read"
-}
-
-// unanswered: the call was sent, and nobody here can know what became of it. If it may be repeated the model is told, and can call again. If
-// not, a person is asked, as for a body whose process was lost.
-func (e *execution) unanswered(why string) core.Outcome {
-	switch {
-	case e.repeatable && e.tool.ReadOnly:
-		return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s was called, and %s.", e.host(), why)}
-	case e.repeatable:
-		return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s was sent the call, and %s. It may or may not have taken effect.", e.host(), why)}
-	}
-	return core.Outcome{Kind: core.KindUnknownOutcome, Ticket: &core.SuspendTicket{Pending: core.PendingCall(e.request.Call), Suspension: core.Suspension{
-		Action: "report_outcome",
-		Message: fmt.Sprintf("%s was sent to the MCP server %s, and %s. Say what happened: its result, its error, or that it did not happen and may run.",
-			e.tool.Name, e.host(), why)}}}
-}
-
-// unreached says why nothing could be called, without what is only for the operator to know: addresses.
-func (a attempt) unreached(limit time.Duration) string {
-	var unknown *net.DNSError
-	var untrusted *tls.CertificateVerificationError
-	switch {
-	case a.status != 0 || a.rpc() != nil:
-		return a.says()
-	case errors.Is(a.err, errSlow):
-		return fmt.Sprintf("could not be reached within %s", limit)
-	case errors.As(a.err, &unknown) && unknown.IsNotFound:
-		return "could not be reached: there is no such host"
-	case errors.As(a.err, &unknown):
-		return "could not be reached: its name could not be looked up"
-	case errors.Is(a.err, syscall.ECONNREFUSED):
-		return "could not be reached: it refused the connection"
-	case errors.As(a.err, &untrusted):
-		return "could not be reached: its certificate is not trusted"
-	}
-	return "could not be reached, or does not speak MCP over streamable HTTP"
+	return remote.Unreached(x.err, limit, ", or does not speak MCP over streamable HTTP")
 }
 
 // log tells the operator what callers are not told.
-func (e *execution) log(a attempt) {
+func (e *execution) log(x exchange) {
 	e.tools.o.Logger.Warn("an MCP server did not answer a call", "server", e.tool.MCP.Server, "tool", e.tool.Name, "run", e.request.Run,
-		"call", e.request.Call.ID, "sent", a.sent, "status", a.status, "cause", begin(e.values, a.err.Error(), 2*mostShown))
+		"call", e.request.Call.ID, "sent", x.sent, "status", x.status, "cause", begin(e.values, x.err.Error(), 2*mostShown))
 }
 
 // host is the server as people know it: the rest of its address may say more than they should see.
@@ -152,10 +91,8 @@ func hostOf(s agent.Server) string {
 	return "without an address"
 }
 
-// begin is the beginning of a text on one line, cut between two characters. Secrets are hidden first: one that is cut in two is not seen any more.
+// begin is the beginning of a text on one line. Secrets are hidden before anything is escaped, since an
+// escape within one would keep it from being recognized.
 func begin(hidden secret.Values, text string, most int) string {
-	if text = printable.Text(hidden.Redact(text)); len(text) <= most {
-		return text
-	}
-	return hidden.CutEnd(strings.ToValidUTF8(text[:most], "")) + "..."
+	return remote.Beginning(hidden, printable.Text(hidden.Redact(text)), most, "...")
 }

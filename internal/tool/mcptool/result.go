@@ -10,19 +10,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// result is the outcome of a call that the server answered.
-func (e *execution) result(r *mcp.CallToolResult) core.Outcome {
+// result is a call that the server answered.
+func (e *execution) result(x exchange) remote.Attempt {
+	r := x.result
 	switch kind := resultType(r); {
-	case r.NeedsInput() && len(r.InputRequests) == 0:
-		return core.Outcome{Failed: true, Text: "The MCP server " + e.host() + " is busy and did not finish the call. Call again later."}
+	case r.NeedsInput() && len(r.InputRequests) == 0: // it did nothing yet, and is taken at its word
+		e.asked, e.answers = &asked{State: r.RequestState}, nil
+		return remote.Refused{Said: "The MCP server " + e.host() + " is busy and did not finish the call. Call again later.",
+			Retry: true, Certain: true, After: x.after}
 	case r.NeedsInput():
-		return e.ask(r)
-	case kind != "" && kind != "complete":
-		// A task, perhaps: it was begun, and nobody here would ever hear of its end.
-		return e.unanswered(fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(e.values, kind, 40)))
+		return remote.Answered{Outcome: e.ask(r)}
+	case kind != "" && kind != "complete": // a task, perhaps: it was begun, and its end would not be heard of
+		return remote.Unknown{Why: fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(e.values, kind, 40))}
 	}
+	return remote.Answered{Outcome: e.finished(r), Settled: true}
+}
+
+// finished is the result of a call that came to its end, as a success or a failure of the tool.
+func (e *execution) finished(r *mcp.CallToolResult) core.Outcome {
 	e.forget()
 	c := &content{e: e, room: int(e.tool.MCP.Most())}
 	for _, part := range r.Content {

@@ -21,11 +21,11 @@ func (e *execution) resume() (core.Outcome, bool) {
 	}
 	var a asked
 	if err := json.Unmarshal(raw, &a); err != nil || len(a.Questions) == 0 {
-		return notRun("what the MCP server asked for cannot be read any more"), true
+		return e.rules.NotRun("what the MCP server asked for cannot be read any more"), true
 	}
 	answers, err := a.responses(e.request.Resume.Result)
 	if err != nil {
-		return e.ticket(a, err.Error()), true
+		return e.rules.Finish(e.ticket(a, err.Error())), true
 	}
 	e.asked, e.answers = &a, answers
 	return core.Outcome{}, false

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
 // link is a server, and the headers of the definition as they are sent. Two calls may use one session after the other only if all of it is the same,
@@ -37,7 +38,13 @@ type session struct {
 	*mcp.ClientSession
 	key    string
 	listed bool                     // the SDK knows the server's own schemas
-	call   atomic.Pointer[patience] // of the call at hand; a sign of life may come late
+	call   atomic.Pointer[listener] // of the call at hand; a sign of life may come late
+}
+
+// listener is what a call learns while it is under way.
+type listener struct {
+	patience *remote.Patience
+	progress func(engine.Progress)
 }
 
 // modern says whether the server speaks the protocol that knows no sessions of its own and can ask for input between two requests.
@@ -58,12 +65,9 @@ func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			if wait := s.call.Load(); wait != nil {
-				wait.renew()
-				if wait.progress == nil {
-					return
-				}
-				wait.progress(engine.Progress{Done: r.Params.Progress, Total: r.Params.Total, Text: r.Params.Message})
+			if l := s.call.Load(); l != nil {
+				l.patience.Renew()
+				l.progress(engine.Progress{Done: r.Params.Progress, Total: r.Params.Total, Text: r.Params.Message})
 			}
 		},
 	})
