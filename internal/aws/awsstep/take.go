@@ -2,7 +2,6 @@ package awsstep
 
 import (
 	"context"
-	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -12,11 +11,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// take starts what a message of the intake queue asks for. An event with several parts starts a run for each, and each part has a fate of
-// its own: what is busy is put back alone, and what can never be started is put aside alone. Only a failure of ours keeps the message
-// whole: no part is moved then, and all are tried again. Those that were started are known by their keys.
+// take starts what a message of the intake queue asks for. Each part of an event has a fate of its own, see [intake.Whole].
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
-	orders := i.read([]byte(m.Body))
+	orders := intake.Orders([]byte(m.Body), i.intake.Agent)
 	if len(orders) == 0 {
 		i.log.Info("a message of the intake queue asks for nothing and is dropped", "message", m.MessageId)
 	}
@@ -26,15 +23,15 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 	for n, o := range orders {
 		fates[n] = i.fate(inTime, m, o)
 	}
-	if n := slices.IndexFunc(fates, func(f intake.Fate) bool { return f.Outcome == intake.Failed }); n >= 0 {
-		fates[n].After = max(fates[n].After, i.backoff(receives(m)))
-		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), fates[n])
+	if whole, stays := intake.Whole(fates); stays {
+		whole.After = max(whole.After, i.backoff(receives(m)))
+		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), whole)
 	}
 	if len(orders) == 1 && fates[0].Outcome == intake.Busy {
 		return i.busy(ctx, m, orders[0], fates[0])
 	}
 	for n, o := range orders {
-		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), fates[n]); err != nil {
+		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), fates[n]); err != nil {
 			return false, err
 		}
 		i.settled(m, fates[n])
@@ -44,13 +41,13 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 
 // busy lets a message wait where it is, longer each time, as often as the queue lets it be handed over before it makes a dead letter of it; then it is
 // put back as a new one. A copy of a message that the queue has doubled is doubled again with each new one, so there should be few.
-func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o order, f intake.Fate) (gone bool, err error) {
+func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Order, f intake.Fate) (gone bool, err error) {
 	n := receives(m)
-	f.After = min(f.After<<(2*min(n-1, maxFailures-1)), sqsqueue.MaxDelay)
+	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)
 	if n < maxFailures {
 		err = i.giveBack(ctx, m, f.After)
 	} else {
-		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.origin), f)
+		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), f)
 	}
 	if err == nil {
 		i.settled(m, f)
@@ -58,12 +55,12 @@ func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o order, f i
 	return gone, err
 }
 
-func (i *invocation) fate(ctx context.Context, m events.SQSMessage, o order) intake.Fate {
-	if o.refused != nil {
-		return *o.refused
+func (i *invocation) fate(ctx context.Context, m events.SQSMessage, o intake.Order) intake.Fate {
+	if o.Refused != nil {
+		return *o.Refused
 	}
 	desk := intake.Desk{Starter: i.starter, Log: i.log, MaxFailures: maxFailures}
-	return desk.Decide(ctx, delivery(m, i.intake.Tenant, o.message))
+	return desk.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
 }
 
 // delivery is a message as package intake has it. The tenant is the queue's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -45,6 +46,22 @@ type Fate struct {
 
 // Gone says whether the message leaves the queue because its run is there.
 func (f Fate) Gone() bool { return f.Outcome == Started || f.Outcome == Known }
+
+// Whole is the fate of a message that has to stay whole, if there is such a one among the fates of its parts. Each part has a fate of its
+// own: what is busy is put back alone, and what can never be started is put aside alone. Only a failure of ours keeps the message whole:
+// no part is moved then, and all are tried again. Those that were started are known by their keys.
+func Whole(fates []Fate) (f Fate, stays bool) {
+	n := slices.IndexFunc(fates, func(f Fate) bool { return f.Outcome == Failed })
+	if n < 0 {
+		return Fate{}, false
+	}
+	return fates[n], true
+}
+
+// Longer is how long a busy message waits that was handed over so often: four times as long each time.
+func Longer(after time.Duration, times int) time.Duration {
+	return after << (2 * min(max(times-1, 0), 10))
+}
 
 // by is who starts the runs of the queue, for the journal.
 const by = "intake"

@@ -1,4 +1,4 @@
-package awsstep
+package intake
 
 import (
 	"bytes"
@@ -12,22 +12,21 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
-// codeNoAgent: an event of another service came, and nobody has said which agent it starts.
-const codeNoAgent frontend.Code = "intake_agent_missing"
+// CodeNoAgent: an event of another service came, and the queue has no agent that such events start.
+const CodeNoAgent frontend.Code = "intake_agent_missing"
 
-// order is one run that a message asks for.
-type order struct {
-	origin  []byte       // what is put elsewhere if it cannot be started now: in the form it came in, with nothing of the other orders
-	message []byte       // as [intake.Read] reads it
-	refused *intake.Fate // set: it cannot be started as it is
+// Order is one run that a message asks for.
+type Order struct {
+	Origin  []byte // what is put elsewhere if it cannot be started now: in the form it came in, with nothing of the other orders
+	Message []byte // as [Read] reads it
+	Refused *Fate  // set: it cannot be started as it is
 }
 
-func refuse(origin []byte, code frontend.Code, detail string) order {
-	return order{origin: origin, refused: &intake.Fate{Outcome: intake.Dead, Code: code, Detail: detail}}
+func refusedOrder(origin []byte, code frontend.Code, detail string) Order {
+	return Order{Origin: origin, Refused: &Fate{Outcome: Dead, Code: code, Detail: detail}}
 }
 
 // event is what is looked at to tell forms apart. EventBridge and S3 notifications are told by members that no message of ours may have.
@@ -43,10 +42,11 @@ type event struct {
 // testEvent is what S3 sends once, when a notification is set up.
 const testEvent = "s3:TestEvent"
 
-// read finds the orders in a message: our own form, an event of EventBridge, or a notification of S3. What is none of them is taken for our
-// own form, and refused as such.
-func (i *invocation) read(body []byte) []order {
-	ours := []order{{origin: body, message: body}}
+// Orders finds the runs that a message asks for: one in the form of this package, an event of EventBridge, or a notification of S3, which
+// may ask for several or for none. Anything else is taken for the form of this package, so that its error names that form. agent is the
+// one that events of other services start; "" refuses them.
+func Orders(body []byte, agent string) []Order {
+	ours := []Order{{Origin: body, Message: body}}
 	var e event
 	if strictjson.Check(body) != nil || json.Unmarshal(body, &e) != nil {
 		return ours
@@ -55,42 +55,38 @@ func (i *invocation) read(body []byte) []order {
 	case e.Event == testEvent && e.Service == "Amazon S3":
 		return nil
 	case e.DetailType != "" && e.Source != "" && e.ID != "":
-		return []order{i.fromEventBridge(body, e)}
+		return []Order{orderOf(body, body, agent, e.ID, map[string]string{"source": e.Source, "detail-type": e.DetailType})}
 	case len(e.Records) > 0:
-		return i.fromS3(e.Records)
+		return fromS3(e.Records, agent)
 	}
 	return ours
 }
 
-func (i *invocation) fromEventBridge(body []byte, e event) order {
-	return i.order(body, body, e.ID, map[string]string{"source": e.Source, "detail-type": e.DetailType})
-}
-
-func (i *invocation) fromS3(records []json.RawMessage) (orders []order) {
+func fromS3(records []json.RawMessage, agent string) (orders []Order) {
 	for _, r := range records {
 		origin := core.Encode(map[string]any{"Records": []json.RawMessage{r}})
 		key, metadata, err := object(r)
 		if err != nil {
-			orders = append(orders, refuse(origin, frontend.CodeInvalid, err.Error()))
+			orders = append(orders, refusedOrder(origin, frontend.CodeInvalid, err.Error()))
 			continue
 		}
-		orders = append(orders, i.order(origin, r, key, metadata))
+		orders = append(orders, orderOf(origin, r, agent, key, metadata))
 	}
 	return orders
 }
 
-// order makes our own form of an event: it starts the agent of the queue, once per key, and the event is its input.
-func (i *invocation) order(origin, event []byte, key string, metadata map[string]string) order {
-	if i.intake.Agent == "" {
-		return refuse(origin, codeNoAgent, "the message is an event of another service, and DORMOUSE_INTAKE_AGENT does not say which agent "+
+// orderOf makes a message of an event: it starts the agent of the queue, once per key, and the event is its input.
+func orderOf(origin, event []byte, agent, key string, metadata map[string]string) Order {
+	if agent == "" {
+		return refusedOrder(origin, CodeNoAgent, "the message is an event of another service, and DORMOUSE_INTAKE_AGENT does not say which agent "+
 			"such events start; set it, or send messages with an agent of their own")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, event); err != nil {
-		return refuse(origin, frontend.CodeInvalid, "the event is not JSON")
+		return refusedOrder(origin, frontend.CodeInvalid, "the event is not JSON")
 	}
-	return order{origin: origin, message: core.Encode(intake.Message{IdempotencyKey: key, StartRequest: wire.StartRequest{
-		Agent: i.intake.Agent, Input: core.Encode(core.TextParts(compact.String())), Metadata: core.Encode(metadata)}})}
+	return Order{Origin: origin, Message: core.Encode(Message{IdempotencyKey: key, StartRequest: wire.StartRequest{
+		Agent: agent, Input: core.Encode(core.TextParts(compact.String())), Metadata: core.Encode(metadata)}})}
 }
 
 // record is what is read of a record of S3.
