@@ -2,10 +2,11 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  = -X main.version=$(VERSION)
 STATICCHECK = go tool -modfile=tools/go.mod staticcheck
+DEADCODE = go tool -modfile=tools/go.mod deadcode
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test sim planted torture bench lint fuzz sam e2e ci
+.PHONY: help build demo test sim planted torture bench lint tails fuzz sam e2e ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -34,10 +35,14 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/benchmarks.md)
 	go test ./internal/proof/hostile -run '^$$' -bench .
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, deadcode
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
+	@dead=$$($(DEADCODE) -test ./... | grep -vE 'func: Example|^[a-z_]+\.go:'); test -z "$$dead" || { echo "nothing reaches:"; echo "$$dead"; exit 1; }
+
+tails: ## the longest files and functions and the widest types, and their limits
+	go run ./internal/proof/tails $(FLAGS)
 
 fuzz: ## every fuzzer for TIME each (10s); a failing input is kept and its path printed
 	.ci/fuzz $(or $(TIME),10s)

@@ -21,8 +21,7 @@ var escapes = map[string]string{
 }
 
 // proof are folders that only tests and their tools use.
-var proof = []string{"internal/proof/awsdouble", "internal/engine/enginetest", "internal/proof/torture", "internal/proof/sim", "internal/proof/e2e", "internal/api/httpapi/httpapitest",
-	"internal/proof/awsapitest", "internal/frontend/frontendtest", "internal/proof/modeltest", "internal/proof/modeldouble"}
+var proof = []string{"internal/proof", "internal/engine/enginetest", "internal/api/httpapi/httpapitest", "internal/frontend/frontendtest"}
 
 func TestJSONIsNotEscapedForHTML(t *testing.T) {
 	found := map[string]bool{}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,13 +28,6 @@ type Poller struct {
 	Logger      *slog.Logger
 	// Double, if it is set, says of a message that it is to be given to the function twice at the same time, as a standard queue may.
 	Double func(id string) bool
-
-	taken, deleted, left atomic.Int64
-}
-
-// Taken, deleted and left are how many messages were received, done with, and left to come again.
-func (p *Poller) Counts() (taken, deleted, left int64) {
-	return p.taken.Load(), p.deleted.Load(), p.left.Load()
 }
 
 // Run polls until ctx ends, and returns once all its calls have.
@@ -71,7 +63,6 @@ func (p *Poller) once(ctx context.Context) {
 		return
 	}
 	if len(out.Messages) > 0 {
-		p.taken.Add(int64(len(out.Messages)))
 		p.deliver(ctx, out.Messages)
 	}
 }
@@ -89,7 +80,6 @@ func (p *Poller) deliver(ctx context.Context, messages []types.Message) {
 	failed, err := p.call(ctx, event)
 	wg.Wait()
 	if err != nil {
-		p.left.Add(int64(len(messages)))
 		if ctx.Err() == nil {
 			p.Logger.Info("messages are left", "queue", p.Queue, "error", err)
 		}
@@ -97,15 +87,12 @@ func (p *Poller) deliver(ctx context.Context, messages []types.Message) {
 	}
 	for _, m := range messages {
 		if failed[*m.MessageId] {
-			p.left.Add(1)
 			continue
 		}
 		// What was done is deleted even if the proof is over: a message that stays would be done again by the next one.
 		if _, err := p.SQS.DeleteMessage(context.WithoutCancel(ctx), &sqs.DeleteMessageInput{QueueUrl: &p.Queue, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			p.Logger.Warn("a message cannot be deleted", "queue", p.Queue, "error", err)
-			continue
 		}
-		p.deleted.Add(1)
 	}
 }
 
