@@ -70,7 +70,7 @@ func (s *sizes) file(root, path string) error {
 	if strings.HasSuffix(rel, "_test.go") || ast.IsGenerated(f) {
 		return nil
 	}
-	lines := fset.File(f.Pos()).LineCount() - 1 // the file ends with a line break
+	lines := fset.File(f.Pos()).LineCount()
 	s.files = append(s.files, sized{lines, rel})
 	s.packages[filepath.ToSlash(filepath.Dir(rel))] += lines
 	ast.Inspect(f, func(n ast.Node) bool {
