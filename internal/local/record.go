@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
@@ -156,7 +156,7 @@ func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording
 		page, err := r.front.Messages(ctx, caller, e.thread, list)
 		var refused *frontend.Error
 		if errors.As(err, &refused) && refused.RetryAfter > 0 { // busy with callers, who come first
-			if err := wait(ctx, refused.RetryAfter); err != nil {
+			if err := machine.Sleep(ctx, refused.RetryAfter); err != nil {
 				return none, err
 			}
 			continue
@@ -174,15 +174,4 @@ func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording
 		system = agent.Instructions
 	}
 	return recording.FromThread(e.thread, e.run, system, messages)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base32"
 	"strings"
@@ -20,6 +21,18 @@ func (Clock) AfterFunc(d time.Duration, f func()) (stop func()) {
 }
 
 var began = time.Now()
+
+// Sleep waits for d, or until ctx ends, which is its error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Elapsed is how long the program has run, by a clock that cannot be set. It may stand still while the machine sleeps.
 func Elapsed() time.Duration { return time.Since(began) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"io"
 	"net/http"
 	"net/url"
@@ -52,20 +53,9 @@ func reopen(ctx context.Context, after *string, round func(context.Context) erro
 		default:
 			failed++
 		}
-		if err := pause(ctx, max(reopenFirst, min(reopenFirst<<failed, reopenLast), wait)); err != nil {
+		if err := machine.Sleep(ctx, max(reopenFirst, min(reopenFirst<<failed, reopenLast), wait)); err != nil {
 			return err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

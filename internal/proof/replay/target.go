@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
@@ -153,20 +154,9 @@ func insist[T any](ctx context.Context, silence time.Duration, request func() (T
 		if err == nil || isRefusal && !refused.Unanswered() || time.Now().After(limit) {
 			return answer, err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := machine.Sleep(ctx, wait); err != nil {
 			return answer, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

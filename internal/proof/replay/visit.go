@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
@@ -88,7 +89,7 @@ func (v *visit) follow(ctx context.Context, run wire.Run, open bool) error {
 		case time.Since(moved) > v.silence():
 			return fmt.Errorf("run %s is %s and has not moved for %s", run.ID, run.Status, v.silence())
 		case len(run.Pending) > 0: // what was answered takes a moment to be seen
-			if err := pause(ctx, firstPause); err != nil {
+			if err := machine.Sleep(ctx, firstPause); err != nil {
 				return err
 			}
 		}

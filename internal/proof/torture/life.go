@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
 // lives are the lives of one server on one data directory, one after the other.
@@ -122,7 +123,7 @@ func (l *lives) torture(ctx context.Context, kills int) error {
 			if err := l.begin(); err != nil {
 				return err
 			}
-			err := rest(ctx, l.upTo(l.startup))
+			err := machine.Sleep(ctx, l.upTo(l.startup))
 			l.endEarly()
 			if err != nil {
 				return err
@@ -133,7 +134,7 @@ func (l *lives) torture(ctx context.Context, kills int) error {
 		if err := l.live(); err != nil {
 			return err
 		}
-		err := rest(ctx, l.upTo(l.every))
+		err := machine.Sleep(ctx, l.upTo(l.every))
 		l.end()
 		if err != nil {
 			return err
@@ -156,16 +157,4 @@ func (l *lives) live() error {
 
 func (l *lives) upTo(most time.Duration) time.Duration {
 	return time.Duration(l.random.Int64N(int64(most) + 1))
-}
-
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
 // world is what callers share.
@@ -191,7 +192,7 @@ func (t *talk) next(ctx context.Context) (over bool, err error) {
 func (t *talk) attend(ctx context.Context, run wire.Run) error {
 	seen := run.ID + run.Status + run.UpdatedAt.String()
 	if t.seen == seen {
-		return rest(ctx, lookEvery)
+		return machine.Sleep(ctx, lookEvery)
 	}
 	t.seen = seen
 	return t.act(ctx, run)

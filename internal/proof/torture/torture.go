@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
 // Options say what is tortured, and how. Either Command is set, or Client.
@@ -191,7 +192,7 @@ var errPatience = errors.New("torture: patience is over")
 // faults kills until it has killed enough, or lets somebody else do that for a while.
 func (t *torment) faults(ctx context.Context) error {
 	if t.lives == nil {
-		return rest(ctx, t.o.For)
+		return machine.Sleep(ctx, t.o.For)
 	}
 	err := t.lives.torture(ctx, t.o.Kills)
 	if err != nil && ctx.Err() == nil {
