@@ -29,7 +29,7 @@ func (d *draft) ask() (Plan, error) {
 	for _, phase := range []Phase{StepStart, BeforeInference} {
 		var err error
 		if e, err = d.fire(Firing{Phase: phase, Step: step}); err != nil {
-			return Plan{}, err
+			return nil, err
 		}
 		if d.over == nil {
 			d.over = e.End
@@ -39,7 +39,7 @@ func (d *draft) ask() (Plan, error) {
 		}
 	}
 	request, _ := d.request(e, step)
-	return Plan{Ask: &request}, nil
+	return AskModel{request}, nil
 }
 
 // request is what the hooks' wishes come to, and the writes that remember which context was shown.

@@ -50,7 +50,7 @@ func (d *draft) seq() int64 { return d.v.Head.Seq + 1 }
 
 // commit closes the draft as a write that keeps the claim.
 func (d *draft) commit() Plan {
-	return Plan{Commit: d.write(Commit{})}
+	return d.write(Commit{})
 }
 
 // write stamps the draft.

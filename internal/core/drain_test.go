@@ -35,10 +35,11 @@ func decisionSignal(id string, at int64) Signal {
 func mustDecide(t *testing.T, v View) *Commit {
 	t.Helper()
 	plan, err := Decide(v)
-	if err != nil || plan.Commit == nil {
-		t.Fatalf("plan %+v, %v", plan, err)
+	c, ok := plan.(*Commit)
+	if err != nil || !ok {
+		t.Fatalf("plan %#v, %v", plan, err)
 	}
-	return plan.Commit
+	return c
 }
 
 func TestMessageAsAnswer(t *testing.T) {

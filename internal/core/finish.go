@@ -27,7 +27,7 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 			return plan, finished, err
 		}
 	}
-	return Plan{}, false, nil
+	return nil, false, nil
 }
 
 // turnFailed says whether a call of the current turn came to anything but success.
@@ -79,20 +79,20 @@ func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	case Block:
 		reason := orElse(v.Reason, "a rule forbids to finish here.")
 		if err := d.refuse(call, CallOutcomeBlocked, "Blocked: "+reason); err != nil {
-			return Plan{}, false, err
+			return nil, false, err
 		}
 		plan, err := d.end(Reason{Kind: Blocked, Code: CodeBlockedByRule, Detail: reason})
 		return plan, true, err
 	case Allow:
 	default:
-		return Plan{}, false, d.refuse(call, CallOutcomeDeniedByRule, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
+		return nil, false, d.refuse(call, CallOutcomeDeniedByRule, "Not allowed: "+orElse(v.Reason, "a rule forbids to finish here."))
 	}
 	f, why := d.readFinish(call)
 	if why != "" {
-		return Plan{}, false, d.refuse(call, CallOutcomeNotFinished, why)
+		return nil, false, d.refuse(call, CallOutcomeNotFinished, why)
 	}
 	if err := d.result(call, CallOutcomeSucceeded, Outcome{Text: "Finished."}); err != nil {
-		return Plan{}, false, err
+		return nil, false, err
 	}
 	d.h.Finish, d.h.Response = call.ID, f.State
 	plan, err := d.end(Reason{Kind: NaturalEnd})
@@ -107,7 +107,7 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 		for _, o := range d.v.Outcomes {
 			if call, ok := d.call(o.CallID); ok {
 				if err := d.begin(call); err != nil {
-					return Plan{}, err
+					return nil, err
 				}
 			}
 		}
@@ -120,27 +120,27 @@ func (d *draft) endInConflict(c conflict) (Plan, error) {
 // release, unless hooks are to be called, something must still be sent, or another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
 	if d.flying() {
-		return Plan{Stop: &r}, nil
+		return StopBodies{r}, nil
 	}
 	if err := d.drain(false); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	d.closing = true
 	for _, call := range d.round.Calls {
 		if err := d.cancelOpen(call, r); err != nil {
-			return Plan{}, err
+			return nil, err
 		}
 	}
 	d.openTurn(causeOfEnd(r))
 	if err := d.endStep(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	d.snapshot()
 	d.seal(r)
 	d.owedHooks(RunEnd)
 	d.h.Closed = !d.hooked(RunEnd)
 	if len(d.h.Out) > 0 || !d.h.Closed {
-		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
+		return d.write(Commit{AllSeen: true}), nil
 	}
 	return d.releaseDone()
 }
@@ -239,14 +239,14 @@ func (d *draft) mayHaveBegun(call ToolCall) bool {
 // afterEnd finishes an end that could not be one write.
 func (d *draft) afterEnd() (Plan, error) {
 	if err := d.closeRun(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	d.giveUpMemory()
 	switch {
 	case len(d.h.Out) > 0:
 		return d.empty()
 	case len(d.h.Held) > 0 && !d.h.TurnOpen:
-		return Plan{Follow: &d.h.Held[0]}, nil
+		return StartHeld{d.h.Held[0]}, nil
 	}
 	return d.releaseDone()
 }
@@ -258,7 +258,7 @@ func (d *draft) releaseDone() (Plan, error) {
 	follows := len(d.h.Held) > 0
 	if !follows {
 		if err := d.setStatus(RunDone); err != nil {
-			return Plan{}, err
+			return nil, err
 		}
 	}
 	d.openTurn(causeOfEnd(r))
@@ -267,11 +267,11 @@ func (d *draft) releaseDone() (Plan, error) {
 	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
 	if follows {
 		d.must = true
-		return Plan{Commit: d.write(Commit{AllSeen: true})}, nil
+		return d.write(Commit{AllSeen: true}), nil
 	}
 	d.h.Lease = 0
 	due := int64(0)
-	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Over: true})}, nil
+	return d.write(Commit{AllSeen: true, Due: &due, Over: true}), nil
 }
 
 // Succeed is the head of the next run of h's thread, on condition that h is done or about to be: what never goes back goes on from h.

@@ -22,7 +22,7 @@ func (d *draft) await() Plan {
 	if d.must {
 		return d.commit()
 	}
-	return Plan{Await: true}
+	return AwaitBodies{}
 }
 
 // contradiction is the conflict between the writes of bodies that overlapped; nil if there is none.

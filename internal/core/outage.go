@@ -20,14 +20,14 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	case d.v.Yielded:
 		plan, err = d.releasePartial()
 	case f == nil:
-		return Plan{}, false, nil
+		return nil, false, nil
 	case !f.Again:
 		d.h.ModelTries++
 		plan, err = d.end(f.Reason)
 	default:
 		reason := d.waitForModel(*f)
 		if reason == nil {
-			return Plan{}, false, nil // what came meanwhile is acted on; the model is not asked before NotBefore
+			return nil, false, nil // what came meanwhile is acted on; the model is not asked before NotBefore
 		}
 		plan, err = d.end(*reason)
 	}

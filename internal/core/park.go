@@ -28,5 +28,5 @@ func (d *draft) park() Plan {
 		d.h.Awake, d.h.AwakeSince = d.awake(), d.v.Now+delay
 	}
 	d.h.Lease = 0
-	return Plan{Commit: d.write(Commit{Due: &due, Over: true})}
+	return d.write(Commit{Due: &due, Over: true})
 }

@@ -112,48 +112,18 @@ type ModelFailure struct {
 	Answered bool
 }
 
-// Plan is the one next thing to do; exactly one field is set. After a Commit the plan is made anew from what was
-// committed, so that work after a crash and work without one are asked for in the same way.
-type Plan struct {
-	// Commit must be durable before anything else is done. If it is refused because of unseen signals, nothing of it
-	// holds: look at the head again and decide again, with a higher Put. If it is refused by epoch, stop.
-	Commit *Commit
+// Plan is the one next thing to do: one of the types below. After a [*Commit] the plan is made anew from what was committed, so that
+// work after a crash and work without one are asked for in the same way.
+type Plan interface{ plan() }
 
-	// Run are bodies to execute, side by side if there are several. Everything that allows them is committed: the turn that asked
-	// for them, the decisions that approved them, and, at most once, the intent of exactly this attempt.
-	Run []BodyRun
-
-	// Await is set if the next thing to do depends on a body in flight that ends, or on a decision that arrives.
-	Await bool
-
-	// Stop is set if the run ends while bodies are in flight: stop them first. Their outcomes go into the view, and the reason into
-	// [View.Ending].
-	Stop *Reason
-
-	// Ask is set to call the model with the whole transcript. All that it will see is committed.
-	Ask *Request
-
-	// Fire asks for the hooks of a phase; their answer goes into the view, and the plan is made again.
-	Fire *Firing
-
-	// Preview is the call of a tool that only reads, for the approver of another call. What comes of it goes into the view, and the plan
-	// is made again. Nothing is committed before it: after a crash it is called again.
-	Preview *ToolCall
-
-	// Send are outbox keys to send, at least once each; a commit has named them.
-	Send []string
-
-	// Follow gives the place in the head to the run that a held message begins. The end of this run is committed. The claim is
-	// given up with it.
-	Follow *Held
-}
-
-// Commit is one write of the owner: a segment and the head after it. State, Revision, Round and Fired are what the next decision looks at.
+// Commit is one write of the owner: a segment and the head after it. It must be durable before anything else is done. If it is refused
+// because of unseen signals, nothing of it holds: look at the head again and decide again, with a higher Put. If it is refused by
+// epoch, stop. State, Revision, Round and Fired are what the next decision looks at.
 type Commit struct {
 	Head    Head
 	Segment *Segment // nil: the head alone changes
 	Drained []string
-	AllSeen bool   // a door closes: no signal may be unseen
+	AllSeen bool   // closing commit: conditional on there being no unread signals
 	Due     *int64 // for the index; nil: as it is
 	Wake    *int64 // send a wake-up this many ms later
 	Over    bool   // the claim is given up with this write
@@ -163,6 +133,44 @@ type Commit struct {
 
 	Revision Revision // of State
 }
+
+// RunBodies are bodies to execute, side by side if there are several. Everything that allows them is committed: the turn that asked
+// for them, the decisions that approved them, and, at most once, the intent of exactly this attempt.
+type RunBodies []BodyRun
+
+// AwaitBodies: the next thing to do depends on a body in flight that ends, or on a decision that arrives.
+type AwaitBodies struct{}
+
+// StopBodies: the run ends while bodies are in flight. Stop them first; their outcomes go into the view, and the reason into
+// [View.Ending].
+type StopBodies struct{ Reason Reason }
+
+// AskModel is a model call with the whole transcript. All that the model will see is committed.
+type AskModel struct{ Request }
+
+// FireHooks asks for the hooks of a phase; their answer goes into the view, and the plan is made again.
+type FireHooks struct{ Firing }
+
+// ReadPreview is the call of a tool that only reads, for the approver of another call. What comes of it goes into the view, and the plan
+// is made again. Nothing is committed before it: after a crash it is called again.
+type ReadPreview struct{ Call ToolCall }
+
+// SendOutbox names outbox entries to send, at least once each; a commit has named them.
+type SendOutbox struct{ Keys []string }
+
+// StartHeld gives the place in the head to the run that a held message begins. The end of this run is committed. The claim is
+// given up with it.
+type StartHeld struct{ Held Held }
+
+func (*Commit) plan()     {}
+func (RunBodies) plan()   {}
+func (AwaitBodies) plan() {}
+func (StopBodies) plan()  {}
+func (AskModel) plan()    {}
+func (FireHooks) plan()   {}
+func (ReadPreview) plan() {}
+func (SendOutbox) plan()  {}
+func (StartHeld) plan()   {}
 
 // BodyRun is one execution of a call, with the arguments that run.
 type BodyRun struct {
@@ -185,10 +193,10 @@ func Decide(v View) (Plan, error) {
 		plan, err = newDraft(v).endInConflict(torn)
 	}
 	if hooks, ok := errors.AsType[unfired](err); ok {
-		return Plan{Fire: &hooks.Firing}, nil
+		return FireHooks{hooks.Firing}, nil
 	}
 	if ahead, ok := errors.AsType[unpreviewed](err); ok {
-		return Plan{Preview: &ahead.read}, nil
+		return ReadPreview{ahead.read}, nil
 	}
 	return plan, err
 }
@@ -203,22 +211,22 @@ func (d *draft) decide() (Plan, error) {
 	}
 	d.yield()
 	if err := d.foldTurn(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if err := d.foldOutcomes(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if reason := d.mustEnd(); reason != nil {
 		return d.end(*reason)
 	}
 	if err := d.drain(true); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if plan, settled, err := d.foldFailure(); settled || err != nil {
 		return plan, err
 	}
 	if err := d.startRun(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	return d.goOn()
 }
@@ -227,7 +235,7 @@ func (d *draft) decide() (Plan, error) {
 func (d *draft) goOn() (Plan, error) {
 	if d.over == nil {
 		if err := d.settle(); err != nil {
-			return Plan{}, err
+			return nil, err
 		}
 	}
 	if d.over == nil {
@@ -275,15 +283,15 @@ func (d *draft) next() (Plan, error) {
 	round := AggregateOf(d.h.Calls)
 	switch {
 	case round == Executing:
-		return Plan{}, errors.New("core: a call can go on, and there is nothing to do for it")
+		return nil, errors.New("core: a call can go on, and there is nothing to do for it")
 	case round == Waiting && !d.goesOn():
 		return d.releaseWaiting()
 	}
 	if err := d.placeHeld(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if err := d.endStep(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	switch {
 	case d.over != nil:

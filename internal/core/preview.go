@@ -44,7 +44,7 @@ func (unpreviewed) Error() string { return "core: a preview must be read first" 
 // Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it is
 // done again. What it found becomes durable with the suspension.
 //
-//	Plan.Preview ── read ──✗ crash     next owner: Plan.Preview ── read ── commit: call.suspended
+//	ReadPreview ── read ──✗ crash     next owner: ReadPreview ── read ── commit: call.suspended
 func (d *draft) preview(call ToolCall) (*Preview, error) {
 	rules, ok := d.v.Rules.(Previewer)
 	if !ok {

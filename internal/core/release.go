@@ -62,7 +62,7 @@ func (d *draft) setStatus(next RunStatus) error {
 // releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
 func (d *draft) releaseRunning() (Plan, error) {
 	if err := d.endStep(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if d.over != nil {
 		return d.end(*d.over)
@@ -85,7 +85,7 @@ func (d *draft) handOver(outcome string) (Plan, error) {
 	d.endActivation(outcome)
 	d.h.Lease = 0
 	delay := max(0, d.h.NotBefore-d.v.Now)
-	return Plan{Commit: d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true})}, nil
+	return d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true}), nil
 }
 
 // nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do if it lies behind that step's wake-up: it
@@ -105,7 +105,7 @@ func (d *draft) nextDue(delay int64) *int64 {
 // send what is left.
 func (d *draft) releaseWaiting() (Plan, error) {
 	if err := d.endStep(); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	if d.over != nil {
 		return d.end(*d.over)
@@ -114,7 +114,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 		return d.empty()
 	}
 	if err := d.setStatus(RunWaiting); err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	d.forgetOutage()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
@@ -124,7 +124,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	d.event(EventRunStatus, d.runState(RunWaiting, nil), 0)
 	d.h.Lease = 0
 	due := d.deadline()
-	return Plan{Commit: d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true})}, nil
+	return d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
 
 // LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry it. The sweep finds later deadlines,
@@ -179,5 +179,5 @@ func (d *draft) empty() (Plan, error) {
 	case d.dirty():
 		return d.commit(), nil
 	}
-	return Plan{Send: sortedKeys(d.h.Out)}, nil
+	return SendOutbox{sortedKeys(d.h.Out)}, nil
 }

@@ -51,11 +51,11 @@ func (d *draft) run(batch []ToolCall) (Plan, error) {
 	if refused || err != nil {
 		return d.again(err)
 	}
-	bodies := make([]BodyRun, len(batch))
+	bodies := make(RunBodies, len(batch))
 	for i, call := range batch {
 		bodies[i] = d.body(call, state)
 	}
-	return Plan{Run: bodies}, nil
+	return bodies, nil
 }
 
 // prepare calls the hooks before the bodies that need no intent, and returns the state that the bodies see. What the hooks want is
@@ -83,7 +83,7 @@ func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 // again goes on after a hook refused a call: others may have waited for it.
 func (d *draft) again(err error) (Plan, error) {
 	if err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	return d.goOn()
 }

@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"testing"
 
@@ -163,28 +162,28 @@ func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) core.
 // carryOut does what is planned, in the simplest way; false if nothing follows.
 func carryOut(t *testing.T, v *core.View, plan core.Plan, segments []core.Segment) bool {
 	t.Helper()
-	switch {
-	case plan.Commit != nil:
-		if plan.Commit.Segment != nil {
-			comesBack(t, *plan.Commit.Segment)
+	switch plan := plan.(type) {
+	case *core.Commit:
+		if plan.Segment != nil {
+			comesBack(t, *plan.Segment)
 		}
-		*v = v.After(comesBack(t, plan.Commit.Head), plan.Commit)
-		return !plan.Commit.Over
-	case plan.Ask != nil:
+		*v = v.After(comesBack(t, plan.Head), plan)
+		return !plan.Over
+	case core.AskModel:
 		v.Asked, v.Used = true, core.UsedCallIDs(core.Messages(segments))
 		v.Turn = &core.Turn{Text: "hm", Calls: []core.ToolCall{{ID: "c", Name: "ask_x"}, {ID: "c", Name: "lookup"}}}
-	case plan.Run != nil:
-		for _, run := range plan.Run {
+	case core.RunBodies:
+		for _, run := range plan {
 			v.Outcomes = append(v.Outcomes, core.BodyOutcome{CallID: run.Call.ID, Nth: v.Put, Saw: v.Put - 1, Outcome: core.Outcome{Text: "done"}})
 		}
-	case plan.Send != nil:
-		for _, key := range plan.Send {
+	case core.SendOutbox:
+		for _, key := range plan.Keys {
 			v.Sent = append(v.Sent, core.Sent{Key: key})
 		}
-	case plan.Follow != nil:
+	case core.StartHeld:
 		return false
 	default:
-		t.Fatal(errors.New("a plan without anything to do"))
+		t.Fatalf("a plan that nothing here asks for: %#v", plan)
 	}
 	return true
 }

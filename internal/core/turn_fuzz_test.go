@@ -221,28 +221,28 @@ func (s *stage) activation() {
 		if s.plans == s.crash {
 			return
 		}
-		switch {
-		case plan.Commit != nil:
-			if v = s.commit(v, plan.Commit); plan.Commit.Over {
+		switch plan := plan.(type) {
+		case *core.Commit:
+			if v = s.commit(v, plan); plan.Over {
 				return
 			}
-		case plan.Ask != nil:
+		case core.AskModel:
 			log := s.log()
 			v.Asked, v.Used = true, core.UsedCallIDs(log)
 			if v.Turn = s.ask(log); v.Turn == nil {
 				long := strings.Repeat(s.result+" ", 100_000/(len(s.result)+1))
 				v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
 			}
-		case plan.Run != nil:
-			s.begin(&v, plan.Run)
+		case core.RunBodies:
+			s.begin(&v, plan)
 			s.land(&v)
-		case plan.Await:
+		case core.AwaitBodies:
 			s.land(&v)
-		case plan.Stop != nil:
-			v.Ending = plan.Stop
+		case core.StopBodies:
+			v.Ending = &plan.Reason
 			s.stop(&v)
-		case plan.Follow != nil:
-			s.follow(v.Head, *plan.Follow)
+		case core.StartHeld:
+			s.follow(v.Head, plan.Held)
 			return
 		default:
 			s.t.Fatalf("a plan that nothing here asks for: %+v", plan)

@@ -37,44 +37,35 @@ func newActivation(e *Engine, head core.Head) *activation {
 
 func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
 
-// work goes round: decide, then commit or do one thing, until a commit gives the claim up. A commit is always followed by a new
-// decision, on the head it returned, so that a signal that came meanwhile is seen before the next body or model call.
+// work decides and carries out what was decided, until the claim is given up.
 func (a *activation) work(ctx context.Context) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
+	return a.carryOut(ctx, core.Decide)
+}
+
+// carryOut goes round: decide, then commit or do one thing, until a commit gives the claim up. A commit is always followed by a new
+// decision, on the head it returned, so that a signal that came meanwhile is seen before the next body or model call.
+func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.Plan, error)) error {
 	var late error // set once the lease is too near its end for a body
 	for {
 		if err := a.look(ctx); err != nil {
 			return err
 		}
-		plan, err := core.Decide(a.view)
+		plan, err := decide(a.view)
 		if err != nil {
 			return err
 		}
-		switch {
-		case plan.Commit != nil:
-			err = a.commit(ctx, plan.Commit)
-			if err == nil && plan.Commit.Over {
+		switch plan := plan.(type) {
+		case *core.Commit:
+			if err = a.commit(ctx, plan); err == nil && plan.Over {
 				return late
 			}
-		case plan.Fire != nil:
-			err = a.fire(ctx, *plan.Fire)
-		case plan.Run != nil:
-			err = a.runBodies(ctx, plan.Run)
-		case plan.Await:
-			err = a.await(ctx)
-		case plan.Stop != nil:
-			a.view.Ending = plan.Stop
-			err = a.stop(ctx, errStopping)
-		case plan.Preview != nil:
-			err = a.preview(ctx, *plan.Preview)
-		case plan.Ask != nil:
-			err = a.askModel(ctx, *plan.Ask)
-		case plan.Send != nil:
-			err = a.send(ctx, plan.Send)
-		case plan.Follow != nil:
-			return a.follow(ctx, *plan.Follow)
+		case core.StartHeld:
+			return a.startHeld(ctx, plan.Held)
+		default:
+			err = a.do(ctx, plan)
 		}
 		if errors.Is(err, errLeaseOver) {
 			late, err = err, a.letGo(ctx)
@@ -83,6 +74,28 @@ func (a *activation) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// do carries out a plan that writes nothing. A plan of a kind that it doesn't know is an error: to decide again would give the same plan.
+func (a *activation) do(ctx context.Context, plan core.Plan) error {
+	switch plan := plan.(type) {
+	case core.FireHooks:
+		return a.fire(ctx, plan.Firing)
+	case core.RunBodies:
+		return a.runBodies(ctx, plan)
+	case core.AwaitBodies:
+		return a.await(ctx)
+	case core.StopBodies:
+		a.view.Ending = &plan.Reason
+		return a.stop(ctx, errStopping)
+	case core.ReadPreview:
+		return a.preview(ctx, plan.Call)
+	case core.AskModel:
+		return a.askModel(ctx, plan.Request)
+	case core.SendOutbox:
+		return a.send(ctx, plan.Keys)
+	}
+	return fmt.Errorf("engine: no way to carry out a plan of type %T", plan)
 }
 
 // letGo makes the planner release the run with what is done, although its lease seems over: if the clock was only ahead, other workers
@@ -201,8 +214,8 @@ func (a *activation) segment(ctx context.Context, seq int64) (core.Segment, erro
 	return found[0], nil
 }
 
-// follow gives this run's place in the head to the one that a held message begins, and wakes it.
-func (a *activation) follow(ctx context.Context, held core.Held) error {
+// startHeld gives this run's place in the head to the one that a held message begins, and wakes it.
+func (a *activation) startHeld(ctx context.Context, held core.Held) error {
 	h := a.view.Head
 	s, err := a.segment(ctx, held.Seq)
 	if err != nil {

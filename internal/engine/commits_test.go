@@ -18,7 +18,7 @@ func TestCommits(t *testing.T) {
 		r := newRig(t)
 		plan, err := core.Decide(core.View{Rules: r, Limits: core.DefaultLimits, Put: 1,
 			Head: core.Head{Status: core.RunRunning, Epoch: 3, Rev: 7, TurnOpen: true}})
-		if err != nil || plan.Commit != nil || plan.Ask == nil {
+		if _, asks := plan.(core.AskModel); err != nil || !asks {
 			t.Errorf("plan %+v (%v)", plan, err)
 		}
 		waiting := paying(t)

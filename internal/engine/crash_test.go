@@ -241,15 +241,15 @@ func TestRecovery(t *testing.T) {
 		r.wantRan("pay{}")
 	})
 	t.Run("C101 an orphaned cancel is settled without a body or the model", func(t *testing.T) {
-		plan := orphan(t, map[string]core.DecisionRecord{"sus_1_a": {Suspension: "sus_1_a", Applied: true, Resume: cancelled("d", "no")}})
-		if plan.Commit == nil || plan.Commit.Head.Calls["c"].Status != core.CallCancelled {
-			t.Errorf("plan %+v", plan)
+		c := orphan(t, map[string]core.DecisionRecord{"sus_1_a": {Suspension: "sus_1_a", Applied: true, Resume: cancelled("d", "no")}})
+		if c.Head.Calls["c"].Status != core.CallCancelled {
+			t.Errorf("commit %+v", c)
 		}
 	})
 	t.Run("C102 a resuming call whose decision cannot be found fails", func(t *testing.T) {
-		plan := orphan(t, nil)
-		if plan.Commit == nil || plan.Commit.Head.Calls["c"].Status != core.CallFailed {
-			t.Errorf("plan %+v", plan)
+		c := orphan(t, nil)
+		if c.Head.Calls["c"].Status != core.CallFailed {
+			t.Errorf("commit %+v", c)
 		}
 	})
 	t.Run("HF7 lost in an at-most-once body: not run again, a person says what happened", func(t *testing.T) {
@@ -427,15 +427,17 @@ func TestRecovery(t *testing.T) {
 	})
 }
 
-// orphan plans for a call that is resuming and nothing else.
-func orphan(t *testing.T, decisions map[string]core.DecisionRecord) core.Plan {
+// orphan plans the commit for a call that is resuming and nothing else.
+func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *core.Commit {
+	t.Helper()
 	plan, err := core.Decide(core.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
 		Head:  core.Head{Status: core.RunRunning, Epoch: 1, TurnOpen: true, Calls: map[string]core.Call{"c": {Status: core.CallResuming, Sus: "sus_1_a"}}},
 		Rules: newRig(t), Limits: core.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Asked: true})
-	if err != nil {
-		t.Fatal(err)
+	c, ok := plan.(*core.Commit)
+	if err != nil || !ok {
+		t.Fatalf("plan %#v (%v)", plan, err)
 	}
-	return plan
+	return c
 }
 
 // freezing stops the clock's owner for ten minutes, once, after a commit.
