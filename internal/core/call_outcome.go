@@ -89,25 +89,6 @@ func (o CallOutcome) orTimedOut(rec DecisionRecord) CallOutcome {
 	return o
 }
 
-// refusedBy is the outcome of a wait of this kind that was answered with cancel.
-func refusedBy(k Kind) CallOutcome {
-	switch k {
-	case KindApproval:
-		return CallOutcomeDeniedByPerson
-	case KindUnknownOutcome:
-		return CallOutcomeLost
-	}
-	return CallOutcomeDeclined
-}
-
-// overtakenBy is the outcome of a call that was open when the run ended.
-func overtakenBy(r Reason) CallOutcome {
-	if r.Kind == Cancelled {
-		return CallOutcomeRunCancelled
-	}
-	return CallOutcomeRunEnded
-}
-
 // ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the message's.
 type ended struct {
 	CallState

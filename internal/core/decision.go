@@ -56,22 +56,6 @@ func (in DecisionInput) Check() error {
 	return nil
 }
 
-// edited returns the arguments of an edit in their canonical form; nil if the decision edits nothing.
-func (in DecisionInput) edited() (json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	switch {
-	case IsNull(in.Arguments):
-		return nil, nil
-	case json.Unmarshal(in.Arguments, &members) != nil:
-		return nil, &DecisionError{CodeInvalidArguments, "arguments must be an object"}
-	}
-	canonical, err := ReadArguments(in.Arguments)
-	if err != nil {
-		return nil, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}
-	}
-	return canonical, nil
-}
-
 // Digest is of what the decision says: the suspension, the action, the result, the error, the reason, and edited arguments and a grant
 // if there are any. It does not depend on how the target was named, nor on how the JSON was written, nor on what the approver was shown:
 // a repeat from another client is the same decision.
@@ -136,29 +120,6 @@ func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	return r, nil
 }
 
-// checkExtras: only somebody who lets a call run may change its arguments, or allow more than this call.
-func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
-	switch extra := in.extra(); {
-	case extra == "":
-		return nil
-	case kind != KindApproval:
-		return &DecisionError{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
-	case action != ActionResume:
-		return &DecisionError{CodeContradiction, fmt.Sprintf("%s belong to an approval that lets the call run, not to a no", extra)}
-	}
-	return nil
-}
-
-func (in DecisionInput) extra() string {
-	switch {
-	case !IsNull(in.Arguments):
-		return "edited arguments"
-	case in.Grant != "":
-		return "grants"
-	}
-	return ""
-}
-
 // awaits says what a call of each kind waits for.
 var awaits = map[Kind]string{KindClient: "a result", KindInput: "an answer", KindUnknownOutcome: "word of what happened",
 	KindInterrupt: "the word to go on"}
@@ -179,17 +140,6 @@ func readAction(q Question, in DecisionInput) (ResumeAction, error) {
 	return readApproval(q.Mode, in)
 }
 
-// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its work half done.
-func readGoOn(in DecisionInput) (ResumeAction, error) {
-	switch {
-	case in.Action == ActionCancel.String():
-		return 0, &DecisionError{CodeWrongKind, "an interrupted run goes on or ends: resume it, or cancel the run instead"}
-	case in.Error != "", !IsNull(in.Result):
-		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
-	}
-	return ActionResume, nil
-}
-
 // readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as it is.
 func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	kind := q.Kind
@@ -204,20 +154,4 @@ func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 		return 0, &DecisionError{CodeWrongKind, "a call of kind client waits for a result; an approval is none"}
 	}
 	return ActionResume, nil
-}
-
-// readOutcome: resume with neither result nor error runs the call, so a null result, which reads the same once it
-// is stored, is refused.
-func readOutcome(in DecisionInput) (ResumeAction, error) {
-	switch {
-	case in.Error != "":
-		return ActionResume, nil
-	case in.Result != nil && IsNull(in.Result):
-		return 0, &DecisionError{CodeUnclearDecision, "null does not say whether the call happened; send its result, an error, or action resume alone to run it"}
-	case in.Action == "" && approvalShaped(in.Result):
-		return 0, &DecisionError{CodeWrongKind, "an approval does not say what happened; send the call's result, an error, or action resume to run it"}
-	case in.Result != nil, in.Action != "":
-		return ActionResume, nil
-	}
-	return 0, &DecisionError{CodeUnclearDecision, "say what happened: a result, an error, action resume to run it, or action cancel to leave it"}
 }

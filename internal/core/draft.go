@@ -1,10 +1,5 @@
 package core
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // draft is the next commit while it is being put together: a copy of the head and the segment that goes with it.
 type draft struct {
 	v     View
@@ -74,47 +69,6 @@ func (d *draft) write(c Commit) *Commit {
 	return &c
 }
 
-// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes the run this owner's: their bodies may be
-// run by another one still.
-//
-//	owner 1: body ──✗ lost     owner 2: interrupt ── commit, waits     owner 3: body, and is told
-func (d *draft) rememberOrphans() {
-	if !d.v.Orphaned {
-		return
-	}
-	for id, before := range d.v.Head.Calls {
-		if now, there := d.h.Calls[id]; there && before.runnable() && now.runnable() {
-			d.change(id, func(c *Call) { c.Again = true })
-		}
-	}
-}
-
-// runnable says whether the next thing that happens to the call may be its body.
-func (c Call) runnable() bool {
-	return c.Status == CallNew || c.Status == CallRunning || c.Status == CallResuming
-}
-
-// waiting counts the suspended calls a message does not answer, and keeps the key under which the run is listed for approval.
-func (d *draft) waiting() (count int, key string) {
-	suspended := false
-	for _, c := range d.h.Calls {
-		if c.Status != CallSuspended {
-			continue
-		}
-		suspended = true
-		if c.Kind != KindInput && c.Kind != KindInterrupt {
-			count++
-		}
-	}
-	switch {
-	case !suspended:
-		return 0, ""
-	case d.h.Oldest != "":
-		return count, d.h.Oldest
-	}
-	return count, fmt.Sprintf("%013d#%s", d.v.Now, d.h.Run)
-}
-
 // event adds an event; message is the index from 1 of the message whose content belongs to it, 0 for none.
 func (d *draft) event(t EventType, data any, message int) {
 	d.h.Ev++
@@ -143,120 +97,14 @@ func (d *draft) change(id string, edit func(*Call)) {
 	d.h.Calls[id] = c
 }
 
-// span is when a body ran.
-type span struct{ began, ended int64 }
-
-// move changes a call's status by the table, and lets go of what was held behind it once it is settled.
-func (d *draft) move(id string, next CallStatus) error {
-	c, ok := d.h.Calls[id]
-	if !ok {
-		return fmt.Errorf("core: call %q is not in this round", id)
-	}
-	to, err := c.Status.To(next)
+// setStatus asks the table.
+func (d *draft) setStatus(next RunStatus) error {
+	to, err := d.h.Status.To(next)
 	if err != nil {
 		return err
 	}
-	c.Status = to
-	if to.Terminal() {
-		c.Intent = 0
-		c.Hold = ""
-	}
-	d.h.Calls[id] = c
-	if !to.Terminal() {
-		return nil
-	}
-	for other, o := range d.h.Calls {
-		if o.Hold == id {
-			o.Hold = ""
-			d.h.Calls[other] = o
-		}
-	}
+	d.h.Status = to
 	return nil
-}
-
-// callState is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
-func (d *draft) callState(call ToolCall) CallState {
-	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
-}
-
-// started is the data of a call.started event. Without a time, the body begins once the event is committed.
-type started struct {
-	CallState
-	StartedAt int64 `json:"started_at,omitempty"`
-}
-
-// begin marks a call as running.
-func (d *draft) begin(call ToolCall) error {
-	if d.h.Calls[call.ID].Status == CallRunning {
-		return nil
-	}
-	if err := d.move(call.ID, CallRunning); err != nil {
-		return err
-	}
-	started := started{CallState: d.callState(call), StartedAt: d.spans[call.ID].began}
-	if d.h.Calls[call.ID].Edited != "" {
-		started.Arguments = d.effective(call).Arguments
-	}
-	d.event(EventCallStarted, started, 0)
-	return nil
-}
-
-// settled is the event that tells of each terminal status.
-var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
-
-// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call, so none sees its result, and the
-// head forgets it.
-func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, result Message) error {
-	if d.h.Calls[call.ID].Status != CallRunning {
-		d.must = true // a verdict on the state as it is now: no later body may change it
-	}
-	before := d.h.Calls[call.ID]
-	if err := d.move(call.ID, status); err != nil {
-		return err
-	}
-	data := d.ended(call, before)
-	if before.Pseudo {
-		data.Outcome = how
-		d.event(settled[status], data, 0)
-		delete(d.h.Calls, call.ID)
-		return nil
-	}
-	failed := status != CallSucceeded
-	result.Role, result.CallID, result.Tool, result.Error, result.Outcome = RoleTool, call.ID, call.Name, failed, how.stored(failed)
-	d.event(settled[status], data, d.message(result))
-	return nil
-}
-
-// ended is what the end of a call says of its times. before is the call as it was.
-func (d *draft) ended(call ToolCall, before Call) ended {
-	e := ended{CallState: d.callState(call), Attempts: before.Ran}
-	if s, ran := d.spans[call.ID]; ran {
-		e.StartedAt = s.began
-		if s.ended != d.v.Now {
-			e.EndedAt = max(s.began, s.ended)
-		}
-		e.Attempts++
-		if before.Again || d.v.Orphaned && before.Intent == 0 {
-			e.Attempts++ // a crashed worker may have begun it
-		}
-	}
-	e.MayHaveRun = e.Status == CallCancelled && d.mayHaveRun(call, before)
-	return e
-}
-
-// openTurn notes that the run is on its way again, and why.
-func (d *draft) openTurn(cause TurnCause) {
-	if d.h.TurnOpen {
-		return
-	}
-	d.h.Turn++
-	d.h.TurnOpen = true
-	d.endGrantsOfTurn() // those of an older program outlived the wait
-	if d.h.AwakeSince == 0 {
-		d.h.AwakeSince = d.v.Now
-	}
-	d.event(EventRunStatus, d.runState(RunRunning, nil), 0)
-	d.event(EventTurnStarted, turnStarted{cause}, 0)
 }
 
 func (d *draft) runState(s RunStatus, r *Reason) RunState {
@@ -266,16 +114,4 @@ func (d *draft) runState(s RunStatus, r *Reason) RunState {
 		state.DoneReason = &word
 	}
 	return state
-}
-
-// resultText is a JSON value as a tool result: a string is its own text, anything else its JSON.
-func resultText(raw json.RawMessage) string {
-	if IsNull(raw) {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(jsonTrim(raw))
 }

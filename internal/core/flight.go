@@ -24,38 +24,3 @@ func (d *draft) await() Plan {
 	}
 	return AwaitBodies{}
 }
-
-// contradiction is the conflict between the writes of bodies that overlapped; nil if there is none.
-func (v View) contradiction() error {
-	for i, o := range v.Outcomes {
-		for _, other := range slices.Concat(v.Unseen, v.Outcomes[:i]) {
-			if len(o.State) == 0 || len(other.State) == 0 || !o.overlaps(other) {
-				continue
-			}
-			if _, err := Merge(other.State, o.State); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// unseen are the outcomes, committed or about to be, that some body in flight has not seen.
-func (v View) unseen() (unseen []BodyOutcome) {
-	for _, o := range slices.Concat(v.Unseen, v.Outcomes) {
-		if slices.ContainsFunc(v.InFlight, func(f InFlight) bool { return o.Nth > f.Saw }) {
-			unseen = append(unseen, o)
-		}
-	}
-	return unseen
-}
-
-// Decided says whether a decision is in the inbox.
-func (h Head) Decided() bool {
-	for _, s := range h.Inbox {
-		if s.Kind == SignalDecision {
-			return true
-		}
-	}
-	return false
-}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // SchemaVersion is the newest form of a stored head that this program reads, and the one it writes. Version 2 added members that a
@@ -108,9 +106,6 @@ type Budget struct {
 	YieldsInRow int      `json:"ylr,omitempty"` // of them since the last turn that was accepted
 }
 
-// Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at hand then may have begun.
-func (h Head) Orphaned() bool { return h.Kept || h.Tries > 1 }
-
 // upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so one answers whatever is asked.
 func (h *Head) upgrade() {
 	if h.Schema >= 2 {
@@ -127,49 +122,8 @@ func (h *Head) upgrade() {
 	}
 }
 
-// Held is a message that waits for the end of the run: the segment it was journaled in, and its key there.
-type Held struct {
-	Seq int64  `json:"s"`
-	Key string `json:"k"`
-}
-
 // ResponseState is what the end of a run means to its caller.
 type ResponseState string
-
-const (
-	ResponseDone          ResponseState = "done"
-	ResponseNoOp          ResponseState = "no_op"
-	ResponseAwaitingInput ResponseState = "awaiting_input"
-)
-
-// Call is what the head knows of one call of the current round. Arguments and results are in the journal.
-type Call struct {
-	Status   CallStatus `json:"st"`
-	Kind     Kind       `json:"kind,omitempty"`
-	Mode     ResumeMode `json:"mode,omitempty"`
-	Sus      string     `json:"sus,omitempty"` // the suspension it waits on, or waited on last
-	Deadline int64      `json:"dl,omitempty"`
-	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
-	Times    int        `json:"n,omitempty"`    // how often it was suspended
-	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash
-	Misfits  int        `json:"bad,omitempty"`  // results of a client that were refused on this suspension, and journaled
-	Ran      int        `json:"r,omitempty"`    // bodies of the call that ran before the one at hand, also those of crashed workers
-	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
-	Hold     string     `json:"hold,omitempty"` // the call it is held behind
-	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
-	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
-	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
-	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
-	Asked    string     `json:"ask,omitempty"`  // what its gate asked, in short; "" for a tool's own question
-	Lifts    string     `json:"lift,omitempty"` // what an approval has answered: no other ask is lifted by it
-	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
-	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
-	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
-	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
-	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
-	Again    bool       `json:"ag,omitempty"`   // its body may have begun, in this attempt, in a process that was lost
-	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
-}
 
 // Open says whether the run may still change.
 func (h Head) Open() bool { return h.Status != RunDone }
@@ -223,82 +177,8 @@ func (h Head) Claimable(now int64, claim string) bool {
 	return false
 }
 
-// SuspensionID makes the id of a suspension that is committed in segment seq of a thread; random must be fresh for each. It names the
-// thread, so that it is found without knowing its run.
-func SuspensionID(thread string, seq int64, random string) string {
-	return "sus_" + strconv.FormatInt(seq, 36) + "_" + random + "_" + strings.TrimPrefix(thread, "thr_")
-}
-
-// SuspensionThread is the thread of a suspension, or false if id does not say it.
-func SuspensionThread(id string) (string, bool) {
-	parts := strings.SplitN(id, "_", 4)
-	if _, ok := SuspensionSeq(id); !ok || len(parts) != 4 || parts[3] == "" {
-		return "", false
-	}
-	return ThreadID(parts[3]), true
-}
-
-// SuspensionSeq is the segment a suspension was committed in, or false if id is not a suspension's.
-func SuspensionSeq(id string) (int64, bool) {
-	rest, ok := strings.CutPrefix(id, "sus_")
-	if !ok {
-		return 0, false
-	}
-	digits, _, ok := strings.Cut(rest, "_")
-	if !ok {
-		return 0, false
-	}
-	seq, err := strconv.ParseInt(digits, 36, 64)
-	return seq, err == nil && seq > 0
-}
-
-// ThreadID and RunID: a run's id carries its thread's id, so that finding it needs no index. number is unique within the thread.
-func ThreadID(base string) string { return "thr_" + base }
-
-// RunID is the id of the run of a thread that was started when the head's revision was number.
-func RunID(thread string, number int64) string {
-	return "run_" + strings.TrimPrefix(thread, "thr_") + "_" + strconv.FormatInt(number, 36)
-}
-
-// ThreadOf is the thread of a run, or false if run is not the id of one.
-func ThreadOf(run string) (string, bool) {
-	rest, ok := strings.CutPrefix(run, "run_")
-	if !ok {
-		return "", false
-	}
-	i := strings.LastIndexByte(rest, '_')
-	if i <= 0 {
-		return "", false
-	}
-	return ThreadID(rest[:i]), true
-}
-
-// Record is what remains of a run when the next one takes its place in the head, and what lists show.
-type Record struct {
-	Run      string          `json:"run"`
-	Thread   string          `json:"thread"`
-	Agent    string          `json:"agent"`
-	Version  string          `json:"av"`
-	Status   RunStatus       `json:"st"`
-	End      *Reason         `json:"end,omitempty"`
-	Response ResponseState   `json:"rs,omitempty"`
-	RetryOf  string          `json:"retry_of,omitempty"`
-	Metadata json.RawMessage `json:"meta,omitempty"`
-	Narrow   json.RawMessage `json:"narrow,omitempty"`
-	Finish   string          `json:"fin,omitempty"`
-	Counters
-	Round int64 `json:"round"`
-	Born  int64 `json:"born"`
-	At    int64 `json:"at"`
-	Seq0  int64 `json:"seq0"` // the run's segments are Seq0+1 to Seq
-	Seq   int64 `json:"seq"`
-	Ev0   int64 `json:"ev0"`
-	Ev    int64 `json:"ev"`
-}
-
-// Record is the run that the head holds now.
-func (h Head) Record() Record {
-	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
-		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
-}
+const (
+	ResponseDone          ResponseState = "done"
+	ResponseNoOp          ResponseState = "no_op"
+	ResponseAwaitingInput ResponseState = "awaiting_input"
+)

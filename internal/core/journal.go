@@ -2,15 +2,6 @@ package core
 
 import "encoding/json"
 
-// Stamp orders the writes of one thread: epoch first, then the number of the put within the activation. It is never reused.
-type Stamp int64
-
-// NewStamp is the stamp of the n-th put of the activation that holds epoch.
-func NewStamp(epoch int64, n int) Stamp { return Stamp(epoch<<20 + int64(n)) }
-
-// Epoch is that of the activation whose write it is.
-func (s Stamp) Epoch() int64 { return int64(s) >> 20 }
-
 // Role says whose message it is.
 type Role string
 
@@ -113,68 +104,6 @@ type Event struct {
 	// Message points at the message of the same segment (counted from 1) whose content belongs to this event. It is stored
 	// once and joined by [Segment.Expand].
 	Message int `json:"m,omitempty"`
-}
-
-// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was accepted but
-// overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the deadline did; Late for an answer that came
-// after that and changes nothing.
-type DecisionRecord struct {
-	CallID     string `json:"call_id"`
-	Suspension string `json:"suspension"`
-	Digest     string `json:"digest,omitempty"` // of what a caller sent; a message and a deadline have none
-	By         string `json:"by,omitempty"`
-	Via        string `json:"via,omitempty"`
-	Link       string `json:"link,omitempty"`      // with via link: the link's id
-	MintedBy   string `json:"minted_by,omitempty"` // and who made it
-	Applied    bool   `json:"applied"`
-	TimedOut   bool   `json:"timed_out,omitempty"`
-	Late       bool   `json:"late,omitempty"`
-
-	// Digests of the arguments that the decision was about, and of those it put in their place; both in hex, of the canonical form.
-	ArgumentsDigest string `json:"arguments_digest,omitempty"`
-	EditedDigest    string `json:"edited_arguments_digest,omitempty"`
-	Resume
-}
-
-// digestArguments notes what a decision was about: the call as it would have run without it.
-func (d *DecisionRecord) digestArguments(asked, shown ToolCall) {
-	if asked.Name == "" {
-		return // the run's own wait has no arguments
-	}
-	d.ArgumentsDigest = Digest(shown.Arguments)
-	if !IsNull(d.Arguments) {
-		d.EditedDigest = Digest(d.Arguments)
-	}
-}
-
-// MarshalJSON keeps the members of the embedded decision beside its own.
-func (d DecisionRecord) MarshalJSON() ([]byte, error) {
-	type plain struct {
-		CallID     string          `json:"call_id"`
-		Suspension string          `json:"suspension"`
-		Digest     string          `json:"digest,omitempty"`
-		By         string          `json:"by,omitempty"`
-		Via        string          `json:"via,omitempty"`
-		Link       string          `json:"link,omitempty"`
-		MintedBy   string          `json:"minted_by,omitempty"`
-		Applied    bool            `json:"applied"`
-		TimedOut   bool            `json:"timed_out,omitempty"`
-		Late       bool            `json:"late,omitempty"`
-		Asked      string          `json:"arguments_digest,omitempty"`
-		Edited     string          `json:"edited_arguments_digest,omitempty"`
-		DecisionID string          `json:"decision_id"`
-		Action     ResumeAction    `json:"action"`
-		Result     json.RawMessage `json:"result,omitempty"`
-		Error      string          `json:"error,omitempty"`
-		Reason     string          `json:"reason,omitempty"`
-		Arguments  json.RawMessage `json:"arguments,omitempty"`
-		Grant      Grant           `json:"grant,omitempty"`
-		UpdatedAt  int64           `json:"updated_at"`
-		Shown      string          `json:"shown,omitempty"`
-		ShownBy    string          `json:"shown_by,omitempty"`
-	}
-	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest,
-		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }
 
 // Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is the stamp of the one before,

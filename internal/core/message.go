@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// drainMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers the
+// receiveMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers the
 // question it was checked against, and lets an interrupted run go on.
-func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply bool) error {
+func (d *draft) receiveMessage(key string, s Signal, value json.RawMessage, apply bool) error {
 	var parts []Part
 	if err := json.Unmarshal(value, &parts); err != nil && (s.Kind != SignalStart || len(value) > 0) {
 		if apply {
@@ -35,7 +35,7 @@ func (d *draft) drainMessage(key string, s Signal, value json.RawMessage, apply 
 			return err
 		}
 	default:
-		if err := d.unpause(key, s); err != nil {
+		if err := d.resumeInterrupted(key, s); err != nil {
 			return err
 		}
 		if call, ok := d.questionOf(s); ok {
@@ -57,13 +57,6 @@ func (d *draft) say(s Signal, parts []Part, answers string) {
 	d.h.Spoke = d.seq()
 	m := d.message(said)
 	d.event(EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
-}
-
-// runStarted is the data of a run.started event.
-type runStarted struct {
-	By      string `json:"by,omitempty"`
-	Via     string `json:"via,omitempty"`
-	RetryOf string `json:"retry_of,omitempty"`
 }
 
 // received is the data of a message.received event; the text is the message's.
@@ -92,16 +85,6 @@ func (m Message) MessageID(thread string, segment int64, n int) string {
 	return fmt.Sprintf("msg_%s_%d_%d", strings.TrimPrefix(thread, "thr_"), segment, n)
 }
 
-// waits says whether some call is suspended.
-func (d *draft) waits() bool {
-	for _, c := range d.h.Calls {
-		if c.Status == CallSuspended {
-			return true
-		}
-	}
-	return false
-}
-
 // questionOf is the call that a message answers: the one it was checked against, if that still waits. A message that was sent
 // before a tool asked is no answer to what it asks.
 //
@@ -113,16 +96,6 @@ func (d *draft) questionOf(s Signal) (ToolCall, bool) {
 		}
 	}
 	return ToolCall{}, false
-}
-
-// unpause lets an interrupted run go on with a message.
-func (d *draft) unpause(key string, s Signal) error {
-	for _, call := range d.round.Calls {
-		if c := d.h.Calls[call.ID]; c.Status == CallSuspended && c.Kind == KindInterrupt {
-			return d.answer(call, key, s, nil)
-		}
-	}
-	return nil
 }
 
 // answer makes a message the decision on a call. That closes a door: a decision that was stored after the owner looked would be
@@ -138,7 +111,7 @@ func (d *draft) answer(call ToolCall, key string, s Signal, result json.RawMessa
 // abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are those held behind it. Results
 // that are there stay. It closes the door on decisions, like [draft.answer].
 func (d *draft) abandon(key string, s Signal) error {
-	if err := d.unpause(key, s); err != nil {
+	if err := d.resumeInterrupted(key, s); err != nil {
 		return err
 	}
 	given := map[string]string{}
@@ -167,36 +140,4 @@ func (d *draft) abandon(key string, s Signal) error {
 		}
 	}
 	return nil
-}
-
-// Via of decisions that the run itself made, see [DecisionRecord].
-const (
-	ViaMessage  = "message"
-	ViaDeadline = "deadline"
-)
-
-// queuedMessage is the data of a message.queued event.
-type queuedMessage struct {
-	Key   string `json:"key"`
-	ID    string `json:"message_id,omitempty"` // as its sender named it
-	By    string `json:"by,omitempty"`
-	Via   string `json:"via,omitempty"`
-	Parts []Part `json:"parts"`
-}
-
-// hold keeps a message for a run of its own.
-func (d *draft) hold(key string, s Signal, parts []Part) {
-	d.event(EventMessageQueued, queuedMessage{key, s.Msg, s.By, s.Via, parts}, 0)
-	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: key})
-}
-
-// FindHeld is the content of a held message, as a start's signal, from the segment it was journaled in.
-func FindHeld(segment Segment, key string) (Signal, bool) {
-	for _, e := range segment.Events {
-		var m queuedMessage
-		if e.Type == EventMessageQueued && json.Unmarshal(e.Data, &m) == nil && m.Key == key {
-			return Signal{Kind: SignalStart, ID: key, Msg: m.ID, By: m.By, Via: m.Via, Value: Encode(m.Parts), At: e.At}, true
-		}
-	}
-	return Signal{}, false
 }

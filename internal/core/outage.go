@@ -39,7 +39,7 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 //
 //	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── failure at Since + the bound: the run ends
 func (d *draft) waitForModel(f ModelFailure) *Reason {
-	out := d.fail(f)
+	out := d.noteFailure(f)
 	until := out.Since + d.longestOutage()
 	switch {
 	case out.Unfit >= d.v.Limits.ModelTries:
@@ -55,15 +55,8 @@ func (d *draft) waitForModel(f ModelFailure) *Reason {
 	return nil
 }
 
-// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is an attempt as well then.
-func (d *draft) wakeForDeadline() {
-	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
-		d.h.NotBefore = min(d.h.NotBefore, first)
-	}
-}
-
-// fail notes a failure. From the first one in a row on the run is not awake: no stop rule counts the time that an outage takes.
-func (d *draft) fail(f ModelFailure) Outage {
+// noteFailure notes a failure. From the first one in a row on the run is not awake: no stop rule counts the time that an outage takes.
+func (d *draft) noteFailure(f ModelFailure) Outage {
 	out := Outage{Since: d.v.Now}
 	if d.h.Outage != nil {
 		out = *d.h.Outage

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -95,57 +94,4 @@ type RunState struct {
 	Status     RunStatus `json:"status"`
 	DoneReason *string   `json:"done_reason"`
 	UpdatedAt  int64     `json:"updated_at"`
-}
-
-// StopSpec is one declarative stop rule. Only the members of its type are set.
-type StopSpec struct {
-	Type     string `json:"type"`
-	Rounds   int    `json:"rounds,omitempty"`
-	Seconds  int    `json:"seconds,omitempty"`
-	MaxTotal int    `json:"max_total,omitempty"`
-	Max      int    `json:"max,omitempty"`
-	ToolName string `json:"tool_name,omitempty"`
-	Pattern  string `json:"pattern,omitempty"`
-	Window   int    `json:"window,omitempty"`
-}
-
-// stopMembers names, for each type of stop rule, the one member it takes.
-var stopMembers = map[string]string{
-	"max_rounds":         "rounds",
-	"timeout":            "seconds",
-	"token_budget":       "max_total",
-	"consecutive_errors": "max",
-	"stop_on_tool":       "tool_name",
-	"content_match":      "pattern",
-	"loop_detection":     "window",
-}
-
-// MarshalJSON writes the type and its one member, zero values included.
-func (s StopSpec) MarshalJSON() ([]byte, error) {
-	member, ok := stopMembers[s.Type]
-	if !ok {
-		return nil, fmt.Errorf("core: %q is no stop rule", s.Type)
-	}
-	values := map[string]any{"rounds": s.Rounds, "seconds": s.Seconds, "max_total": s.MaxTotal, "max": s.Max,
-		"tool_name": s.ToolName, "pattern": s.Pattern, "window": s.Window}
-	return EncodeAny(map[string]any{"type": s.Type, member: values[member]})
-}
-
-// UnmarshalJSON refuses an unknown type, and any member that does not belong to the type.
-func (s *StopSpec) UnmarshalJSON(b []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(b, &members); err != nil {
-		return err
-	}
-	var kind string
-	if err := json.Unmarshal(members["type"], &kind); err != nil || stopMembers[kind] == "" {
-		return fmt.Errorf("core: a stop rule needs a type, one of %s", strings.Join(sortedKeys(stopMembers), ", "))
-	}
-	for m := range members {
-		if m != "type" && m != stopMembers[kind] {
-			return fmt.Errorf("core: stop rule %s has no member %q; it takes %q", kind, m, stopMembers[kind])
-		}
-	}
-	type plain StopSpec
-	return json.Unmarshal(b, (*plain)(s))
 }

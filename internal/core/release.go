@@ -2,17 +2,6 @@ package core
 
 import "slices"
 
-// Activation outcomes, as they are journaled.
-const (
-	ActivationStepDone    = "step_done"
-	ActivationApproval    = "suspended_approval"
-	ActivationInput       = "suspended_input"
-	ActivationClientTool  = "suspended_client_tool"
-	ActivationPartial     = "suspended_step_partial"
-	ActivationInterrupted = "interrupted"
-	ActivationDone        = "done"
-)
-
 // ActivationOutcomes are all of them.
 var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
 
@@ -37,25 +26,6 @@ func (d *draft) endStep() error {
 	d.h.StepOpen = false
 	d.snapshot()
 	d.event(EventStepEnded, nil, 0)
-	return nil
-}
-
-func (d *draft) endTurn(data turnEnded) {
-	if d.h.TurnOpen {
-		d.h.TurnOpen = false
-		d.endGrantsOfTurn()
-		data.Usage = tokens{d.h.InputTokens, d.h.OutputTokens}
-		d.event(EventTurnEnded, data, 0)
-	}
-}
-
-// setStatus asks the table.
-func (d *draft) setStatus(next RunStatus) error {
-	to, err := d.h.Status.To(next)
-	if err != nil {
-		return err
-	}
-	d.h.Status = to
 	return nil
 }
 
@@ -100,6 +70,9 @@ func (d *draft) nextDue(delay int64) *int64 {
 	return &due
 }
 
+// RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
+const RetryDue = 5000
+
 // releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody drained would wait with the run, so
 // none may be there. And it demands an empty outbox: a waiting run without a deadline is in no index, so nothing would ever
 // send what is left.
@@ -131,16 +104,6 @@ func (d *draft) releaseWaiting() (Plan, error) {
 // a little late. No run waits longer than this before it asks its model again, either.
 const LongestPause = 15 * 60_000
 
-// wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
-func (d *draft) wakeAt(deadline int64) *int64 {
-	delay := deadline - d.v.Now
-	if deadline == 0 || delay > LongestPause {
-		return nil
-	}
-	delay = max(0, delay)
-	return &delay
-}
-
 // pending lists what the run waits for, in call order, and how its activation ended: of several kinds of wait, the one that needs a
 // person most counts.
 func (d *draft) pending() (outcome string, list []pendingCall) {
@@ -154,6 +117,15 @@ func (d *draft) pending() (outcome string, list []pendingCall) {
 		list = append(list, pendingCall{CallID: call.ID, ToolName: call.Name, Kind: c.Kind, Suspension: c.Sus, Deadline: c.Deadline})
 	}
 	return waitsInOrder[heaviest], list
+}
+
+// pendingCall is a waiting call in a turn.ended event.
+type pendingCall struct {
+	CallID     string `json:"call_id"`
+	ToolName   string `json:"tool_name"`
+	Kind       Kind   `json:"kind"`
+	Suspension string `json:"suspension"`
+	Deadline   int64  `json:"deadline,omitempty"`
 }
 
 var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
@@ -170,14 +142,13 @@ func waitOutcome(k Kind) string {
 	return ActivationApproval
 }
 
-// empty works the outbox off: first the commit that names it, then the sending, and if that fails a pause.
-func (d *draft) empty() (Plan, error) {
-	switch {
-	case d.v.NotSent:
-		d.h.NotBefore = d.v.Now + backoff(4)
-		return d.handOver(ActivationStepDone)
-	case d.dirty():
-		return d.commit(), nil
-	}
-	return SendOutbox{sortedKeys(d.h.Out)}, nil
-}
+// Activation outcomes, as they are journaled.
+const (
+	ActivationStepDone    = "step_done"
+	ActivationApproval    = "suspended_approval"
+	ActivationInput       = "suspended_input"
+	ActivationClientTool  = "suspended_client_tool"
+	ActivationPartial     = "suspended_step_partial"
+	ActivationInterrupted = "interrupted"
+	ActivationDone        = "done"
+)

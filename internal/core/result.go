@@ -5,6 +5,21 @@ import (
 	"slices"
 )
 
+// DefaultResult is how many bytes of a result's text are kept where nothing else is said.
+const DefaultResult = 256 << 10
+
+// resultText is a JSON value as a tool result: a string is its own text, anything else its JSON.
+func resultText(raw json.RawMessage) string {
+	if IsNull(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(jsonTrim(raw))
+}
+
 // answered is the outcome of a call whose result is a JSON value that a decision carries.
 func answered(raw json.RawMessage) Outcome {
 	if IsNull(raw) {

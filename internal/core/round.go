@@ -61,7 +61,7 @@ func ReadRound(h Head, segments []Segment) Round {
 					r.keep(c)
 				}
 				if h.Calls[c.CallID].Pseudo && h.Calls[c.CallID].Sus == c.Suspension.ID {
-					r.Calls = append(r.Calls, pseudoCall(c.CallID))
+					r.Calls = append(r.Calls, syntheticCall(c.CallID))
 				}
 			}
 		}

@@ -62,21 +62,3 @@ func MisfitKey(suspension string) string { return "bad:" + suspension }
 
 // MessageKey is the inbox key of a message.
 func MessageKey(id string) string { return "m:" + id }
-
-// NoticeKey is the outbox key of the notice of a suspension.
-func NoticeKey(suspension string) string { return "n:" + suspension }
-
-// Out is something that must be sent after the commit that names it, at least once.
-type Out struct {
-	Kind OutKind `json:"k"`
-	Call string  `json:"c,omitempty"`
-	Sus  string  `json:"sus,omitempty"`
-}
-
-// OutKind says what an outbox entry sends.
-type OutKind string
-
-const (
-	OutNotify OutKind = "notify" // tells people that a call waits for them
-	OutMemory OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not; given up if that seems to kill the process
-)

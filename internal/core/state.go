@@ -9,6 +9,17 @@ import (
 	"unicode/utf8"
 )
 
+// checkState says why a body's writes cannot be kept.
+func (d *draft) checkState(ops []StateOp) error {
+	if err := checkOps(ops); err != nil {
+		return err
+	}
+	if len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState {
+		return fmt.Errorf("the state would be larger than %d bytes", MaxState)
+	}
+	return nil
+}
+
 // Scope says how long a key lives.
 type Scope uint8
 

@@ -25,27 +25,6 @@ type StopRule interface {
 // Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it also reached the limit.
 type limit interface{ isLimit() }
 
-// Rule makes a specification ready to be asked. The error says what is wrong with a pattern.
-func (s StopSpec) Rule() (StopRule, error) {
-	switch s.Type {
-	case "max_rounds":
-		return maxRounds(s.Rounds), nil
-	case "timeout":
-		return timeout(s.Seconds), nil
-	case "token_budget":
-		return tokenBudget(s.MaxTotal), nil
-	case "consecutive_errors":
-		return consecutiveErrors(s.Max), nil
-	case "stop_on_tool":
-		return stopOnTool(s.ToolName), nil
-	case "content_match":
-		return newContentMatch(s.Pattern)
-	case "loop_detection":
-		return loopDetection(s.Window), nil
-	}
-	return nil, fmt.Errorf("core: %q is no stop rule", s.Type)
-}
-
 // A rule with 0 never fires.
 
 type maxRounds int

@@ -1,5 +1,7 @@
 package core
 
+import "cmp"
+
 // yieldPause is how long a run that made way for others waits, in ms.
 const yieldPause = 5000
 
@@ -14,7 +16,7 @@ func (d *draft) yield() {
 	d.h.Yields++
 	d.h.YieldsInRow++
 	d.h.NotBefore = d.v.Now + yieldPause
-	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": orElse(t.Text, "The run made way for others before it had said anything.")}, 0)
+	d.event(EventStepReset, map[string]any{"reason": "yielded", "text": cmp.Or(t.Text, "The run made way for others before it had said anything.")}, 0)
 }
 
 // How far a run of an agent with [Terms.Yield] makes way for newer ones.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -257,7 +258,7 @@ func (t Turn) read() (read Turn, faults []string) {
 			canonical = Encode(string(c.Arguments))
 		case err != nil:
 			canonical = refusedArguments(c.Arguments)
-			faults[i] = orElse(faults[i], err.Error())
+			faults[i] = cmp.Or(faults[i], err.Error())
 		}
 		c.Arguments = canonical
 		t.Calls[i] = c

@@ -3,76 +3,34 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 )
 
-// Request is what hooks have made of a step's model call.
-type Request struct {
-	Step     int
-	Context  []string // text for this request only, behind the conversation
-	Override *Override
-	Include  []string // empty: all
-	Exclude  []string
-}
+// Turn is a model's answer.
+type Turn struct {
+	Text  string // all of its text
+	Calls []ToolCall
 
-// Offers says whether the request names the tool to the model.
-func (r Request) Offers(tool string) bool {
-	return (len(r.Include) == 0 || slices.Contains(r.Include, tool)) && !slices.Contains(r.Exclude, tool)
-}
+	// Content is what the answer is made of, in its order, if that is more than Text and behind it the calls: reasoning, or a call with
+	// something behind it. Its text parts together are Text; a call's place names the id that the call has in Calls.
+	Content []Part
 
-// ask calls the hooks before a model call, then asks for it. What they want becomes durable with the turn: after a crash in between
-// they are called again.
-func (d *draft) ask() (Plan, error) {
-	step := d.h.Step + 1
-	var e Effects
-	for _, phase := range []Phase{StepStart, BeforeInference} {
-		var err error
-		if e, err = d.fire(Firing{Phase: phase, Step: step}); err != nil {
-			return nil, err
-		}
-		if d.over == nil {
-			d.over = e.End
-		}
-		if d.over != nil {
-			return d.end(*d.over)
-		}
-	}
-	request, _ := d.request(e, step)
-	return AskModel{request}, nil
-}
+	// Cut: the model was stopped in the middle of its text, by a cancel. What it said is kept, and marked.
+	Cut bool
 
-// request is what the hooks' wishes come to, and the writes that remember which context was shown.
-func (d *draft) request(e Effects, step int) (Request, []StateOp) {
-	r := Request{Step: step, Override: e.Override, Include: e.Include, Exclude: e.Exclude}
-	var shown []StateOp
-	for _, m := range e.Context {
-		mark, due := d.contextDue(m, step)
-		if !due {
-			continue
-		}
-		r.Context = append(r.Context, m.Text)
-		if m.Cooldown > 1 {
-			shown = append(shown, mark)
-		}
-	}
-	return r, shown
-}
+	AskedAt int64 // when the model was asked; 0: not known
+	FirstAt int64 // when its first words came; 0: it did not speak, or no reader listened
+	EndedAt int64 // when its answer was there
 
-// lastShown is the state's memory of a context message.
-type lastShown struct {
-	Digest string `json:"digest"`
-	Step   int    `json:"step"`
-}
+	// End is set if the provider cut the answer off or withheld it. What there is of it is kept, none of its calls runs, and the run ends so.
+	End *Reason
 
-func (d *draft) contextDue(m ContextMessage, step int) (mark StateOp, due bool) {
-	now := lastShown{Digest: Digest([]byte(m.Text))[:12], Step: step}
-	mark = StateOp{Key: "dormouse.context/" + m.Key, Op: StateSet, Value: Encode(now)}
-	var last lastShown
-	if raw := d.state.Get(RunScope, mark.Key); raw == nil || json.Unmarshal(raw, &last) != nil {
-		return mark, true
-	}
-	return mark, last.Digest != now.Digest || step-last.Step >= m.Cooldown
+	InputTokens  int64 // all that was read, from a cache or not
+	OutputTokens int64
+	CacheRead    int64 // of InputTokens, what came out of the provider's cache
+	CacheWritten int64 // of InputTokens, what was put into it
+	NoUsage      bool  // nobody said what the answer used; it counts as nothing
 }
 
 // foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at it before any of them runs.
@@ -125,13 +83,6 @@ func (t Turn) without(ids []string, faults []string) (Turn, []string) {
 	}
 	t.Calls = calls
 	return t, rest
-}
-
-// countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back, and no sum of sums overflows.
-func (d *draft) countTokens(t Turn) {
-	add := func(to *int64, n int64) { *to = min(*to+min(max(n, 0), math.MaxInt64/4), math.MaxInt64/4) }
-	add(&d.h.InputTokens, t.InputTokens)
-	add(&d.h.OutputTokens, t.OutputTokens)
 }
 
 // takeRequest folds in what the hooks before the model call wanted, and returns the request that it was.
@@ -220,4 +171,68 @@ func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
 		}
 	}
 	return open
+}
+
+// parts is the turn's content as it is stored, once its calls have the ids that the thread knows them by: renamed holds them by the id that
+// the model gave, of which it may have given one twice. A call's place is kept only where something stands behind it.
+func (t Turn) parts(calls []ToolCall, renamed map[string][]string) []Part {
+	if t.Content == nil {
+		return TextParts(t.Text)
+	}
+	var out []Part
+	for _, p := range t.Content {
+		if p.Type == PartCall {
+			ids := renamed[p.Call]
+			if len(ids) == 0 {
+				continue
+			}
+			p.Call, renamed[p.Call] = ids[0], ids[1:]
+		}
+		p.Text, p.Name = strings.ToValidUTF8(p.Text, "\ufffd"), strings.ToValidUTF8(p.Name, "\ufffd")
+		out = append(out, p)
+	}
+	for i := len(calls) - 1; i >= 0 && len(out) > 0 && out[len(out)-1].Type == PartCall && out[len(out)-1].Call == calls[i].ID; i-- {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// stepStarted is the data of a step.started event, which is committed with the model's answer. Usage is null if the provider did not
+// say what the answer used, and absent if the model counts no tokens.
+type stepStarted struct {
+	AskedAt      int64           `json:"asked_at,omitempty"`
+	LatencyMS    *int64          `json:"latency_ms,omitempty"`     // until the answer was there
+	FirstTokenMS *int64          `json:"first_token_ms,omitempty"` // until its first words
+	Usage        json.RawMessage `json:"usage,omitempty"`
+}
+
+// turnUsage is what a turn says that it used.
+type turnUsage struct {
+	Input        int64 `json:"input_tokens"`
+	Output       int64 `json:"output_tokens"`
+	CacheRead    int64 `json:"cache_read_tokens,omitempty"`
+	CacheWritten int64 `json:"cache_write_tokens,omitempty"`
+}
+
+// told is what a step.started event says of the turn.
+func (t Turn) told() stepStarted {
+	s := stepStarted{AskedAt: t.AskedAt}
+	if t.AskedAt != 0 {
+		s.LatencyMS = since(t.AskedAt, t.EndedAt)
+		if t.FirstAt != 0 {
+			s.FirstTokenMS = since(t.AskedAt, t.FirstAt)
+		}
+	}
+	switch {
+	case t.NoUsage:
+		s.Usage = json.RawMessage("null")
+	case t.InputTokens != 0 || t.OutputTokens != 0:
+		s.Usage = Encode(turnUsage{t.InputTokens, t.OutputTokens, max(0, t.CacheRead), max(0, t.CacheWritten)})
+	}
+	return s
+}
+
+func since(from, to int64) *int64 {
+	ms := max(0, to-from)
+	return &ms
 }

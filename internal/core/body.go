@@ -1,34 +1,7 @@
 package core
 
-// batch are the calls whose bodies run now: all that are cleared, or, in a sequential round, the first of them, one with a decision
-// before one without.
-//
-//	[running with my intent] > [running again, resuming] > [new]
-func (d *draft) batch() []ToolCall {
-	if d.v.Rules.Terms().Parallel {
-		return d.clearedWith(CallRunning, CallResuming, CallNew)
-	}
-	for _, status := range []CallStatus{CallRunning, CallResuming, CallNew} {
-		if found := d.clearedWith(status); len(found) > 0 {
-			return found[:1]
-		}
-	}
-	return nil
-}
-
-func (d *draft) clearedWith(statuses ...CallStatus) (calls []ToolCall) {
-	for _, call := range d.round.Calls {
-		for _, s := range statuses {
-			if d.cleared[call.ID] && d.h.Calls[call.ID].Status == s {
-				calls = append(calls, call)
-			}
-		}
-	}
-	return calls
-}
-
-// run makes what allows the bodies durable, calls the hooks before them, then asks for them.
-func (d *draft) run(batch []ToolCall) (Plan, error) {
+// runBodies makes what allows the bodies durable, calls the hooks before them, then asks for them.
+func (d *draft) runBodies(batch []ToolCall) (Plan, error) {
 	switch {
 	case d.v.Late:
 		batch = nil // an intent that is committed already becomes a question to a person
@@ -78,47 +51,6 @@ func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 		}
 	}
 	return s, refused, nil
-}
-
-// again goes on after a hook refused a call: others may have waited for it.
-func (d *draft) again(err error) (Plan, error) {
-	if err != nil {
-		return nil, err
-	}
-	return d.goOn()
-}
-
-// intended are the calls of the batch whose intent this owner has committed and whose body it has not begun.
-func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
-	for _, call := range batch {
-		if d.h.Calls[call.ID].Intent == d.h.Epoch && !d.inFlight(call) {
-			calls = append(calls, call)
-		}
-	}
-	return calls
-}
-
-// intend notes the intent of each at-most-once body that has none of this owner, after its hooks were called.
-func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
-	for _, call := range batch {
-		if !d.atMostOnce(call) || d.h.Calls[call.ID].Intent == d.h.Epoch {
-			continue
-		}
-		runs, err := d.readyFor(call)
-		if err != nil {
-			return false, err
-		}
-		if !runs {
-			refused = true
-			continue
-		}
-		if err := d.begin(call); err != nil {
-			return false, err
-		}
-		d.change(call.ID, func(c *Call) { c.Intent = d.h.Epoch })
-		d.must = true
-	}
-	return refused, nil
 }
 
 // readyFor calls the hooks before a body whose intent is about to be committed, and folds in what they want.
@@ -183,13 +115,4 @@ func (d *draft) body(call ToolCall, s State) BodyRun {
 		run.Resume = &rec.Resume
 	}
 	return run
-}
-
-// effective is the call with the arguments that run: the model's, or those that a decision put in their place.
-func (d *draft) effective(call ToolCall) ToolCall {
-	c := d.h.Calls[call.ID]
-	if rec, ok := d.round.Decisions[c.Edited]; ok && c.Edited != "" && !IsNull(rec.Arguments) {
-		call.Arguments = rec.Arguments
-	}
-	return call
 }

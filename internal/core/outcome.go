@@ -2,52 +2,32 @@ package core
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 )
 
-// foldSent takes out of the outbox what was sent.
-func (d *draft) foldSent() {
-	for _, sent := range d.v.Sent {
-		d.takeOut(sent)
-	}
+// Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.
+type Outcome struct {
+	Text    string          // the result, or what went wrong, as the model sees it
+	Value   json.RawMessage // the result as JSON; nil if it is plain text
+	Media   []Part          // images and documents that belong to the result
+	Failed  bool
+	State   []StateOp       // what the body wrote
+	Ticket  *SuspendTicket  // set: the call waits
+	Scratch json.RawMessage // with a ticket: what the call keeps for the next run of its body; nil: what it kept before, null: nothing
+	Kind    Kind            // of the ticket; KindApproval if not said and the call is to be replayed, else KindInput
 }
 
-func (d *draft) takeOut(sent Sent) {
-	if sent.Failed != "" {
-		d.event(EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
+// Status is the call status an outcome leads to.
+func (o Outcome) Status() CallStatus {
+	switch {
+	case o.Ticket != nil:
+		return CallSuspended
+	case o.Failed:
+		return CallFailed
 	}
-	delete(d.h.Out, sent.Key)
-	d.must = true
-}
-
-// startRun calls the hooks of a run's start, once.
-func (d *draft) startRun() error {
-	if d.h.Begun {
-		return nil
-	}
-	if d.h.Step == 0 && d.h.Activations == 0 {
-		effects, err := d.fire(Firing{Phase: RunStart})
-		if err != nil {
-			return err
-		}
-		if effects.RecallFailed != "" {
-			d.event(EventMemoryFailed, map[string]any{"detail": effects.RecallFailed}, 0)
-		}
-		if effects.Recall != "" {
-			d.message(Message{Role: RoleSystem, Parts: TextParts(effects.Recall)})
-		}
-		if effects.End != nil {
-			d.over = effects.End
-		}
-		if t := effects.Wait; t != nil {
-			if err := d.waitItself(kindOf(t.ResumeMode), *t); err != nil {
-				return err
-			}
-		}
-	}
-	d.h.Begun = true
-	return nil
+	return CallSucceeded
 }
 
 // foldOutcomes folds in the outcomes of bodies, and the hooks before those in flight. Writes of overlapping bodies must not conflict.
@@ -135,7 +115,7 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 		d.stopped[call.ID] = true
 		return nil // as well
 	case o.Interrupted && amo:
-		return d.askOutcome(call)
+		return d.askWhatHappened(call)
 	case o.Interrupted:
 		how, o.Outcome = CallOutcomeOutOfTime, Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
 	case o.Missing:
@@ -153,17 +133,6 @@ func (d *draft) foldOutcome(call ToolCall, o BodyOutcome) error {
 		return err
 	}
 	return d.suspendSelf(call, o)
-}
-
-// checkState says why a body's writes cannot be kept.
-func (d *draft) checkState(ops []StateOp) error {
-	if err := checkOps(ops); err != nil {
-		return err
-	}
-	if len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState {
-		return fmt.Errorf("the state would be larger than %d bytes", MaxState)
-	}
-	return nil
 }
 
 // executed counts a call whose work was done, here or elsewhere.
@@ -193,8 +162,8 @@ func (d *draft) result(call ToolCall, how CallOutcome, out Outcome) error {
 	}
 	m := out.message(cmp.Or(d.v.Rules.Terms().Result, DefaultResult))
 	m.Added = added
-	if d.h.Calls[call.ID].Edited != "" && d.ran(call) {
-		m.RanWith = d.effective(call).Arguments
+	if d.ran(call) {
+		m.RanWith = d.editedArguments(call)
 	}
 	return d.settleCall(call, out.Status(), how, m)
 }
@@ -206,50 +175,4 @@ func (d *draft) ran(call ToolCall) bool {
 	rec := d.round.Decisions[c.Sus]
 	told := c.Kind == KindUnknownOutcome && rec.Action == ActionResume && (rec.Error != "" || !IsNull(rec.Result))
 	return c.Status == CallRunning || c.Status == CallResuming && told
-}
-
-// refuse fails a call whose body never runs.
-func (d *draft) refuse(call ToolCall, how CallOutcome, why string) error {
-	return d.result(call, how, Outcome{Failed: true, Text: why})
-}
-
-// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not started are held behind it.
-func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
-	kind := o.Kind
-	if kind == KindNone {
-		kind = kindOf(o.Ticket.ResumeMode)
-	}
-	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed, c.Ran = "", "", "", c.Ran+1 }) // what the tool asks is not what a rule did
-	ticket := *o.Ticket
-	ticket.Scratch = o.Scratch
-	if err := d.suspend(call, kind, ticket); err != nil {
-		return err
-	}
-	behind := false
-	for _, other := range d.round.Calls {
-		c, tracked := d.h.Calls[other.ID]
-		if behind && tracked && c.Status == CallNew && !d.v.Rules.Terms().Parallel {
-			d.change(other.ID, func(c *Call) { c.Hold = call.ID })
-		}
-		behind = behind || other.ID == call.ID
-	}
-	return nil
-}
-
-// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else is to be answered.
-func kindOf(m ResumeMode) Kind {
-	if m == ReplayToolCall {
-		return KindApproval
-	}
-	return KindInput
-}
-
-func (d *draft) call(id string) (ToolCall, bool) {
-	for _, c := range d.round.Calls {
-		if c.ID == id {
-			_, tracked := d.h.Calls[id]
-			return c, tracked
-		}
-	}
-	return ToolCall{}, false
 }

@@ -41,13 +41,28 @@ type tokens struct {
 	Output int64 `json:"output_tokens"`
 }
 
-// pendingCall is a waiting call in a turn.ended event.
-type pendingCall struct {
-	CallID     string `json:"call_id"`
-	ToolName   string `json:"tool_name"`
-	Kind       Kind   `json:"kind"`
-	Suspension string `json:"suspension"`
-	Deadline   int64  `json:"deadline,omitempty"`
+// openTurn notes that the run is on its way again, and why.
+func (d *draft) openTurn(cause TurnCause) {
+	if d.h.TurnOpen {
+		return
+	}
+	d.h.Turn++
+	d.h.TurnOpen = true
+	d.endGrantsOfTurn() // those of an older program outlived the wait
+	if d.h.AwakeSince == 0 {
+		d.h.AwakeSince = d.v.Now
+	}
+	d.event(EventRunStatus, d.runState(RunRunning, nil), 0)
+	d.event(EventTurnStarted, turnStarted{cause}, 0)
+}
+
+func (d *draft) endTurn(data turnEnded) {
+	if d.h.TurnOpen {
+		d.h.TurnOpen = false
+		d.endGrantsOfTurn()
+		data.Usage = tokens{d.h.InputTokens, d.h.OutputTokens}
+		d.event(EventTurnEnded, data, 0)
+	}
 }
 
 // causeOfTurn is the cause of a turn that begins with the signals in the inbox: the one that is applied first counts.

@@ -1,0 +1,162 @@
+package core
+
+import "fmt"
+
+// Call is what the head knows of one call of the current round. Arguments and results are in the journal.
+type Call struct {
+	Status   CallStatus `json:"st"`
+	Kind     Kind       `json:"kind,omitempty"`
+	Mode     ResumeMode `json:"mode,omitempty"`
+	Sus      string     `json:"sus,omitempty"` // the suspension it waits on, or waited on last
+	Deadline int64      `json:"dl,omitempty"`
+	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
+	Times    int        `json:"n,omitempty"`    // how often it was suspended
+	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash
+	Misfits  int        `json:"bad,omitempty"`  // results of a client that were refused on this suspension, and journaled
+	Ran      int        `json:"r,omitempty"`    // bodies of the call that ran before the one at hand, also those of crashed workers
+	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
+	Hold     string     `json:"hold,omitempty"` // the call it is held behind
+	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
+	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
+	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
+	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
+	Asked    string     `json:"ask,omitempty"`  // what its gate asked, in short; "" for a tool's own question
+	Lifts    string     `json:"lift,omitempty"` // what an approval has answered: no other ask is lifted by it
+	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
+	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
+	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
+	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
+	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
+	Again    bool       `json:"ag,omitempty"`   // its body may have begun, in this attempt, in a process that was lost
+	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
+}
+
+func (d *draft) call(id string) (ToolCall, bool) {
+	for _, c := range d.round.Calls {
+		if c.ID == id {
+			_, tracked := d.h.Calls[id]
+			return c, tracked
+		}
+	}
+	return ToolCall{}, false
+}
+
+// move changes a call's status by the table, and lets go of what was held behind it once it is settled.
+func (d *draft) move(id string, next CallStatus) error {
+	c, ok := d.h.Calls[id]
+	if !ok {
+		return fmt.Errorf("core: call %q is not in this round", id)
+	}
+	to, err := c.Status.To(next)
+	if err != nil {
+		return err
+	}
+	c.Status = to
+	if to.Terminal() {
+		c.Intent = 0
+		c.Hold = ""
+	}
+	d.h.Calls[id] = c
+	if !to.Terminal() {
+		return nil
+	}
+	for other, o := range d.h.Calls {
+		if o.Hold == id {
+			o.Hold = ""
+			d.h.Calls[other] = o
+		}
+	}
+	return nil
+}
+
+// callState is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
+func (d *draft) callState(call ToolCall) CallState {
+	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
+}
+
+// started is the data of a call.started event. Without a time, the body begins once the event is committed.
+type started struct {
+	CallState
+	StartedAt int64 `json:"started_at,omitempty"`
+}
+
+// begin marks a call as running.
+func (d *draft) begin(call ToolCall) error {
+	if d.h.Calls[call.ID].Status == CallRunning {
+		return nil
+	}
+	if err := d.move(call.ID, CallRunning); err != nil {
+		return err
+	}
+	started := started{CallState: d.callState(call), StartedAt: d.spans[call.ID].began}
+	started.Arguments = d.editedArguments(call)
+	d.event(EventCallStarted, started, 0)
+	return nil
+}
+
+// span is when a body ran.
+type span struct{ began, ended int64 }
+
+// settled is the event that tells of each terminal status.
+var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
+
+// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call, so none sees its result, and the
+// head forgets it.
+func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, result Message) error {
+	if d.h.Calls[call.ID].Status != CallRunning {
+		d.must = true // a verdict on the state as it is now: no later body may change it
+	}
+	before := d.h.Calls[call.ID]
+	if err := d.move(call.ID, status); err != nil {
+		return err
+	}
+	data := d.ended(call, before)
+	if before.Pseudo {
+		data.Outcome = how
+		d.event(settled[status], data, 0)
+		delete(d.h.Calls, call.ID)
+		return nil
+	}
+	failed := status != CallSucceeded
+	result.Role, result.CallID, result.Tool, result.Error, result.Outcome = RoleTool, call.ID, call.Name, failed, how.stored(failed)
+	d.event(settled[status], data, d.message(result))
+	return nil
+}
+
+// ended is what the end of a call says of its times. before is the call as it was.
+func (d *draft) ended(call ToolCall, before Call) ended {
+	e := ended{CallState: d.callState(call), Attempts: before.Ran}
+	if s, ran := d.spans[call.ID]; ran {
+		e.StartedAt = s.began
+		if s.ended != d.v.Now {
+			e.EndedAt = max(s.began, s.ended)
+		}
+		e.Attempts++
+		if before.Again || d.v.Orphaned && before.Intent == 0 {
+			e.Attempts++ // a crashed worker may have begun it
+		}
+	}
+	e.MayHaveRun = e.Status == CallCancelled && d.mayHaveRun(call, before)
+	return e
+}
+
+// waiting counts the suspended calls a message does not answer, and keeps the key under which the run is listed for approval.
+func (d *draft) waiting() (count int, key string) {
+	suspended := false
+	for _, c := range d.h.Calls {
+		if c.Status != CallSuspended {
+			continue
+		}
+		suspended = true
+		if c.Kind != KindInput && c.Kind != KindInterrupt {
+			count++
+		}
+	}
+	switch {
+	case !suspended:
+		return 0, ""
+	case d.h.Oldest != "":
+		return count, d.h.Oldest
+	}
+	return count, fmt.Sprintf("%013d#%s", d.v.Now, d.h.Run)
+}

@@ -1,0 +1,130 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A decision goes from the inbox to the call that is suspended on exactly the suspension it names: receiveDecision, apply. The call then
+// has its result, or is cleared to run: settleResuming.
+
+// Via of decisions that the run itself made, see [DecisionRecord].
+const (
+	ViaMessage  = "message"
+	ViaDeadline = "deadline"
+)
+
+// receiveDecision gives a decision to the call that is suspended on exactly the suspension it names.
+func (d *draft) receiveDecision(key string, s Signal, value json.RawMessage, apply bool) error {
+	r, err := readResume(s, value)
+	if err != nil && apply {
+		return fmt.Errorf("core: decision on %s: %w", key, err)
+	}
+	rec := record(key, s, r)
+	call, ok := d.call(s.Call)
+	c := d.h.Calls[s.Call]
+	if !apply || !ok || c.Status != CallSuspended || c.Sus != key {
+		d.event(EventDecisionRecorded, rec, 0)
+		return nil
+	}
+	rec.Applied = true
+	return d.apply(call, rec)
+}
+
+// record is a decision as it is journaled, before anything follows from it.
+func record(sus string, s Signal, r Resume) DecisionRecord {
+	return DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+}
+
+// readResume reads what a signal carries; with the error comes what is said in its place.
+func readResume(s Signal, value json.RawMessage) (Resume, error) {
+	var r Resume
+	err := json.Unmarshal(value, &r)
+	if err == nil && r.Action == 0 {
+		err = errors.New("a decision without an action")
+	}
+	if err != nil {
+		return unreadable(s), err
+	}
+	return r, nil
+}
+
+func unreadable(s Signal) Resume {
+	return Resume{DecisionID: s.ID, Action: ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
+}
+
+// apply moves a suspended call to resuming, its decision beside it.
+func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
+	if err := d.move(call.ID, CallResuming); err != nil {
+		return err
+	}
+	rec.digestArguments(call, d.effective(call))
+	approved := rec.Action == ActionResume && rec.Error == ""
+	d.change(call.ID, func(c *Call) {
+		c.Decision = rec.DecisionID + " " + rec.Digest
+		c.Attempt++
+		c.Again = false
+		own := c.Asked == "" // the body's question; its answer is kept over whatever is asked before it runs again
+		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.Passed == "") {
+			c.Passed = rec.Suspension
+		}
+		if !approved || c.Kind != KindApproval {
+			return
+		}
+		c.approve()
+		if !IsNull(rec.Arguments) {
+			c.edit(rec.Suspension)
+		}
+		if rec.Grant == GrantRun && c.Grant != "" {
+			d.grant(c.Grant)
+		}
+	})
+	if !rec.TimedOut {
+		d.h.Resumes++
+	}
+	d.round.Decisions[rec.Suspension] = rec
+	d.endGrantsOfAnswered()
+	delete(d.h.Out, NoticeKey(rec.Suspension))
+	d.event(EventDecisionRecorded, rec, 0)
+	d.event(EventCallResuming, d.callState(call), 0)
+	return nil
+}
+
+// settleResuming turns a decision into a result, or clears the call's body to run.
+func (d *draft) settleResuming(call ToolCall) error {
+	c := d.h.Calls[call.ID]
+	rec, ok := d.round.Decisions[c.Sus]
+	switch {
+	case !ok:
+		return d.refuse(call, CallOutcomeLost, "The decision on this call cannot be found any more.")
+	case c.Pseudo:
+		return d.settleRunWait(call, rec)
+	case rec.Action == ActionCancel:
+		return d.cancelCall(call, refusedBy(c.Kind).orTimedOut(rec), refusalText(c.Kind, rec.Reason))
+	case rec.Error != "":
+		if c.Kind == KindClient || c.Kind == KindUnknownOutcome {
+			d.executed(call, true)
+		}
+		return d.refuse(call, CallOutcomeToolError.orTimedOut(rec), rec.Error)
+	case rec.TimedOut:
+		return d.result(call, CallOutcomeTimedOut, answered(rec.Result)) // whatever the mode: no approval says that it may run
+	case c.Kind == KindUnknownOutcome && !IsNull(rec.Result), c.Kind != KindUnknownOutcome && c.Mode == UseDecisionAsToolResult:
+		d.executed(call, false)
+		return d.result(call, CallOutcomeSucceeded, answered(rec.Result))
+	}
+	return d.replay(call)
+}
+
+// replay clears a call to run again, if it still may.
+func (d *draft) replay(call ToolCall) error {
+	spec, ok := d.v.Rules.Tool(call.Name)
+	if !ok {
+		return d.refuse(call, CallOutcomeUnknownTool, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
+	}
+	if why := d.invalidToRun(call); why != "" {
+		return d.refuse(call, CallOutcomeInvalidArguments, why)
+	}
+	_, err := d.gate(call, spec)
+	return err
+}

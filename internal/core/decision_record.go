@@ -1,0 +1,54 @@
+package core
+
+import "encoding/json"
+
+// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was accepted but
+// overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the deadline did; Late for an answer that came
+// after that and changes nothing.
+type DecisionRecord struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Digest     string `json:"digest,omitempty"` // of what a caller sent; a message and a deadline have none
+	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
+	Link       string `json:"link,omitempty"`      // with via link: the link's id
+	MintedBy   string `json:"minted_by,omitempty"` // and who made it
+	Applied    bool   `json:"applied"`
+	TimedOut   bool   `json:"timed_out,omitempty"`
+	Late       bool   `json:"late,omitempty"`
+
+	// Digests of the arguments that the decision was about, and of those it put in their place; both in hex, of the canonical form.
+	ArgumentsDigest string `json:"arguments_digest,omitempty"`
+	EditedDigest    string `json:"edited_arguments_digest,omitempty"`
+	Resume
+}
+
+// MarshalJSON keeps the members of the embedded decision beside its own.
+func (d DecisionRecord) MarshalJSON() ([]byte, error) {
+	type plain struct {
+		CallID     string          `json:"call_id"`
+		Suspension string          `json:"suspension"`
+		Digest     string          `json:"digest,omitempty"`
+		By         string          `json:"by,omitempty"`
+		Via        string          `json:"via,omitempty"`
+		Link       string          `json:"link,omitempty"`
+		MintedBy   string          `json:"minted_by,omitempty"`
+		Applied    bool            `json:"applied"`
+		TimedOut   bool            `json:"timed_out,omitempty"`
+		Late       bool            `json:"late,omitempty"`
+		Asked      string          `json:"arguments_digest,omitempty"`
+		Edited     string          `json:"edited_arguments_digest,omitempty"`
+		DecisionID string          `json:"decision_id"`
+		Action     ResumeAction    `json:"action"`
+		Result     json.RawMessage `json:"result,omitempty"`
+		Error      string          `json:"error,omitempty"`
+		Reason     string          `json:"reason,omitempty"`
+		Arguments  json.RawMessage `json:"arguments,omitempty"`
+		Grant      Grant           `json:"grant,omitempty"`
+		UpdatedAt  int64           `json:"updated_at"`
+		Shown      string          `json:"shown,omitempty"`
+		ShownBy    string          `json:"shown_by,omitempty"`
+	}
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest,
+		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
+}

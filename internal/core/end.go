@@ -1,0 +1,160 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// The end of a run, whatever the reason: bodies in flight are stopped, open calls closed with a result, signals journaled, the hooks of the
+// run's end called, the outbox emptied.
+//
+//	end ── seal ── commit ── afterEnd: closeRun, empty ── releaseDone
+
+// end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the
+// release, unless hooks are to be called, something must still be sent, or another run follows.
+func (d *draft) end(r Reason) (Plan, error) {
+	if d.flying() {
+		return StopBodies{r}, nil
+	}
+	if err := d.drain(false); err != nil {
+		return nil, err
+	}
+	d.closing = true
+	for _, call := range d.round.Calls {
+		if err := d.cancelOpen(call, r); err != nil {
+			return nil, err
+		}
+	}
+	d.openTurn(causeOfEnd(r))
+	if err := d.endStep(); err != nil {
+		return nil, err
+	}
+	d.snapshot()
+	d.seal(r)
+	d.owedHooks(RunEnd)
+	d.h.Closed = !d.hooked(RunEnd)
+	if len(d.h.Out) > 0 || !d.h.Closed {
+		return d.write(Commit{AllSeen: true}), nil
+	}
+	return d.releaseDone()
+}
+
+// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since the last commit counts, but that
+// their calls were started. A cancel that was accepted meanwhile is still what ended it.
+func (d *draft) endInConflict(c conflict) (Plan, error) {
+	d.foldOutbox()
+	if d.v.Turn == nil {
+		for _, o := range d.v.Outcomes {
+			if call, ok := d.call(o.CallID); ok {
+				if err := d.begin(call); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	d.over = &Reason{Kind: Failed, Code: "state_conflict", Detail: c.Error()}
+	return d.end(*d.mustEnd())
+}
+
+// cancelOpen closes a call that the end of the run overtook.
+func (d *draft) cancelOpen(call ToolCall, r Reason) error {
+	c, tracked := d.h.Calls[call.ID]
+	if !tracked || c.Status.Terminal() {
+		return nil
+	}
+	why := r.Kind.String()
+	if r.Code != "" && r.Kind != Blocked {
+		why += ": " + r.Code
+	}
+	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
+	if d.mayHaveRun(call, c) {
+		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
+	}
+	return d.settleCall(call, CallCancelled, overtakenBy(r), textResult(text))
+}
+
+// seal is what nothing follows any more but sending.
+func (d *draft) seal(r Reason) {
+	for key, out := range d.h.Out {
+		if out.Kind == OutNotify { // nobody is needed any more
+			delete(d.h.Out, key)
+		}
+	}
+	if r.Kind == Blocked {
+		r.Code = cmp.Or(r.Code, CodeBlockedByRule)
+	}
+	r.Code, r.Detail = clip(r.Code, 100), clip(r.Detail, 500) // models' and callers' words; the head is small
+	d.h.End = &r
+	d.h.NotBefore, d.h.Outage = 0, nil
+	d.h.Timed = map[string]int{}
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	if r.Kind == NaturalEnd && d.h.Response == "" {
+		d.h.Response = ResponseDone
+	}
+	byItself := r.Kind == NaturalEnd || r.Kind == BehaviorRequested || r.Kind == Stopped
+	if d.v.Rules.Terms().Memory && !d.h.NoMemory && byItself {
+		d.h.Out[outMemory] = Out{Kind: OutMemory}
+	}
+}
+
+// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any more. Those that are taken to kill the
+// process are given up.
+func (d *draft) closeRun() error {
+	if d.h.Closed {
+		return nil
+	}
+	if d.h.Tries >= d.v.Limits.BodyTries {
+		d.event(EventHookFailed, map[string]any{"detail": "the hooks of the run's end were given up: their process was lost each time"}, 0)
+	} else if _, err := d.fire(Firing{Phase: RunEnd, Reason: d.h.End}); err != nil {
+		return err
+	}
+	d.snapshot()
+	d.h.Closed, d.must = true, true
+	return nil
+}
+
+// afterEnd finishes an end that could not be one write.
+func (d *draft) afterEnd() (Plan, error) {
+	if err := d.closeRun(); err != nil {
+		return nil, err
+	}
+	d.giveUpMemory()
+	switch {
+	case len(d.h.Out) > 0:
+		return d.empty()
+	case len(d.h.Held) > 0 && !d.h.TurnOpen:
+		return StartHeld{d.h.Held[0]}, nil
+	}
+	return d.releaseDone()
+}
+
+// releaseDone says that the run is done and gives the claim up; if a message waits for that, the claim is kept until the run that it
+// begins has taken the place in the head.
+func (d *draft) releaseDone() (Plan, error) {
+	r := *d.h.End
+	follows := len(d.h.Held) > 0
+	if !follows {
+		if err := d.setStatus(RunDone); err != nil {
+			return nil, err
+		}
+	}
+	d.openTurn(causeOfEnd(r))
+	d.endTurn(turnEnded{Status: RunDone.String(), Reason: r.Kind.String(), Code: r.Code, Detail: r.Detail, By: r.By, Via: r.Via, ResponseState: d.h.Response})
+	d.endActivation(ActivationDone)
+	d.event(EventRunStatus, d.runState(RunDone, &r), 0)
+	if follows {
+		d.must = true
+		return d.write(Commit{AllSeen: true}), nil
+	}
+	d.h.Lease = 0
+	due := int64(0)
+	return d.write(Commit{AllSeen: true, Due: &due, Over: true}), nil
+}
+
+// overtakenBy is the outcome of a call that was open when the run ended.
+func overtakenBy(r Reason) CallOutcome {
+	if r.Kind == Cancelled {
+		return CallOutcomeRunCancelled
+	}
+	return CallOutcomeRunEnded
+}

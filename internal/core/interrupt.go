@@ -1,0 +1,65 @@
+package core
+
+// An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and from then on nothing begins. A resume, or
+// a message, is the decision on that call.
+//
+//	receiveInterrupt ── interrupt ── whileInterrupted … releaseWaiting ── resumeInterrupted | a decision ── settleRunWait
+
+// receiveInterrupt records who asked for it. A run that is interrupted already, or that ends, is not interrupted again.
+func (d *draft) receiveInterrupt(s Signal, apply bool) error {
+	applied := apply && !d.interrupted()
+	d.event(EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
+	if !applied {
+		return nil
+	}
+	return d.interrupt(s.ID)
+}
+
+// interrupt makes the run wait until it is told to go on. What it was about to do is done then.
+func (d *draft) interrupt(id string) error {
+	d.h.Interrupt = id
+	return d.suspendRun(KindInterrupt, SuspendTicket{ResumeMode: UseDecisionAsToolResult, Suspension: Suspension{Action: "continue",
+		Message: "The run was interrupted. It goes on when it is resumed; a message lets it go on as well, unless a call waits for a decision."}})
+}
+
+// interrupted says whether the run waits because somebody asked it to.
+func (d *draft) interrupted() bool {
+	for _, c := range d.h.Calls {
+		if c.Kind == KindInterrupt && c.Status == CallSuspended {
+			return true
+		}
+	}
+	return false
+}
+
+// whileInterrupted begins nothing: what runs already comes to its end, then the run waits.
+func (d *draft) whileInterrupted() (Plan, error) {
+	if begun := d.intended(d.round.Calls); len(begun) > 0 {
+		return d.runBodies(begun) // an intent is committed, and nobody could tell later that the body did not run
+	}
+	if d.flying() {
+		return d.await(), nil
+	}
+	return d.releaseWaiting()
+}
+
+// resumeInterrupted lets an interrupted run go on with a message.
+func (d *draft) resumeInterrupted(key string, s Signal) error {
+	for _, call := range d.round.Calls {
+		if c := d.h.Calls[call.ID]; c.Status == CallSuspended && c.Kind == KindInterrupt {
+			return d.answer(call, key, s, nil)
+		}
+	}
+	return nil
+}
+
+// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its work half done.
+func readGoOn(in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Action == ActionCancel.String():
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run goes on or ends: resume it, or cancel the run instead"}
+	case in.Error != "", !IsNull(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
+	}
+	return ActionResume, nil
+}

@@ -1,0 +1,106 @@
+package core
+
+import "encoding/json"
+
+// PlaceholderText stands in the log where a result will be.
+const PlaceholderText = "This call waits for an answer; its result will follow."
+
+// suspend makes a call wait, under a fresh id.
+func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
+	if err := d.move(call.ID, CallSuspended); err != nil {
+		return err
+	}
+	t.Suspension.ID = SuspensionID(d.h.Thread, d.seq(), d.v.Fresh())
+	if !json.Valid(t.Suspension.ResponseSchema) || TooDeep(t.Suspension.ResponseSchema) {
+		t.Suspension.ResponseSchema = nil
+	}
+	t.Pending = PendingCall(d.effective(call))
+	if kind == KindApproval || kind == KindUnknownOutcome {
+		t.Approvers = d.v.Rules.Terms().Approvers
+	}
+	sus := NewSuspendedCall(call, kind, t)
+	sus.Deadline = d.deadlineOf(call, kind, t)
+	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].Grant != ""
+	d.change(call.ID, func(c *Call) {
+		c.Kind, c.Mode, c.Sus, c.Intent, c.Ready, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
+		c.Times++
+		c.Misfits = 0
+	})
+	d.place(call)
+	d.round.keep(sus)
+	d.event(EventCallSuspended, sus, 0)
+	if d.v.Notify && kind != KindInterrupt { // whoever interrupts knows
+		d.h.Out[NoticeKey(t.Suspension.ID)] = Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
+	}
+	d.must = true
+	return nil
+}
+
+// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not started are held behind it.
+func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
+	kind := o.Kind
+	if kind == KindNone {
+		kind = kindOf(o.Ticket.ResumeMode)
+	}
+	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed, c.Ran = "", "", "", c.Ran+1 }) // what the tool asks is not what a rule did
+	ticket := *o.Ticket
+	ticket.Scratch = o.Scratch
+	if err := d.suspend(call, kind, ticket); err != nil {
+		return err
+	}
+	behind := false
+	for _, other := range d.round.Calls {
+		c, tracked := d.h.Calls[other.ID]
+		if behind && tracked && c.Status == CallNew && !d.v.Rules.Terms().Parallel {
+			d.change(other.ID, func(c *Call) { c.Hold = call.ID })
+		}
+		behind = behind || other.ID == call.ID
+	}
+	return nil
+}
+
+// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else is to be answered.
+func kindOf(m ResumeMode) Kind {
+	if m == ReplayToolCall {
+		return KindApproval
+	}
+	return KindInput
+}
+
+// place puts a placeholder where the result of a call will be, once.
+func (d *draft) place(call ToolCall) {
+	if c := d.h.Calls[call.ID]; c.Placed || c.Pseudo || c.Times > 1 {
+		return
+	}
+	d.change(call.ID, func(c *Call) { c.Placed = true })
+	d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
+}
+
+// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held have a placeholder, so that they are not
+// asked for again, and none of them ends the run later.
+func (d *draft) placeHeld() error {
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		if !tracked || c.Status != CallNew || c.Hold == "" {
+			continue
+		}
+		if spec, _ := d.v.Rules.Tool(call.Name); spec.Finish {
+			if err := d.refuse(call, CallOutcomeNotFinished, "Not finished: another call of this turn still waits for an answer."); err != nil {
+				return err
+			}
+			continue
+		}
+		d.place(call)
+	}
+	return nil
+}
+
+// waits says whether some call is suspended.
+func (d *draft) waits() bool {
+	for _, c := range d.h.Calls {
+		if c.Status == CallSuspended {
+			return true
+		}
+	}
+	return false
+}
