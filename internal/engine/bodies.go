@@ -76,8 +76,8 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 	}, nil
 }
 
-// came records the outcome of a body in to. An error gives the activation up.
-func (a *activation) came(ctx context.Context, to *core.BodyOutcome, out ran, err error) error {
+// recordOutcome records the outcome of a body in to. An error gives the activation up.
+func (a *activation) recordOutcome(ctx context.Context, to *core.BodyOutcome, out ran, err error) error {
 	to.Began, to.Ended = out.began, out.ended
 	if to.Ended == 0 {
 		to.Ended = a.now() // it did not return

@@ -2,14 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // RunControl yields and cancels runs from outside. It is polled, and its answers may change. It
@@ -133,34 +130,4 @@ func (g *guardedControl) came(what string, run RunRef, err error) {
 	if first {
 		g.log.Warn("a run control gave no answer; that counts as no", "function", what, "run", run.Run, "tenant", run.Tenant, "error", err)
 	}
-}
-
-// Newest is what a run looks at that makes way for newer ones.
-type Newest interface {
-	// Runs lists the runs of a tenant, newest first. It need not know the last writes. The thread and
-	// the cursor are empty.
-	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
-}
-
-// yields says whether the model's answer is dropped for others: because the engine's owner says
-// so, or because the agent makes way for newer runs and one waits.
-func (a *activation) yields(ctx context.Context) bool {
-	if a.e.o.Control != nil && a.e.o.Control.ShouldYield(ctx, a.ref()) {
-		return true
-	}
-	h := a.view.Head
-	if a.e.o.Newest == nil || !a.view.Rules.Terms().Yield || !h.MayMakeWay() {
-		return false
-	}
-	newest, err := traced(ctx, a.e, "newest runs", func(ctx context.Context) ([]core.Record, error) {
-		newest, _, err := a.e.o.Newest.Runs(ctx, h.Tenant, "", "", core.NewestLooked)
-		return newest, err
-	})
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			a.e.o.Logger.Warn("it cannot be told whether a newer run waits; the run makes no way", "run", h.Run, "tenant", h.Tenant, "error", err)
-		}
-		return false
-	}
-	return h.MakesWay(newest, a.now())
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,11 +54,11 @@ type Engine struct{ o Options }
 
 // New fills in what o leaves open: a lease of 2 minutes, a margin of 10 s, a grain of 5 s, a watch of 1 s, the default limits.
 func New(o Options) *Engine {
-	o.Lease = orDefault(o.Lease, 2*time.Minute)
-	o.Margin = orDefault(o.Margin, 10*time.Second)
-	o.Grain = orDefault(o.Grain, 5*time.Second)
-	o.Watch = orDefault(o.Watch, time.Second)
-	o.Limits = orDefault(o.Limits, core.DefaultLimits)
+	o.Lease = cmp.Or(o.Lease, 2*time.Minute)
+	o.Margin = cmp.Or(o.Margin, 10*time.Second)
+	o.Grain = cmp.Or(o.Grain, 5*time.Second)
+	o.Watch = cmp.Or(o.Watch, time.Second)
+	o.Limits = cmp.Or(o.Limits, core.DefaultLimits)
 	if o.Scheduler == nil {
 		o.Scheduler = goroutines{}
 	}
@@ -69,46 +70,6 @@ func New(o Options) *Engine {
 	}
 	return &Engine{o}
 }
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
-// Outcome says how a step ended.
-type Outcome string
-
-const (
-	Dropped  Outcome = "dropped"  // there was nothing to claim: the wake-up was stale, or somebody else has the run
-	Released Outcome = "released" // the step was done and the claim given up
-	Fenced   Outcome = "fenced"   // another owner took over; nothing of what was not committed counts
-)
-
-// Report is what a step did. Of one that was dropped, only the outcome and the thread are known.
-type Report struct {
-	Outcome Outcome
-	Thread  string
-	Run     string
-	Step    int
-	Epoch   int64
-	Attempt int            // claims since the last commit before, this one included
-	Status  core.RunStatus // after the release
-	End     *core.Reason   // why the run ended, if it did
-	Commits int
-	Asked   bool // the model was called
-	Bodies  int  // tool bodies run
-
-	InputTokens, OutputTokens int64 // that the model said it used
-
-	TookOver bool          // whoever had the run before was lost
-	Waited   time.Duration // how long the run had slept when it was claimed; 0 if it had not
-}
-
-// ErrNoTime: too little of the context's time is left to begin an activation, so nothing was claimed.
-var ErrNoTime = errors.New("engine: too little time is left for a step")
 
 // Step works on the thread a wake-up names: claim, one step, release. A nil error means that the message can be deleted,
 // whatever the outcome. An error means that it should be delivered again later; nothing is lost if it is not, since the sweep
@@ -144,89 +105,4 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	a.report.Outcome = Released
 	log.Debug("step done", "status", a.report.Status, "commits", a.report.Commits, "bodies", a.report.Bodies)
 	return a.report, nil
-}
-
-// until is when an activation that begins now must be over. One that had less time to work than is kept for writing down would only come
-// again.
-func (e *Engine) until(ctx context.Context) (time.Time, error) {
-	now := e.o.Clock.Now()
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return now.Add(e.o.Lease), nil
-	}
-	if deadline.Sub(now) < 2*e.o.Margin {
-		return time.Time{}, ErrNoTime
-	}
-	return deadline, nil
-}
-
-// claim makes one claim. Its id is fresh for each call: two deliveries of one message must never count as one claim, or both
-// workers would own the run under one epoch.
-func (e *Engine) claim(ctx context.Context, w Wakeup, until time.Time) (core.Head, error) {
-	end := until.Add(e.o.Skew).UnixMilli()
-	grain := e.o.Grain.Milliseconds()
-	req := ClaimRequest{Tenant: w.Tenant, Thread: w.Thread, Claim: e.o.Random.Text(20), Now: e.o.Clock.Now().UnixMilli(), LeaseEnd: end,
-		Due: (end + grain - 1) / grain * grain, Schema: core.SchemaVersion}
-	return traced(ctx, e, "claim", func(ctx context.Context) (core.Head, error) {
-		return retrying(ctx, e, func() (core.Head, error) { return e.o.Store.Claim(ctx, req) })
-	})
-}
-
-// retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.
-// patientPause is each one after those, jittered, until the patience has run out.
-var retries = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
-
-const patientPause = 2 * time.Second
-
-// retrying repeats f while it answers [ErrUnavailable] and that may pass.
-func retrying[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, error) {
-	return retryingFor(ctx, e, e.o.Patience, f)
-}
-
-// retryingFor is retrying with a patience of its own.
-func retryingFor[T any](ctx context.Context, e *Engine, patience time.Duration, f func() (T, error)) (T, error) {
-	began := e.o.Clock.Now()
-	for n := 0; ; n++ {
-		v, err := f()
-		if !errors.Is(err, ErrUnavailable) || Lasting(err) || n >= len(retries) && e.o.Clock.Now().Sub(began) >= patience {
-			return v, err
-		}
-		pause := patientPause
-		if n < len(retries) {
-			pause = retries[n]
-		} else {
-			pause = Jitter(e.o.Random, pause)
-		}
-		if err := Sleep(ctx, e.o.Clock, pause); err != nil {
-			return v, err
-		}
-	}
-}
-
-// Sleep waits for d on c, or until ctx ends, whose error it then returns. A clock that has its own way to sleep (a virtual one, which
-// must know who sleeps) is asked to.
-func Sleep(ctx context.Context, c Clock, d time.Duration) error {
-	if own, ok := c.(interface {
-		Sleep(context.Context, time.Duration) error
-	}); ok {
-		return own.Sleep(ctx, d)
-	}
-	woken := make(chan struct{})
-	stop := c.AfterFunc(d, func() { close(woken) })
-	defer stop()
-	select {
-	case <-woken:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Jitter is between half of whole and all of it, so that many that failed together do not come again together.
-func Jitter(r Random, whole time.Duration) time.Duration {
-	n := 0
-	for _, letter := range r.Text(2) {
-		n = n*32 + int(letter)%32
-	}
-	return whole/2 + whole/2*time.Duration(n%1024)/1024
 }

@@ -145,7 +145,7 @@ func (f *flight) collect(ctx context.Context) error {
 		if out.began == 0 {
 			out.began = one.began
 		}
-		if err := a.came(ctx, &o, out, one.got.err); err != nil {
+		if err := a.recordOutcome(ctx, &o, out, one.got.err); err != nil {
 			return err
 		}
 		a.view.Outcomes = append(a.view.Outcomes, o)

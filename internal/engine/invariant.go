@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"maps"
-)
+import "maps"
 
 // Check says whether the write may be made: a [*core.InvariantError] if the head that it leaves is one that nothing could
 // ever set right. Every store calls it before it writes anything; it reads nothing but the request.

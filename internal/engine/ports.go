@@ -3,65 +3,10 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
-
-// What a store or a queue may answer. Adapters translate every failure of their technology to one of these, or wrap
-// [ErrUnavailable] around what they cannot name.
-var (
-	// ErrUnavailable: it may or may not have happened. The same request may be sent again.
-	ErrUnavailable = errors.New("engine: the store did not answer")
-
-	// ErrUnreadable: something that is stored cannot be read, however often it is asked for. It comes with ErrUnavailable: a newer
-	// program, or a repair, may be able to.
-	ErrUnreadable = errors.New("engine: stored data cannot be read")
-
-	// The following are an ErrUnavailable whose reason is known. Nothing was written, but for ErrDisk and ErrGone, where it cannot be told.
-
-	// ErrNoRoom: the store's disk is full.
-	ErrNoRoom = fmt.Errorf("%w: the disk is full", ErrUnavailable)
-
-	// ErrDisk: the store's disk answers with errors. They may pass, or not.
-	ErrDisk = fmt.Errorf("%w: the disk fails", ErrUnavailable)
-
-	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a person to repair it.
-	ErrDamaged = fmt.Errorf("%w: what is stored is damaged", ErrUnavailable)
-
-	// ErrGone: the store is not there any more, or another one is in its place.
-	ErrGone = fmt.Errorf("%w: the store is not there", ErrUnavailable)
-
-	// ErrDenied: the store refuses this program's credentials, or what they may do.
-	ErrDenied = fmt.Errorf("%w: the store refuses this program", ErrUnavailable)
-
-	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes with it.
-	ErrRefused = errors.New("engine: refused by a condition")
-
-	// ErrFenced: somebody else owns the run now. Stop and touch nothing.
-	ErrFenced = errors.New("engine: another owner has the run")
-
-	// ErrSignals: the commit closes a door and a signal is there that it has not seen. Nothing was written; the head with
-	// the signal comes with it.
-	ErrSignals = errors.New("engine: unseen signals")
-
-	// ErrNewerSchema: the head was written by a newer program. Nothing was written; give the message back.
-	ErrNewerSchema = errors.New("engine: the run was written by a newer version")
-
-	// ErrNotFound: there is no such thing.
-	ErrNotFound = errors.New("engine: not found")
-)
-
-// lasting are the reasons of [ErrUnavailable] that do not pass while a request waits.
-var lasting = []error{ErrUnreadable, ErrDamaged, ErrGone, ErrDenied}
-
-// Lasting says whether sending the request of an [ErrUnavailable] again is of no use until a person has done something.
-func Lasting(err error) bool {
-	return slices.ContainsFunc(lasting, func(reason error) bool { return errors.Is(err, reason) })
-}
 
 // Store is what a worker needs of a store. Every method is safe for concurrent use, by several processes too. Each
 // write is atomic, and sending the same request again after [ErrUnavailable] has the effect of sending it once.
@@ -166,24 +111,6 @@ type Pin struct {
 	Narrow                json.RawMessage // permissions of this run alone; nil for none
 }
 
-// LacksError is the [ErrNotFound] of something that a stored version cannot do without. Its text may be shown to callers.
-// Name is what the definition calls it; "" if it names nothing that could be looked for in its
-// file.
-type LacksError struct{ Text, Name string }
-
-func (e *LacksError) Error() string { return e.Text }
-
-// Unwrap makes it an [ErrNotFound].
-func (e *LacksError) Unwrap() error { return ErrNotFound }
-
-// AgentUnavailableError is what [Agents.Load] answers for an agent that is deployed and that this program cannot serve for now: a
-// secret is not set, a file cannot be read. Its runs wait; none of them fails for it. Reason may be shown to callers.
-type AgentUnavailableError struct{ Name, Reason string }
-
-func (e *AgentUnavailableError) Error() string {
-	return fmt.Sprintf("engine: agent %q is not available: %s", e.Name, e.Reason)
-}
-
 // Agent is a pinned definition with everything behind it.
 type Agent struct {
 	Instructions string
@@ -228,53 +155,6 @@ type Delta struct {
 	Text    string
 	Restart bool // the model begins anew; Text is empty
 }
-
-// StopError is a model's word that it has nothing to say any more.
-type StopError struct{ Code, Detail string }
-
-func (e *StopError) Error() string { return "engine: the model stopped: " + e.Code }
-
-// ModelError is a failure whose detail is safe to show to callers and useful to them.
-type ModelError struct{ Detail string }
-
-func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
-
-// CutShort is the end of a context while a model answered: what it has said so far is paid for. It wraps the cause of the context.
-type CutShort struct{ Cause error }
-
-func (e *CutShort) Error() string { return e.Cause.Error() }
-
-// Unwrap is why the context ended.
-func (e *CutShort) Unwrap() error { return e.Cause }
-
-// TryLater is a failure that may pass: the run sleeps, and asks again. It wraps [ErrTryAgain].
-type TryLater struct {
-	Detail string        // safe to show to callers
-	Busy   bool          // the provider had no room for the call and did nothing; for the log
-	After  time.Duration // for which the provider wants to be left alone; 0 if it did not say
-	Cause  error         // for the log; may be nil
-
-	// Answered: the model answered, or began to, and what it said is no turn. Without it nothing answered, which is an outage.
-	Answered bool
-}
-
-func (e *TryLater) Error() string {
-	if e.Cause == nil {
-		return "engine: model: " + e.Detail
-	}
-	return "engine: model: " + e.Detail + ": " + e.Cause.Error()
-}
-
-// Unwrap makes it an [ErrTryAgain].
-func (e *TryLater) Unwrap() []error {
-	if e.Cause == nil {
-		return []error{ErrTryAgain}
-	}
-	return []error{ErrTryAgain, e.Cause}
-}
-
-// ErrTryAgain marks a failure that may pass.
-var ErrTryAgain = errors.New("engine: try again later")
 
 // Tool runs a call's body.
 type Tool interface {

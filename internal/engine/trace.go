@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"context"
-	"time"
-
-	"github.com/dormouse-dev/dormouse/internal/core"
-)
+import "context"
 
 // Tracer is told what an activation spends its time on. It must be quick, and cannot fail.
 type Tracer interface {
@@ -25,18 +20,4 @@ func traced[T any](ctx context.Context, e *Engine, name string, f func(context.C
 	v, err := f(ctx)
 	end(err)
 	return v, err
-}
-
-// account completes the report of an activation that claimed the run as head.
-func (a *activation) account(head core.Head) {
-	now, r := a.view.Head, &a.report
-	r.Thread, r.Run, r.Epoch, r.Attempt = head.Thread, head.Run, head.Epoch, head.Tries
-	r.Step, r.Status, r.TookOver = now.Step, now.Status, head.Orphaned()
-	r.InputTokens, r.OutputTokens = now.InputTokens-head.InputTokens, now.OutputTokens-head.OutputTokens
-	if now.Status == core.RunDone {
-		r.End = now.End
-	}
-	if slept := head.AwakeSince == 0 && len(head.Calls) > 0; slept {
-		r.Waited = max(0, a.began.Sub(time.UnixMilli(head.At)))
-	}
 }

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// prepare loads what the run is pinned to and the round it is in.
+func (a *activation) prepare(ctx context.Context) error {
+	h := a.view.Head
+	if h.Tries > a.e.o.Limits.Claims { // the run ends as a crash loop, and what may be to blame is not touched again
+		a.agent.Rules, a.view.Rules = noRules{}, noRules{}
+		return a.loadRound(ctx)
+	}
+	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
+	switch {
+	case errors.Is(err, ErrNotFound):
+		a.e.o.Logger.Error("the run's version of the agent cannot be run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
+		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing", Detail: missingDetail(h, err)}
+		agent.Rules = noRules{}
+	case isUnavailable(err):
+		a.park(err)
+		agent.Rules = noRules{}
+	case err != nil:
+		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
+	}
+	a.agent, a.view.Rules = agent, a.e.ruled(agent)
+	a.view.Hooked = hooked(agent, a.remembers())
+	return a.loadRound(ctx)
+}
+
+// parked is how long a run waits for its agent before it looks again.
+const parked = 30 * time.Second
+
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[*AgentUnavailableError](err)
+	return ok
+}
+
+// park gives the run back as it is: nothing is drained, run or decided, but for a cancel, which needs no agent.
+func (a *activation) park(err error) {
+	h := a.view.Head
+	a.e.o.Logger.Warn("a run waits for its agent", "run", h.Run, "thread", h.Thread, "error", err)
+	a.view.Park = parked.Milliseconds()
+}
+
+// missingDetail says what is missing: the version itself, or what it cannot do without.
+func missingDetail(h core.Head, err error) string {
+	if lacks, ok := errors.AsType[*LacksError](err); ok {
+		return lacks.Text
+	}
+	return fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)
+}
+
+// loadRound reads what the journal knows of the round and of the state: the segments since the older of the two, and the last snapshot
+// if it is before them.
+func (a *activation) loadRound(ctx context.Context) error {
+	h := a.view.Head
+	from, inRound := h.RoundFrom()
+	if h.Deltas != 0 && (!inRound || h.Deltas < from) {
+		from, inRound = h.Deltas, true
+	}
+	var segments []core.Segment
+	var err error
+	if inRound {
+		if segments, err = a.journal(ctx, from); err != nil {
+			return err
+		}
+		a.view.Round = core.ReadRound(h, segments)
+	}
+	if h.Snapshot != 0 && (!inRound || h.Snapshot < from) {
+		old, err := a.segment(ctx, h.Snapshot)
+		if err != nil {
+			return err
+		}
+		segments = append([]core.Segment{old}, segments...)
+	}
+	a.view.State = core.ReadState(h, segments)
+	return nil
+}
+
+// refresh takes the time and fetches what the inbox refers to.
+func (a *activation) refresh(ctx context.Context) error {
+	a.view.Now = a.e.o.Clock.Now().UnixMilli()
+	a.view.TimeUp = a.timeUp()
+	a.view.Cancelled = a.view.Cancelled || a.outsideCancel(ctx, a.view.Head)
+	a.view.Put++
+	for _, s := range a.view.Head.Inbox {
+		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {
+			continue
+		}
+		body, err := retryingFor(ctx, a.e, a.patience(), func() ([]byte, error) {
+			return a.e.o.Store.Payload(ctx, a.view.Head.Tenant, a.view.Head.Thread, s.Ref)
+		})
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if core.Digest(body) != s.Ref {
+			body = nil // not what was signed for: refused when it is read
+		}
+		if a.view.Payloads == nil {
+			a.view.Payloads = map[string]json.RawMessage{}
+		}
+		a.view.Payloads[s.Ref] = body
+	}
+	return nil
+}
+
+// journal reads the segments from..head.seq and holds them to the chain of stamps that the head ends.
+func (a *activation) journal(ctx context.Context, from int64) ([]core.Segment, error) {
+	h := a.view.Head
+	from = max(from, 1)
+	segments, err := traced(ctx, a.e, "journal", func(ctx context.Context) ([]core.Segment, error) {
+		return retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the journal: %w", err)
+	}
+	if err := core.CheckChain(h, from, segments); err != nil {
+		return nil, err
+	}
+	return segments, nil
+}
+
+// segment reads one segment that the head has named.
+func (a *activation) segment(ctx context.Context, seq int64) (core.Segment, error) {
+	h := a.view.Head
+	found, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
+	if err == nil && (len(found) != 1 || found[0].Seq != seq) {
+		err = fmt.Errorf("engine: segment %d of %s is not there", seq, h.Thread)
+	}
+	if err != nil {
+		return core.Segment{}, err
+	}
+	return found[0], nil
+}
+
+// noRules is for a run whose definition is gone: it only ends.
+type noRules struct{}
