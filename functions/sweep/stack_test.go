@@ -49,8 +49,9 @@ func opened(t *testing.T, out *bytes.Buffer) (stack.Parts, *awsdouble.Double) {
 
 func startDue(t *testing.T, p stack.Parts, thread string, due int64) {
 	t.Helper()
-	head := core.Head{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Agent: "desk", Version: "v", Schema: core.SchemaVersion, Status: core.RunCreated,
-		Inbox: map[string]core.Signal{core.KeyStart: {ID: "n"}}}
+	head := core.Head{Identity: core.Identity{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Agent: "desk", Version: "v", Schema: core.SchemaVersion},
+		Status: core.RunCreated,
+		Inbox:  map[string]core.Signal{core.KeyStart: {ID: "n"}}}
 	if _, err := p.Store.Start(t.Context(), engine.StartRequest{Head: head, Due: due}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,13 @@ package core
 // run is under way: then its hooks and its memory are owed.
 func (d *draft) parked() bool {
 	_, cancelled := d.h.Inbox[KeyCancel]
-	return d.v.Park > 0 && (d.h.End != nil || !cancelled && !d.v.Cancelled)
+	return d.v.ParkFor > 0 && (d.h.End != nil || !cancelled && !d.v.Cancelled)
 }
 
 // owedHooks journals that the hooks of a phase were not called because the agent is unavailable. Only a
 // cancel ends a run without its agent, and it cannot know whether the agent has hooks.
 func (d *draft) owedHooks(p Phase) {
-	if d.v.Park > 0 {
+	if d.v.ParkFor > 0 {
 		d.event(EventHookFailed, map[string]any{"detail": p.String() + ": not called: the agent is unavailable"}, 0)
 	}
 }
@@ -22,7 +22,7 @@ func (d *draft) owedHooks(p Phase) {
 //
 //	decision ── claim ── no agent: park ── … ── claim ── agent: the decision is drained
 func (d *draft) park() Plan {
-	delay := d.v.Park
+	delay := d.v.ParkFor
 	due := d.v.Now + delay   // the sweep alone wakes it: a wake-up beside it would be a second look
 	if d.h.AwakeSince != 0 { // the time it waits for its agent is not the run's
 		d.h.Awake, d.h.AwakeSince = d.awake(), d.v.Now+delay

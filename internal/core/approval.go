@@ -13,7 +13,7 @@ func (d *draft) askApproval(call ToolCall, v Verdict) error {
 		return err
 	}
 	d.letThrough(call)
-	d.change(call.ID, func(c *Call) { c.Grant, c.Asked = v.Grant, v.asks() })
+	d.change(call.ID, func(c *Call) { c.GrantOffered, c.AskDigest = v.Grant, v.asks() })
 	return d.suspend(call, KindApproval, SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Preview: preview, Suspension: Suspension{Action: "approve",
 		Message: cmp.Or(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 }
@@ -31,8 +31,8 @@ func (v Verdict) asks() string {
 // approve notes that an approver let the call run, and which ask that satisfied.
 func (c *Call) approve() {
 	c.Approved = true
-	if c.Asked != "" {
-		c.Lifts = c.Asked
+	if c.AskDigest != "" {
+		c.WaivedAsk = c.AskDigest
 	}
 }
 
@@ -50,7 +50,7 @@ func (d *draft) lifted(call ToolCall, v Verdict) (rest Verdict, granted bool) {
 	if v.Mode != ReplayToolCall {
 		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
 	}
-	lifts := d.h.Calls[call.ID].Lifts
+	lifts := d.h.Calls[call.ID].WaivedAsk
 	lifted := lifts == anyAsk || lifts != "" && lifts == v.asks()
 	granted = !lifted && d.granted(v.Grant)
 	switch {

@@ -3,7 +3,7 @@ package core
 // runBodies makes what allows the bodies durable, calls the hooks before them, then asks for them.
 func (d *draft) runBodies(batch []ToolCall) (Plan, error) {
 	switch {
-	case d.v.Late:
+	case d.v.LeaseEnding:
 		batch = nil // an intent that is committed already becomes a question to a person
 	case d.v.TimeUp:
 		batch = d.intended(batch)
@@ -36,7 +36,7 @@ func (d *draft) runBodies(batch []ToolCall) (Plan, error) {
 func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
-		if c := d.h.Calls[call.ID]; c.Intent == d.h.Epoch || c.Ready != 0 {
+		if c := d.h.Calls[call.ID]; c.IntentEpoch == d.h.Epoch || c.HooksEpoch != 0 {
 			continue // a commit contains what its hooks wanted
 		}
 		i, runs, err := d.before(call, s)
@@ -55,7 +55,7 @@ func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 
 // readyFor calls the hooks before a body whose intent is about to be committed, and folds in what they want.
 func (d *draft) readyFor(call ToolCall) (runs bool, err error) {
-	if d.h.Calls[call.ID].Ready != 0 {
+	if d.h.Calls[call.ID].HooksEpoch != 0 {
 		return true, nil
 	}
 	i, runs, err := d.before(call, d.state)
@@ -101,7 +101,7 @@ func (d *draft) readyUpTo(refusal int) error {
 			return err
 		}
 		if c := d.h.Calls[done.Call]; i < refusal && !c.Status.Terminal() {
-			d.change(done.Call, func(c *Call) { c.Ready = d.h.Epoch })
+			d.change(done.Call, func(c *Call) { c.HooksEpoch = d.h.Epoch })
 		}
 	}
 	return nil
@@ -109,9 +109,9 @@ func (d *draft) readyUpTo(refusal int) error {
 
 func (d *draft) body(call ToolCall, s State) BodyRun {
 	c := d.h.Calls[call.ID]
-	run := BodyRun{Call: d.effective(call), Attempt: c.Attempt, AtMostOnce: d.atMostOnce(call), State: s, Scratch: d.round.Scratch[call.ID]}
-	run.Again = !run.AtMostOnce && (c.Again || d.v.Orphaned)
-	if rec, ok := d.round.Decisions[c.Passed]; ok {
+	run := BodyRun{Call: d.effective(call), Attempt: c.Number, AtMostOnce: d.atMostOnce(call), State: s, Scratch: d.round.Scratch[call.ID]}
+	run.MayHaveBegun = !run.AtMostOnce && (c.MayHaveBegun || d.v.Orphaned)
+	if rec, ok := d.round.Decisions[c.PassedDecision]; ok {
 		run.Resume = &rec.Resume
 	}
 	return run

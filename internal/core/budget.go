@@ -7,7 +7,7 @@ import (
 
 // overBudget says why a call is one too many. What was let through counts, whether it ran in the end or not.
 func (d *draft) overBudget(call ToolCall) string {
-	if d.h.Calls[call.ID].Counted {
+	if d.h.Calls[call.ID].InBudget {
 		return ""
 	}
 	switch t := d.v.Rules.Terms(); {
@@ -20,10 +20,10 @@ func (d *draft) overBudget(call ToolCall) string {
 }
 
 func (d *draft) letThrough(call ToolCall) {
-	if d.h.Calls[call.ID].Counted {
+	if d.h.Calls[call.ID].InBudget {
 		return
 	}
-	d.change(call.ID, func(c *Call) { c.Counted = true })
+	d.change(call.ID, func(c *Call) { c.InBudget = true })
 	d.h.StepCalls++
 	d.h.ToolCalls++
 }

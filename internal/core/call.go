@@ -2,33 +2,50 @@ package core
 
 import "fmt"
 
-// Call is what the head knows of one call of the current round. Arguments and results are in the journal.
+// Call is what the head knows of one call of the current round. Arguments and results are in the
+// journal. The records are embedded: the stored form is one flat object.
 type Call struct {
-	Status   CallStatus `json:"st"`
-	Kind     Kind       `json:"kind,omitempty"`
-	Mode     ResumeMode `json:"mode,omitempty"`
-	Sus      string     `json:"sus,omitempty"` // the suspension it waits on, or waited on last
-	Deadline int64      `json:"dl,omitempty"`
-	Decision string     `json:"dec,omitempty"`  // the applied decision: id, a space, digest
-	Times    int        `json:"n,omitempty"`    // how often it was suspended
-	Attempt  int        `json:"at,omitempty"`   // raised by each applied decision, never by a crash
-	Misfits  int        `json:"bad,omitempty"`  // results of a client that were refused on this suspension, and journaled
-	Ran      int        `json:"r,omitempty"`    // bodies of the call that ran before the one at hand, also those of crashed workers
-	Intent   int64      `json:"ie,omitempty"`   // epoch of the open intent of an at-most-once body; 0: none
-	Hold     string     `json:"hold,omitempty"` // the call it is held behind
-	Approved bool       `json:"ok,omitempty"`   // a person said that it may run
-	Passed   string     `json:"pass,omitempty"` // the suspension whose decision is handed to the body
-	Edited   string     `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
-	Grant    string     `json:"gr,omitempty"`   // what an approval that grants more allows
-	Asked    string     `json:"ask,omitempty"`  // what its gate asked, in short; "" for a tool's own question
-	Lifts    string     `json:"lift,omitempty"` // what an approval has answered: no other ask is lifted by it
-	Granted  bool       `json:"gd,omitempty"`   // an approval of an earlier call says that it may run, as its gate is now
-	Counted  bool       `json:"ct,omitempty"`   // let through by the budget
-	Ready    int64      `json:"rdy,omitempty"`  // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
-	Placed   bool       `json:"pl,omitempty"`   // a placeholder stands for its result
-	Pseudo   bool       `json:"ps,omitempty"`   // no model asked for it: the run itself waits
-	Again    bool       `json:"ag,omitempty"`   // its body may have begun, in this attempt, in a process that was lost
-	From     int64      `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
+	Status CallStatus `json:"st"`
+	Wait
+	Attempt
+	Approval
+
+	HeldBehind         string `json:"hold,omitempty"` // the call it is held behind
+	InBudget           bool   `json:"ct,omitempty"`   // the budget let it through
+	PlaceholderWritten bool   `json:"pl,omitempty"`   // the log holds a placeholder for its result
+	Synthetic          bool   `json:"ps,omitempty"`   // no model asked for it: the run itself waits
+	TurnSegment        int64  `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
+}
+
+// Wait is the suspension of a call, the one it waits on or waited on last.
+type Wait struct {
+	Kind           Kind       `json:"kind,omitempty"`
+	Mode           ResumeMode `json:"mode,omitempty"`
+	Sus            string     `json:"sus,omitempty"` // the suspension's id
+	Deadline       int64      `json:"dl,omitempty"`
+	Decision       string     `json:"dec,omitempty"` // the applied decision: id, a space, digest
+	Suspensions    int        `json:"n,omitempty"`   // how often the call was suspended
+	InvalidAnswers int        `json:"bad,omitempty"` // results of a client that were refused on this suspension, and journaled
+}
+
+// Attempt is one right to run the body of a call: what began of it, and under whose epoch.
+type Attempt struct {
+	Number       int   `json:"at,omitempty"`  // raised by each applied decision, never by a crash
+	RanBefore    int   `json:"r,omitempty"`   // bodies of the call that ran before the one at hand, also those of crashed workers
+	IntentEpoch  int64 `json:"ie,omitempty"`  // epoch of the open intent of an at-most-once body; 0: none
+	HooksEpoch   int64 `json:"rdy,omitempty"` // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
+	MayHaveBegun bool  `json:"ag,omitempty"`  // the body may have begun, in this attempt, in a process that crashed
+}
+
+// Approval is what lets the body of a call run, and with which arguments.
+type Approval struct {
+	Approved       bool   `json:"ok,omitempty"`   // an approver said that it may run
+	PassedDecision string `json:"pass,omitempty"` // the suspension whose decision is handed to the body
+	EditedBy       string `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
+	GrantOffered   string `json:"gr,omitempty"`   // what an approval with a grant allows beyond this call
+	AskDigest      string `json:"ask,omitempty"`  // digest of what its gate asked; "" for a tool's own question
+	WaivedAsk      string `json:"lift,omitempty"` // digest of the ask that an approval satisfied; a different ask is not waived
+	ByGrant        bool   `json:"gd,omitempty"`   // the grant of an earlier approval says that it may run, as its gate is now
 }
 
 func (d *draft) call(id string) (ToolCall, bool) {
@@ -53,16 +70,16 @@ func (d *draft) move(id string, next CallStatus) error {
 	}
 	c.Status = to
 	if to.Terminal() {
-		c.Intent = 0
-		c.Hold = ""
+		c.IntentEpoch = 0
+		c.HeldBehind = ""
 	}
 	d.h.Calls[id] = c
 	if !to.Terminal() {
 		return nil
 	}
 	for other, o := range d.h.Calls {
-		if o.Hold == id {
-			o.Hold = ""
+		if o.HeldBehind == id {
+			o.HeldBehind = ""
 			d.h.Calls[other] = o
 		}
 	}
@@ -111,7 +128,7 @@ func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, re
 		return err
 	}
 	data := d.ended(call, before)
-	if before.Pseudo {
+	if before.Synthetic {
 		data.Outcome = how
 		d.event(settled[status], data, 0)
 		delete(d.h.Calls, call.ID)
@@ -125,14 +142,14 @@ func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, re
 
 // ended is what the end of a call says of its times. before is the call as it was.
 func (d *draft) ended(call ToolCall, before Call) ended {
-	e := ended{CallState: d.callState(call), Attempts: before.Ran}
+	e := ended{CallState: d.callState(call), Attempts: before.RanBefore}
 	if s, ran := d.spans[call.ID]; ran {
 		e.StartedAt = s.began
 		if s.ended != d.v.Now {
 			e.EndedAt = max(s.began, s.ended)
 		}
 		e.Attempts++
-		if before.Again || d.v.Orphaned && before.Intent == 0 {
+		if before.MayHaveBegun || d.v.Orphaned && before.IntentEpoch == 0 {
 			e.Attempts++ // a crashed worker may have begun it
 		}
 	}

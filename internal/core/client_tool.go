@@ -27,7 +27,7 @@ func (d *draft) recordInvalidAnswer(s Signal, value json.RawMessage) error {
 	_ = json.Unmarshal(value, &why) // a value that is lost leaves the reason out
 	d.event(EventCallInvalidAnswer, invalidAnswer{s.Call, s.Sus, clip(why, 500), s.By, s.Via}, 0)
 	if c, ok := d.h.Calls[s.Call]; ok && c.Sus == s.Sus && c.Status == CallSuspended {
-		d.change(s.Call, func(c *Call) { c.Misfits++ })
+		d.change(s.Call, func(c *Call) { c.InvalidAnswers++ })
 	}
 	return nil
 }

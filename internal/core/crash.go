@@ -4,7 +4,7 @@ package core
 // body seems to kill the process each time is taken out of the way.
 
 // Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at hand then may have begun.
-func (h Head) Orphaned() bool { return h.Kept || h.Tries > 1 }
+func (h Head) Orphaned() bool { return h.ClaimKept || h.Tries > 1 }
 
 // rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes the run this owner's: their bodies may be
 // run by another one still.
@@ -16,7 +16,7 @@ func (d *draft) rememberOrphans() {
 	}
 	for id, before := range d.v.Head.Calls {
 		if now, there := d.h.Calls[id]; there && before.runnable() && now.runnable() {
-			d.change(id, func(c *Call) { c.Again = true })
+			d.change(id, func(c *Call) { c.MayHaveBegun = true })
 		}
 	}
 }
@@ -58,10 +58,10 @@ func (d *draft) mayHaveRun(call ToolCall, c Call) bool {
 func (d *draft) mayHaveBegun(call ToolCall) bool {
 	c, committed := d.v.Head.Calls[call.ID]
 	spec, ok := d.v.Rules.Tool(call.Name)
-	if !committed || !ok || spec.Client || spec.Finish || c.Hold != "" || d.atMostOnce(call) {
+	if !committed || !ok || spec.Client || spec.Finish || c.HeldBehind != "" || d.atMostOnce(call) {
 		return false
 	}
-	if lost := c.Again || c.Ready != 0 && c.Ready != d.h.Epoch || d.v.Orphaned; !lost {
+	if lost := c.MayHaveBegun || c.HooksEpoch != 0 && c.HooksEpoch != d.h.Epoch || d.v.Orphaned; !lost {
 		return false
 	}
 	rec := d.round.Decisions[c.Sus]

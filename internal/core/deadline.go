@@ -71,8 +71,8 @@ func (d *draft) applyDeadlines() error {
 		}
 		d.openTurn(CauseDeadline)
 		d.closes, d.must = true, true
-		if len(d.h.Timed) < mostTimed {
-			d.h.Timed[c.Sus] = 1
+		if len(d.h.TimedOut) < mostTimed {
+			d.h.TimedOut[c.Sus] = 1
 		}
 		rec := DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.deadlineDecision(call, c)}
 		if err := d.apply(call, rec); err != nil {
@@ -105,10 +105,10 @@ const mostTimed = 32
 // else follows from it.
 func (d *draft) recordLate(sus string, s Signal, value json.RawMessage) error {
 	r, _ := readResume(s, value) // what cannot be read came too late all the same
-	if d.h.Timed[sus] == 0 {
+	if d.h.TimedOut[sus] == 0 {
 		return nil
 	}
-	delete(d.h.Timed, sus)
+	delete(d.h.TimedOut, sus)
 	rec := record(sus, s, r)
 	rec.Late = true
 	d.round.LateWords = d.round.LateWords || rec.words()

@@ -106,11 +106,11 @@ func (d *draft) next() (Plan, error) {
 	switch {
 	case d.over != nil:
 		return d.end(*d.over)
-	case round == StepComplete && d.h.Told:
+	case round == StepComplete && d.h.ModelSawAll:
 		return d.end(Reason{Kind: NaturalEnd})
-	case d.v.Asked || d.h.NotBefore > d.v.Now:
+	case d.v.ModelAsked || d.h.NotBefore > d.v.Now:
 		return d.releaseRunning()
-	case d.v.TimeUp, d.v.Late:
+	case d.v.TimeUp, d.v.LeaseEnding:
 		return d.releasePartial()
 	case d.dirty():
 		return d.commit(), nil
@@ -121,12 +121,12 @@ func (d *draft) next() (Plan, error) {
 // goesOn says whether the model is asked although calls wait: the definition wants it, there is something new for the model to see,
 // what waits is a call of the model's, and the head has room for more.
 func (d *draft) goesOn() bool {
-	if !d.v.Rules.Terms().Continue || d.h.Told {
+	if !d.v.Rules.Terms().Continue || d.h.ModelSawAll {
 		return false
 	}
 	open := 0
 	for _, c := range d.h.Calls {
-		if c.Pseudo && !c.Status.Terminal() {
+		if c.Synthetic && !c.Status.Terminal() {
 			return false
 		}
 		if !c.Status.Terminal() {

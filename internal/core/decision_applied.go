@@ -63,11 +63,11 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	approved := rec.Action == ActionResume && rec.Error == ""
 	d.change(call.ID, func(c *Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
-		c.Attempt++
-		c.Again = false
-		own := c.Asked == "" // the body's question; its answer is kept over whatever is asked before it runs again
-		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.Passed == "") {
-			c.Passed = rec.Suspension
+		c.Number++
+		c.MayHaveBegun = false
+		own := c.AskDigest == "" // the body's question; its answer is kept over whatever is asked before it runs again
+		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.PassedDecision == "") {
+			c.PassedDecision = rec.Suspension
 		}
 		if !approved || c.Kind != KindApproval {
 			return
@@ -76,8 +76,8 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 		if !IsNull(rec.Arguments) {
 			c.edit(rec.Suspension)
 		}
-		if rec.Grant == GrantRun && c.Grant != "" {
-			d.grant(c.Grant)
+		if rec.Grant == GrantRun && c.GrantOffered != "" {
+			d.grant(c.GrantOffered)
 		}
 	})
 	if !rec.TimedOut {
@@ -98,7 +98,7 @@ func (d *draft) settleResuming(call ToolCall) error {
 	switch {
 	case !ok:
 		return d.refuse(call, CallOutcomeLost, "The decision on this call cannot be found any more.")
-	case c.Pseudo:
+	case c.Synthetic:
 		return d.settleRunWait(call, rec)
 	case rec.Action == ActionCancel:
 		return d.cancelCall(call, refusedBy(c.Kind).orTimedOut(rec), refusalText(c.Kind, rec.Reason))

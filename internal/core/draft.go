@@ -60,7 +60,7 @@ func (d *draft) write(c Commit) *Commit {
 	d.h.Rev++
 	d.h.CID = w
 	d.h.Schema = SchemaVersion
-	d.h.Tries, d.h.Kept = 0, d.h.Lease != 0
+	d.h.Tries, d.h.ClaimKept = 0, d.h.Lease != 0
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	d.h.Deadline = d.deadline()
@@ -83,9 +83,9 @@ func (d *draft) event(t EventType, data any, message int) {
 func (d *draft) message(m Message) int {
 	m.RunID, m.At = d.h.Run, d.v.Now
 	if m.Role == RoleUser || m.Role == RoleTool && !m.Pending {
-		d.h.Told = false
+		d.h.ModelSawAll = false
 	}
-	d.h.Spoken = d.h.Spoken || m.Role == RoleUser && !m.inResult()
+	d.h.UserSpokeSince = d.h.UserSpokeSince || m.Role == RoleUser && !m.inResult()
 	d.seg.Messages = append(d.seg.Messages, m)
 	return len(d.seg.Messages)
 }

@@ -12,19 +12,19 @@ import (
 const anyAsk = "*"
 
 // edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them has answered for the call as it is now.
-func (c *Call) edit(suspension string) { c.Edited, c.Lifts = suspension, anyAsk }
+func (c *Call) edit(suspension string) { c.EditedBy, c.WaivedAsk = suspension, anyAsk }
 
 // effective is the call with the arguments that run: the model's, or those that a decision put in their place.
 func (d *draft) effective(call ToolCall) ToolCall {
 	c := d.h.Calls[call.ID]
-	if rec, ok := d.round.Decisions[c.Edited]; ok && c.Edited != "" && !IsNull(rec.Arguments) {
+	if rec, ok := d.round.Decisions[c.EditedBy]; ok && c.EditedBy != "" && !IsNull(rec.Arguments) {
 		call.Arguments = rec.Arguments
 	}
 	return call
 }
 
 // edited says whether a decision put other arguments in place of the model's.
-func (d *draft) edited(call ToolCall) bool { return d.h.Calls[call.ID].Edited != "" }
+func (d *draft) edited(call ToolCall) bool { return d.h.Calls[call.ID].EditedBy != "" }
 
 // editedArguments are those that run if they were edited; nil if the model's do.
 func (d *draft) editedArguments(call ToolCall) json.RawMessage {

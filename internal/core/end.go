@@ -32,8 +32,8 @@ func (d *draft) end(r Reason) (Plan, error) {
 	d.snapshot()
 	d.seal(r)
 	d.owedHooks(RunEnd)
-	d.h.Closed = !d.hooked(RunEnd)
-	if len(d.h.Out) > 0 || !d.h.Closed {
+	d.h.EndHooksDone = !d.hooked(RunEnd)
+	if len(d.h.Out) > 0 || !d.h.EndHooksDone {
 		return d.write(Commit{AllSeen: true}), nil
 	}
 	return d.releaseDone()
@@ -86,7 +86,7 @@ func (d *draft) seal(r Reason) {
 	r.Code, r.Detail = clip(r.Code, 100), clip(r.Detail, 500) // models' and callers' words; the head is small
 	d.h.End = &r
 	d.h.NotBefore, d.h.Outage = 0, nil
-	d.h.Timed = map[string]int{}
+	d.h.TimedOut = map[string]int{}
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	if r.Kind == NaturalEnd && d.h.Response == "" {
 		d.h.Response = ResponseDone
@@ -100,7 +100,7 @@ func (d *draft) seal(r Reason) {
 // closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any more. Those that are taken to kill the
 // process are given up.
 func (d *draft) closeRun() error {
-	if d.h.Closed {
+	if d.h.EndHooksDone {
 		return nil
 	}
 	if d.h.Tries >= d.v.Limits.BodyTries {
@@ -109,7 +109,7 @@ func (d *draft) closeRun() error {
 		return err
 	}
 	d.snapshot()
-	d.h.Closed, d.must = true, true
+	d.h.EndHooksDone, d.must = true, true
 	return nil
 }
 

@@ -20,10 +20,10 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 		c, tracked := d.h.Calls[call.ID]
 		spec, _ := d.v.Rules.Tool(call.Name)
 		switch {
-		case !tracked || c.Status != CallNew || c.Hold != "" || !spec.Finish:
+		case !tracked || c.Status != CallNew || c.HeldBehind != "" || !spec.Finish:
 			continue
 		case waiting != "":
-			d.change(call.ID, func(c *Call) { c.Hold = waiting })
+			d.change(call.ID, func(c *Call) { c.HeldBehind = waiting })
 			continue
 		}
 		if plan, finished, err = d.finishWith(call); finished || err != nil {
@@ -88,7 +88,7 @@ func (d *draft) readFinish(call ToolCall) (f finishing, why string) {
 		return f, "The arguments are not valid: output and response_state are expected."
 	case d.turnFailed():
 		return f, "Not finished: a call of the same turn has no success to show. Look at its result first."
-	case d.h.Spoken:
+	case d.h.UserSpokeSince:
 		return f, "Not finished: the user has said something since. Answer that first."
 	case f.State == ResponseNoOp && d.h.Wrote:
 		return f, "Not finished: response_state is no_op, but this run has changed something."
@@ -99,7 +99,7 @@ func (d *draft) readFinish(call ToolCall) (f finishing, why string) {
 // turnFailed says whether a call of the current turn came to anything but success.
 func (d *draft) turnFailed() bool {
 	for _, c := range d.h.Calls {
-		if c.From == 0 && (c.Status == CallFailed || c.Status == CallCancelled) {
+		if c.TurnSegment == 0 && (c.Status == CallFailed || c.Status == CallCancelled) {
 			return true
 		}
 	}

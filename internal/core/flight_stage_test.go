@@ -22,9 +22,9 @@ func (s *stage) begin(v *core.View, runs []core.BodyRun) {
 		switch {
 		case s.flight.begun[attempt]:
 			s.t.Fatalf("one owner begins %s twice", attempt)
-		case run.Attempt != call.Attempt:
-			s.t.Fatalf("attempt %d of %s begins, and attempt %d is committed", run.Attempt, run.Call.ID, call.Attempt)
-		case run.AtMostOnce && call.Intent != s.head.Epoch:
+		case run.Attempt != call.Number:
+			s.t.Fatalf("attempt %d of %s begins, and attempt %d is committed", run.Attempt, run.Call.ID, call.Number)
+		case run.AtMostOnce && call.IntentEpoch != s.head.Epoch:
 			s.t.Fatalf("%s begins without a committed intent", attempt)
 		}
 		s.flight.begun[attempt] = true

@@ -87,7 +87,7 @@ func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	if spec.Client {
 		return true, d.askClient(call, spec)
 	}
-	d.change(call.ID, func(c *Call) { c.Granted = granted })
+	d.change(call.ID, func(c *Call) { c.ByGrant = granted })
 	d.cleared[call.ID] = true
 	return true, nil
 }

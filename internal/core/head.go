@@ -10,11 +10,41 @@ import (
 // program that knows version 1 alone would drop.
 const SchemaVersion = 2
 
-// Head is the one small record of a thread: what is true now. Nothing in it grows with the age of the run.
+// Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
+// the run.
 //
-// Epoch, Rev, Seq, Ev and Sigs never go back, not even when a new run starts. Inbox, Sigs and Due are written by anyone;
-// everything else by the holder of the claim alone, on condition of Epoch and Rev.
+// The numbers of [Position] never go back, not even when a new run starts. Inbox, Sigs and Due are
+// written by anyone; everything else by the holder of the claim alone, on condition of Epoch and Rev.
+// The records are embedded: the stored form is one flat object.
 type Head struct {
+	Identity
+	Position
+	Ownership
+
+	Status RunStatus       `json:"st"`
+	Calls  map[string]Call `json:"calls,omitempty"` // of the current round
+	Round  int64           `json:"round,omitempty"` // the segment of the last assistant turn
+	Waits
+	Held []Held         `json:"held,omitempty"` // messages that wait for the end of the run
+	Out  map[string]Out `json:"out,omitempty"`  // what must still be sent
+	Schedule
+	Interrupt string `json:"int,omitempty"`
+	Ending
+
+	Counters
+	Budget
+	Stage
+	Conversation
+	StateLog
+	Permissions
+	Origin
+
+	Inbox map[string]Signal `json:"inbox,omitempty"`
+	Due   int64             `json:"due,omitempty"` // when the sweep shall wake the thread; 0: never. Only the sweep reads it
+}
+
+// Identity is which run of which thread it is, and what it runs.
+type Identity struct {
 	Tenant  string `json:"tenant"`
 	Thread  string `json:"thread"`
 	Run     string `json:"run"`
@@ -22,7 +52,11 @@ type Head struct {
 	Version string `json:"av"` // digest of the definition the run is pinned to
 	Schema  int    `json:"v"`
 	Idem    string `json:"idem,omitempty"` // digest of the start that created the thread
+}
 
+// Position is how far the thread has come: the fencing token, the revision, the journal and the
+// signals.
+type Position struct {
 	Epoch int64 `json:"epoch"` // raised by each claim
 	Rev   int64 `json:"rev"`   // raised by each write of the owner
 	CID   Stamp `json:"cid"`   // stamp of the owner's last write
@@ -30,54 +64,35 @@ type Head struct {
 	Seg   Stamp `json:"seg"`   // and its stamp
 	Ev    int64 `json:"ev"`    // the last event number given out
 	Sigs  int64 `json:"sigs"`  // how many signals were ever stored
+}
 
-	Lease int64  `json:"lease,omitempty"` // when the claim ends; 0 means nobody holds one
-	Claim string `json:"claim,omitempty"` // who claimed last; stays after a release
-	Tries int    `json:"tries,omitempty"` // claims since the last commit
-	Kept  bool   `json:"kept,omitempty"`  // the last commit did not give the claim up
+// Ownership is who may write.
+type Ownership struct {
+	Lease     int64  `json:"lease,omitempty"` // when the claim ends; 0: there is no owner
+	Claim     string `json:"claim,omitempty"` // who claimed last; stays after a release
+	Tries     int    `json:"tries,omitempty"` // claims since the last commit
+	ClaimKept bool   `json:"kept,omitempty"`  // the last commit did not give the claim up
+}
 
-	Status    RunStatus       `json:"st"`
-	Calls     map[string]Call `json:"calls,omitempty"` // of the current round
-	Round     int64           `json:"round,omitempty"` // the segment of the last assistant turn
-	Pending   int             `json:"nsus,omitempty"`  // suspended calls that a message does not answer
-	Oldest    string          `json:"as,omitempty"`    // key in the list of approvals; empty: nothing is suspended
-	Timed     map[string]int  `json:"timed,omitempty"` // suspensions whose deadline closed them; of each, one late answer is recorded
-	Held      []Held          `json:"held,omitempty"`  // messages that wait for the end of the run
-	Out       map[string]Out  `json:"out,omitempty"`   // what must still be sent
-	Deadline  int64           `json:"dl,omitempty"`
-	NotBefore int64           `json:"not_before,omitempty"`
-	Outage    *Outage         `json:"mo,omitempty"` // set while the model does not answer
-	Interrupt string          `json:"int,omitempty"`
-	End       *Reason         `json:"end,omitempty"` // set once nothing is accepted any more
-	Response  ResponseState   `json:"rs,omitempty"`
-	Finish    string          `json:"fin,omitempty"` // the call whose output is the run's
+// Waits are the suspensions of the run.
+type Waits struct {
+	Pending  int            `json:"nsus,omitempty"`  // suspended calls that a message does not answer
+	Oldest   string         `json:"as,omitempty"`    // key in the list of approvals; empty: nothing is suspended
+	TimedOut map[string]int `json:"timed,omitempty"` // suspensions that their deadline closed; of each, one late answer is recorded
+}
 
-	Counters
-	Budget
-	Begun    bool `json:"bg,omitempty"` // the hooks of run start have been called
-	Closed   bool `json:"cl,omitempty"` // those of run end have
-	StepOpen bool `json:"so,omitempty"`
-	TurnOpen bool `json:"to,omitempty"`
-	Spoken   bool `json:"spk,omitempty"`  // the user has spoken since the model's last turn
-	Told     bool `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
+// Schedule is when the run is looked at next.
+type Schedule struct {
+	Deadline  int64   `json:"dl,omitempty"`         // the earliest of its suspended calls; 0: none has one
+	NotBefore int64   `json:"not_before,omitempty"` // the next attempt to call the model, or to send
+	Outage    *Outage `json:"mo,omitempty"`         // set while the model does not answer
+}
 
-	Spoke    int64 `json:"usr,omitempty"`  // the segment of the thread's last user message; 0: none
-	Snapshot int64 `json:"snap,omitempty"` // the segment of the last snapshot of the state; 0: none
-	Deltas   int64 `json:"delt,omitempty"` // the first segment with writes to the state since; 0: none
-
-	Narrow   json.RawMessage `json:"narrow,omitempty"` // permissions of this run alone; they can only take away
-	Grants   []string        `json:"grants,omitempty"` // what approvals of this turn allowed beyond their own calls
-	NoMemory bool            `json:"nomem,omitempty"`  // the start asked for none
-
-	RetryOf  string          `json:"retry_of,omitempty"`
-	Metadata json.RawMessage `json:"meta,omitempty"`
-	Born     int64           `json:"born"`
-	At       int64           `json:"at"` // of the last write of the owner
-	Seq0     int64           `json:"seq0"`
-	Ev0      int64           `json:"ev0"`
-
-	Inbox map[string]Signal `json:"inbox,omitempty"`
-	Due   int64             `json:"due,omitempty"` // when the sweep shall wake the thread; 0: never. For the sweep's eyes only
+// Ending is how the run came to its end.
+type Ending struct {
+	End      *Reason       `json:"end,omitempty"` // set once nothing is accepted any more
+	Response ResponseState `json:"rs,omitempty"`
+	Finish   string        `json:"fin,omitempty"` // the call whose output is the run's
 }
 
 // Counters are counted from the start of the run.
@@ -106,6 +121,44 @@ type Budget struct {
 	YieldsInRow int      `json:"ylr,omitempty"` // of them since the last turn that was accepted
 }
 
+// Stage is where in its run, its turn and its step the run is.
+type Stage struct {
+	StartHooksDone bool `json:"bg,omitempty"` // the hooks of run start have been called
+	EndHooksDone   bool `json:"cl,omitempty"` // those of run end have
+	StepOpen       bool `json:"so,omitempty"`
+	TurnOpen       bool `json:"to,omitempty"`
+}
+
+// Conversation is what the user and the model know of each other.
+type Conversation struct {
+	UserSpokeSince  bool  `json:"spk,omitempty"`  // the user has said something since the model's last turn
+	ModelSawAll     bool  `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
+	LastUserMessage int64 `json:"usr,omitempty"`  // the segment of the thread's last user message; 0: none
+}
+
+// StateLog is where in the journal the shared state is.
+type StateLog struct {
+	Snapshot   int64 `json:"snap,omitempty"` // the segment of the last snapshot; 0: none
+	FirstDelta int64 `json:"delt,omitempty"` // the first segment with writes since; 0: none
+}
+
+// Permissions are what this run alone may do, or may not.
+type Permissions struct {
+	Narrow   json.RawMessage `json:"narrow,omitempty"` // permissions of this run alone; they can only take away
+	Grants   []string        `json:"grants,omitempty"` // what approvals of this turn allowed beyond their own calls
+	NoMemory bool            `json:"nomem,omitempty"`  // the start asked for none
+}
+
+// Origin is where the run began, and when it was written last.
+type Origin struct {
+	RetryOf  string          `json:"retry_of,omitempty"`
+	Metadata json.RawMessage `json:"meta,omitempty"`
+	Born     int64           `json:"born"`
+	At       int64           `json:"at"`   // of the last write of the owner
+	Seq0     int64           `json:"seq0"` // the run's segments are those after Seq0
+	Ev0      int64           `json:"ev0"`  // and its events those after Ev0
+}
+
 // upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so one answers whatever is asked.
 func (h *Head) upgrade() {
 	if h.Schema >= 2 {
@@ -114,9 +167,9 @@ func (h *Head) upgrade() {
 	for id, c := range h.Calls {
 		switch {
 		case c.Approved:
-			c.Lifts = anyAsk
+			c.WaivedAsk = anyAsk
 		case c.Status == CallSuspended && c.Kind == KindApproval:
-			c.Asked = anyAsk
+			c.AskDigest = anyAsk
 		}
 		h.Calls[id] = c
 	}
@@ -131,7 +184,7 @@ func (h Head) Open() bool { return h.Status != RunDone }
 // Clone returns a head that shares no map with h.
 func (h Head) Clone() Head {
 	h.Calls = cloneMap(h.Calls)
-	h.Timed = cloneMap(h.Timed)
+	h.TimedOut = cloneMap(h.TimedOut)
 	h.Out = cloneMap(h.Out)
 	h.Inbox = cloneMap(h.Inbox)
 	h.Held = slices.Clone(h.Held)

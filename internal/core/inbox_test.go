@@ -17,8 +17,9 @@ func (open) Terms() Terms                      { return Terms{} }
 // waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its inbox.
 func waitingFor(kind Kind, inbox map[string]Signal) View {
 	call := ToolCall{ID: "c", Name: "tool", Arguments: json.RawMessage(`{}`)}
-	h := Head{Run: "run_a_0", Thread: "thr_a", Status: RunRunning, Epoch: 2, Rev: 5, Seq: 3, Round: 2, Sigs: int64(len(inbox)), TurnOpen: true,
-		Calls: map[string]Call{"c": {Status: CallSuspended, Kind: kind, Mode: UseDecisionAsToolResult, Sus: "sus_3_a", Times: 1}}, Inbox: inbox}
+	h := Head{Identity: Identity{Run: "run_a_0", Thread: "thr_a"},
+		Status: RunRunning, Position: Position{Epoch: 2, Rev: 5, Seq: 3, Sigs: int64(len(inbox))}, Round: 2, Stage: Stage{TurnOpen: true},
+		Calls: map[string]Call{"c": {Status: CallSuspended, Wait: Wait{Kind: kind, Mode: UseDecisionAsToolResult, Sus: "sus_3_a", Suspensions: 1}}}, Inbox: inbox}
 	return View{Head: h, Round: Round{Calls: []ToolCall{call}, Decisions: map[string]DecisionRecord{}}, Rules: open{}, Now: 1000,
 		Limits: DefaultLimits, Fresh: func() string { return "b" }, Put: 1}
 }

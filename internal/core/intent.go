@@ -9,20 +9,20 @@ package core
 // person was asked.
 func (d *draft) atMostOnce(call ToolCall) bool {
 	c := d.h.Calls[call.ID]
-	if c.Intent != 0 {
+	if c.IntentEpoch != 0 {
 		return true
 	}
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
 		return true
 	}
-	return spec.Delivery == AtMostOnce || spec.Delivery == DeliveryDefault && (c.Approved || c.Granted)
+	return spec.Delivery == AtMostOnce || spec.Delivery == DeliveryDefault && (c.Approved || c.ByGrant)
 }
 
 // intend notes the intent of each at-most-once body that has none of this owner, after its hooks were called.
 func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 	for _, call := range batch {
-		if !d.atMostOnce(call) || d.h.Calls[call.ID].Intent == d.h.Epoch {
+		if !d.atMostOnce(call) || d.h.Calls[call.ID].IntentEpoch == d.h.Epoch {
 			continue
 		}
 		runs, err := d.readyFor(call)
@@ -36,7 +36,7 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 		if err := d.begin(call); err != nil {
 			return false, err
 		}
-		d.change(call.ID, func(c *Call) { c.Intent = d.h.Epoch })
+		d.change(call.ID, func(c *Call) { c.IntentEpoch = d.h.Epoch })
 		d.must = true
 	}
 	return refused, nil
@@ -45,7 +45,7 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 // intended are the calls of the batch whose intent this owner has committed and whose body it has not begun.
 func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	for _, call := range batch {
-		if d.h.Calls[call.ID].Intent == d.h.Epoch && !d.inFlight(call) {
+		if d.h.Calls[call.ID].IntentEpoch == d.h.Epoch && !d.inFlight(call) {
 			calls = append(calls, call)
 		}
 	}
@@ -64,7 +64,7 @@ func (d *draft) settleRunning(call ToolCall) error {
 
 // runsAgain says whether the body of a running call may run: its intent is this owner's, or it may run twice.
 func (d *draft) runsAgain(call ToolCall) bool {
-	return d.h.Calls[call.ID].Intent == d.h.Epoch || !d.atMostOnce(call)
+	return d.h.Calls[call.ID].IntentEpoch == d.h.Epoch || !d.atMostOnce(call)
 }
 
 // askWhatHappened is for an at-most-once body whose end nobody saw.
@@ -72,7 +72,7 @@ func (d *draft) runsAgain(call ToolCall) bool {
 //	intent committed ── body ──✗ process lost        the body ran, or not, or half
 //	                          next owner: ask a person what happened
 func (d *draft) askWhatHappened(call ToolCall) error {
-	d.change(call.ID, func(c *Call) { c.Ran++ })
+	d.change(call.ID, func(c *Call) { c.RanBefore++ })
 	v := d.gateOn(d.effective(call)) // an approver who is barred from the call may not have it run again either
 	return d.suspend(call, KindUnknownOutcome, SuspendTicket{NotBy: v.NotBy, Suspension: Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})

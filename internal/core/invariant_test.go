@@ -15,25 +15,25 @@ func TestWhatAWriteMayLeave(t *testing.T) {
 		head Head
 		want Invariant
 	}{
-		"running, whatever else":              {Head{Status: RunRunning, Out: outbox, Inbox: signals, End: end, Calls: waits}, ""},
+		"running, whatever else":              {Head{Status: RunRunning, Out: outbox, Inbox: signals, Ending: Ending{End: end}, Calls: waits}, ""},
 		"waiting for a call":                  {Head{Status: RunWaiting, Calls: waits}, ""},
-		"waiting for a moment":                {Head{Status: RunWaiting, Deadline: 5}, ""},
-		"done, every call settled":            {Head{Status: RunDone, End: end, Calls: settled}, ""},
+		"waiting for a moment":                {Head{Status: RunWaiting, Schedule: Schedule{Deadline: 5}}, ""},
+		"done, every call settled":            {Head{Status: RunDone, Ending: Ending{End: end}, Calls: settled}, ""},
 		"created":                             {Head{Status: RunCreated, Calls: waits}, BackToCreated},
 		"waiting for nothing":                 {Head{Status: RunWaiting, Calls: settled}, WaitsForNothing},
 		"waiting with something in the inbox": {Head{Status: RunWaiting, Calls: waits, Inbox: signals}, WaitsWithSignals},
 		"waiting with something to send":      {Head{Status: RunWaiting, Calls: waits, Out: outbox}, WaitsWithOutbox},
 		"done without a reason":               {Head{Status: RunDone}, DoneWithoutEnd},
-		"done with something in the inbox":    {Head{Status: RunDone, End: end, Inbox: signals}, DoneWithSignals},
-		"done with something to send":         {Head{Status: RunDone, End: end, Out: outbox}, DoneWithOutbox},
-		"done with a held message":            {Head{Status: RunDone, End: end, Held: []Held{{Seq: 1}}}, DoneWithHeld},
+		"done with something in the inbox":    {Head{Status: RunDone, Ending: Ending{End: end}, Inbox: signals}, DoneWithSignals},
+		"done with something to send":         {Head{Status: RunDone, Ending: Ending{End: end}, Out: outbox}, DoneWithOutbox},
+		"done with a held message":            {Head{Status: RunDone, Ending: Ending{End: end}, Held: []Held{{Seq: 1}}}, DoneWithHeld},
 	} {
 		if got := ruleOf(c.head.CheckWritten()); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 	for _, status := range []CallStatus{CallNew, CallRunning, CallSuspended, CallResuming} {
-		h := Head{Status: RunDone, End: end, Calls: map[string]Call{"c0": {Status: CallFailed}, "c1": {Status: status}}}
+		h := Head{Status: RunDone, Ending: Ending{End: end}, Calls: map[string]Call{"c0": {Status: CallFailed}, "c1": {Status: status}}}
 		if got := ruleOf(h.CheckWritten()); got != DoneWithOpenCall {
 			t.Errorf("done with a call that is %s: got %q", status, got)
 		}

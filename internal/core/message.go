@@ -19,7 +19,7 @@ func (d *draft) receiveMessage(key string, s Signal, value json.RawMessage, appl
 	if s.Kind == SignalStart {
 		d.event(EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
 		if len(parts) == 0 {
-			d.h.Told = false // a retry: it goes on from the journal as it is
+			d.h.ModelSawAll = false // a retry: it goes on from the journal as it is
 			return nil
 		}
 	}
@@ -51,10 +51,10 @@ func (d *draft) receiveMessage(key string, s Signal, value json.RawMessage, appl
 // readers see the whole message.
 func (d *draft) say(s Signal, parts []Part, answers string) {
 	said := Message{Role: RoleUser, Parts: parts, ID: s.Msg, By: s.By, Via: s.Via, Answers: answers}
-	if d.h.Spoke != d.seq() {
-		said.Earlier = d.h.Spoke
+	if d.h.LastUserMessage != d.seq() {
+		said.Earlier = d.h.LastUserMessage
 	}
-	d.h.Spoke = d.seq()
+	d.h.LastUserMessage = d.seq()
 	m := d.message(said)
 	d.event(EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
 }
@@ -117,14 +117,14 @@ func (d *draft) abandon(key string, s Signal) error {
 	given := map[string]string{}
 	for id, c := range d.h.Calls {
 		switch {
-		case c.Status == CallSuspended && c.Pseudo: // to go on without an answer is no yes
+		case c.Status == CallSuspended && c.Synthetic: // to go on without an answer is no yes
 			given[id] = ""
 			d.over = &Reason{Kind: Blocked, Code: CodeStartAbandoned, Detail: "nobody answered what the run waited for before its first step"}
 		case c.Status == CallSuspended && c.Kind == KindUnknownOutcome:
 			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
 		case c.Status == CallSuspended:
 			given[id] = "Cancelled: the user went on without an answer to this call."
-		case c.Status == CallNew && c.Hold != "":
+		case c.Status == CallNew && c.HeldBehind != "":
 			given[id] = "Not run: the user went on."
 		}
 	}

@@ -40,7 +40,7 @@ func (d *draft) foldTurn() error {
 	}
 	d.closeRound()
 	d.h.Step++
-	d.h.StepOpen, d.h.Told, d.h.Spoken = true, true, false
+	d.h.StepOpen, d.h.ModelSawAll, d.h.UserSpokeSince = true, true, false
 	d.h.YieldsInRow = 0
 	d.modelAnswered()
 	d.event(EventStepStarted, d.v.Turn.told(), 0)
@@ -102,7 +102,7 @@ func (d *draft) takeRequest() (Request, error) {
 // newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it. faults says of each call what is wrong
 // with its arguments.
 func (d *draft) newRound(t Turn, faults []string, request Request) error {
-	used := cloneMap(d.v.Used)
+	used := cloneMap(d.v.UsedCallIDs)
 	old := d.keepOpen(used)
 	calls := make([]ToolCall, len(t.Calls))
 	renamed := map[string][]string{}
@@ -159,8 +159,8 @@ func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
 		if !tracked || c.Status.Terminal() {
 			continue
 		}
-		if c.From == 0 && !c.Pseudo {
-			d.change(call.ID, func(c *Call) { c.From = d.h.Round })
+		if c.TurnSegment == 0 && !c.Synthetic {
+			d.change(call.ID, func(c *Call) { c.TurnSegment = d.h.Round })
 		}
 		used[call.ID] = true
 		open = append(open, call)

@@ -9,9 +9,16 @@ import "encoding/json"
 // Succeed is the head of the next run of h's thread, on condition that h is done or about to be: what never goes back goes on from h.
 // The input is its first signal; version is the definition it is pinned to.
 func (h Head) Succeed(version string, input Signal, now int64) Head {
-	return Head{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version, Schema: SchemaVersion, Idem: h.Idem,
-		Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1, Claim: h.Claim,
-		Seq0: h.Seq, Ev0: h.Ev, Spoke: h.Spoke, Snapshot: h.Snapshot, Deltas: h.Deltas, Inbox: map[string]Signal{KeyStart: input}, Born: now, At: now}
+	return Head{
+		Identity: Identity{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version,
+			Schema: SchemaVersion, Idem: h.Idem},
+		Position:     Position{Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1},
+		Ownership:    Ownership{Claim: h.Claim},
+		Conversation: Conversation{LastUserMessage: h.LastUserMessage},
+		StateLog:     h.StateLog,
+		Origin:       Origin{Born: now, At: now, Seq0: h.Seq, Ev0: h.Ev},
+		Inbox:        map[string]Signal{KeyStart: input},
+	}
 }
 
 // Held is a message that waits for the end of the run: the segment it was journaled in, and its key there.

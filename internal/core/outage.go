@@ -21,7 +21,7 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 		plan, err = d.releasePartial()
 	case f == nil:
 		return nil, false, nil
-	case !f.Again:
+	case !f.Retryable:
 		d.h.ModelTries++
 		plan, err = d.end(f.Reason)
 	default:

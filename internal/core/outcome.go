@@ -84,7 +84,7 @@ func (d *draft) beginBody(call ToolCall) error {
 	if err := d.begin(call); err != nil {
 		return err
 	}
-	d.change(call.ID, func(c *Call) { c.Ready = 0 })
+	d.change(call.ID, func(c *Call) { c.HooksEpoch = 0 })
 	_, err := d.takeFired(BeforeToolExecute, call.ID)
 	return err
 }
@@ -95,7 +95,7 @@ func (d *draft) keepHooks(call ToolCall) error {
 	d.begun[call.ID] = true
 	d.letThrough(call)
 	if d.h.Calls[call.ID].Status != CallRunning {
-		d.change(call.ID, func(c *Call) { c.Ready = d.h.Epoch })
+		d.change(call.ID, func(c *Call) { c.HooksEpoch = d.h.Epoch })
 	}
 	_, err := d.takeFired(BeforeToolExecute, call.ID)
 	return err

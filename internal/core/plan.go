@@ -30,13 +30,13 @@ type RunBodies []BodyRun
 
 // BodyRun is one execution of a call, with the arguments that run.
 type BodyRun struct {
-	Call       ToolCall
-	Attempt    int
-	AtMostOnce bool
-	Resume     *Resume         // the decision, in the mode that passes it on
-	State      State           // as the body sees it
-	Scratch    json.RawMessage // what the call kept when it began to wait; nil: nothing
-	Again      bool            // it may have begun before, in a process that was lost; never so if it is AtMostOnce
+	Call         ToolCall
+	Attempt      int
+	AtMostOnce   bool
+	Resume       *Resume         // the decision, in the mode that passes it on
+	State        State           // as the body sees it
+	Scratch      json.RawMessage // what the call kept when it began to wait; nil: nothing
+	MayHaveBegun bool            // it may have begun before, in a process that was lost; never so if it is AtMostOnce
 }
 
 // AwaitBodies: the next thing to do depends on a body in flight that ends, or on a decision that arrives.

@@ -23,8 +23,8 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 			continue
 		}
 		ok = true
-		from := c.From
-		if c.Pseudo {
+		from := c.TurnSegment
+		if c.Synthetic {
 			from, _ = SuspensionSeq(c.Sus)
 		}
 		if from != 0 && (seq == 0 || from < seq) {
@@ -60,7 +60,7 @@ func ReadRound(h Head, segments []Segment) Round {
 				if json.Unmarshal(e.Data, &c) == nil {
 					r.keep(c)
 				}
-				if h.Calls[c.CallID].Pseudo && h.Calls[c.CallID].Sus == c.Suspension.ID {
+				if h.Calls[c.CallID].Synthetic && h.Calls[c.CallID].Sus == c.Suspension.ID {
 					r.Calls = append(r.Calls, syntheticCall(c.CallID))
 				}
 			}
@@ -86,7 +86,7 @@ func ofRound(h Head, seq int64, calls []ToolCall) (kept []ToolCall) {
 		return calls
 	}
 	for _, c := range calls {
-		if h.Calls[c.ID].From == seq {
+		if h.Calls[c.ID].TurnSegment == seq {
 			kept = append(kept, c)
 		}
 	}

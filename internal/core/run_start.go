@@ -2,7 +2,7 @@ package core
 
 // startRun calls the hooks of a run's start, once.
 func (d *draft) startRun() error {
-	if d.h.Begun {
+	if d.h.StartHooksDone {
 		return nil
 	}
 	if d.h.Step == 0 && d.h.Activations == 0 {
@@ -25,7 +25,7 @@ func (d *draft) startRun() error {
 			}
 		}
 	}
-	d.h.Begun = true
+	d.h.StartHooksDone = true
 	return nil
 }
 

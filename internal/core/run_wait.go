@@ -12,7 +12,7 @@ import (
 // suspendRun makes the run wait on a call that no model asked for.
 func (d *draft) suspendRun(kind Kind, t SuspendTicket) error {
 	call := syntheticCall(fmt.Sprintf("%s:%s", kind, d.v.Fresh()))
-	d.h.Calls[call.ID] = Call{Pseudo: true}
+	d.h.Calls[call.ID] = Call{Synthetic: true}
 	d.round.Calls = append(d.round.Calls, call)
 	return d.suspend(call, kind, t)
 }
@@ -32,7 +32,7 @@ func (d *draft) settleRunWait(call ToolCall, rec DecisionRecord) error {
 		d.over = &Reason{Kind: Blocked, Code: CodeStartDenied, Detail: cmp.Or(rec.Error, cmp.Or(rec.Reason, "what the run waited for before its first step was refused"))}
 	case !IsNull(rec.Result):
 		d.message(Message{Role: RoleSystem, Parts: TextParts(resultText(rec.Result))})
-		d.h.Told = false
+		d.h.ModelSawAll = false
 	}
 	return d.settleCall(call, status, how, Message{})
 }

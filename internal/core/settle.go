@@ -26,7 +26,7 @@ func (d *draft) settleCalls() error {
 		return err
 	}
 	for _, call := range d.round.Calls {
-		if c, tracked := d.h.Calls[call.ID]; !tracked || c.Status != CallNew || c.Hold != "" || d.inFlight(call) {
+		if c, tracked := d.h.Calls[call.ID]; !tracked || c.Status != CallNew || c.HeldBehind != "" || d.inFlight(call) {
 			continue
 		}
 		if on, err := d.settleNew(call); !on || err != nil || d.over != nil {

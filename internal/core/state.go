@@ -198,7 +198,7 @@ func ReadState(h Head, segments []Segment) State {
 				if json.Unmarshal(e.Data, &snap) == nil {
 					s = State{Run: cloneMap(snap.Run), Thread: cloneMap(snap.Thread)}
 				}
-			case e.Type == EventStateDelta && h.Deltas != 0 && seg.Seq >= h.Deltas:
+			case e.Type == EventStateDelta && h.FirstDelta != 0 && seg.Seq >= h.FirstDelta:
 				var delta StateDelta
 				if json.Unmarshal(e.Data, &delta) == nil {
 					s = s.Apply(delta.Ops)
@@ -228,16 +228,16 @@ func (d *draft) writeState(ops []StateOp) {
 	d.must = true
 	d.state, d.revision = d.state.Apply(ops), d.revision.after(ops)
 	d.event(EventStateDelta, StateDelta{ops}, 0)
-	if d.h.Deltas == 0 {
-		d.h.Deltas = d.seq()
+	if d.h.FirstDelta == 0 {
+		d.h.FirstDelta = d.seq()
 	}
 }
 
 // snapshot journals the whole state, if it was written to since it was last.
 func (d *draft) snapshot() {
-	if d.h.Deltas == 0 {
+	if d.h.FirstDelta == 0 {
 		return
 	}
 	d.event(EventStateSnapshot, d.state, 0)
-	d.h.Snapshot, d.h.Deltas = d.seq(), 0
+	d.h.Snapshot, d.h.FirstDelta = d.seq(), 0
 }

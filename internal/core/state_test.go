@@ -121,18 +121,18 @@ func TestReadState(t *testing.T) {
 		segments    []Segment
 		run, thread string
 	}{
-		{"nothing was written", Head{Run: "r"}, nil, "", ""},
-		{"the snapshot alone", Head{Run: "r", Snapshot: 2}, []Segment{{Seq: 2, Events: []Event{snap("r", State{Run: values("1"), Thread: values("2")})}}}, "1", "2"},
-		{"writes that the snapshot contains do not count again", Head{Run: "r", Snapshot: 2},
+		{"nothing was written", Head{Identity: Identity{Run: "r"}}, nil, "", ""},
+		{"the snapshot alone", Head{Identity: Identity{Run: "r"}, StateLog: StateLog{Snapshot: 2}}, []Segment{{Seq: 2, Events: []Event{snap("r", State{Run: values("1"), Thread: values("2")})}}}, "1", "2"},
+		{"writes that the snapshot contains do not count again", Head{Identity: Identity{Run: "r"}, StateLog: StateLog{Snapshot: 2}},
 			[]Segment{{Seq: 1, Events: []Event{delta("r", op(StateAdd, "k", "1"))}}, {Seq: 2, Events: []Event{snap("r", State{Run: values("1")})}}}, "1", ""},
-		{"writes since the snapshot", Head{Run: "r", Snapshot: 2, Deltas: 3},
+		{"writes since the snapshot", Head{Identity: Identity{Run: "r"}, StateLog: StateLog{Snapshot: 2, FirstDelta: 3}},
 			[]Segment{{Seq: 2, Events: []Event{snap("r", State{Run: values("1")})}}, {Seq: 3, Events: []Event{delta("r", op(StateAdd, "k", "1"))}},
 				{Seq: 4, Events: []Event{delta("r", op(StateAdd, "k", "1"))}}}, "3", ""},
-		{"a write, the snapshot and another write in one segment", Head{Run: "r", Snapshot: 2, Deltas: 2},
+		{"a write, the snapshot and another write in one segment", Head{Identity: Identity{Run: "r"}, StateLog: StateLog{Snapshot: 2, FirstDelta: 2}},
 			[]Segment{{Seq: 2, Events: []Event{delta("r", op(StateAdd, "k", "1")), snap("r", State{Run: values("1")}), delta("r", op(StateAdd, "k", "5"))}}}, "6", ""},
-		{"of an earlier run only the scope of the thread is left", Head{Run: "r2", Snapshot: 2},
+		{"of an earlier run only the scope of the thread is left", Head{Identity: Identity{Run: "r2"}, StateLog: StateLog{Snapshot: 2}},
 			[]Segment{{Seq: 2, Events: []Event{snap("r1", State{Run: values("1"), Thread: values("2")})}}}, "", "2"},
-		{"the first writes of a run that follows another", Head{Run: "r2", Snapshot: 2, Deltas: 4},
+		{"the first writes of a run that follows another", Head{Identity: Identity{Run: "r2"}, StateLog: StateLog{Snapshot: 2, FirstDelta: 4}},
 			[]Segment{{Seq: 2, Events: []Event{snap("r1", State{Run: values("1"), Thread: values("2")})}}, {Seq: 4, Events: []Event{delta("r2", op(StateAdd, "k", "1"))}}}, "1", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -149,9 +149,9 @@ func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) core.
 	flag := func(n int) bool { return flags>>n&1 != 0 }
 	v := core.View{Head: h, Round: core.ReadRound(h, segments), State: core.ReadState(h, segments), Now: now, Put: 1, Limits: core.DefaultLimits,
 		Rules: oddRules{core.Terms{Parallel: flag(0), Continue: flag(1), Memory: flag(2)}}, Fresh: func() string { return "f" },
-		Notify: flag(3), TimeUp: flag(4), Asked: flag(5), Cancelled: flag(6), NotSent: flag(7)}
+		Notify: flag(3), Conditions: core.Conditions{TimeUp: flag(4), ModelAsked: flag(5), Cancelled: flag(6)}, Results: core.Results{NotSent: flag(7)}}
 	if flag(8) {
-		v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Failed}, Again: flag(9)}
+		v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Failed}, Retryable: flag(9)}
 	}
 	if flag(10) {
 		v.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing"}
@@ -170,7 +170,7 @@ func carryOut(t *testing.T, v *core.View, plan core.Plan, segments []core.Segmen
 		*v = v.After(comesBack(t, plan.Head), plan)
 		return !plan.Over
 	case core.AskModel:
-		v.Asked, v.Used = true, core.UsedCallIDs(core.Messages(segments))
+		v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(core.Messages(segments))
 		v.Turn = &core.Turn{Text: "hm", Calls: []core.ToolCall{{ID: "c", Name: "ask_x"}, {ID: "c", Name: "lookup"}}}
 	case core.RunBodies:
 		for _, run := range plan {

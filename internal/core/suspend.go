@@ -20,11 +20,11 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	}
 	sus := NewSuspendedCall(call, kind, t)
 	sus.Deadline = d.deadlineOf(call, kind, t)
-	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].Grant != ""
+	sus.Grantable = kind == KindApproval && d.h.Calls[call.ID].GrantOffered != ""
 	d.change(call.ID, func(c *Call) {
-		c.Kind, c.Mode, c.Sus, c.Intent, c.Ready, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
-		c.Times++
-		c.Misfits = 0
+		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
+		c.Suspensions++
+		c.InvalidAnswers = 0
 	})
 	d.place(call)
 	d.round.keep(sus)
@@ -42,7 +42,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	if kind == KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)
 	}
-	d.change(call.ID, func(c *Call) { c.Grant, c.Asked, c.Passed, c.Ran = "", "", "", c.Ran+1 }) // what the tool asks is not what a rule did
+	d.change(call.ID, func(c *Call) { c.GrantOffered, c.AskDigest, c.PassedDecision, c.RanBefore = "", "", "", c.RanBefore+1 }) // what the tool asks is not what a rule did
 	ticket := *o.Ticket
 	ticket.Scratch = o.Scratch
 	if err := d.suspend(call, kind, ticket); err != nil {
@@ -52,7 +52,7 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	for _, other := range d.round.Calls {
 		c, tracked := d.h.Calls[other.ID]
 		if behind && tracked && c.Status == CallNew && !d.v.Rules.Terms().Parallel {
-			d.change(other.ID, func(c *Call) { c.Hold = call.ID })
+			d.change(other.ID, func(c *Call) { c.HeldBehind = call.ID })
 		}
 		behind = behind || other.ID == call.ID
 	}
@@ -69,10 +69,10 @@ func kindOf(m ResumeMode) Kind {
 
 // place puts a placeholder where the result of a call will be, once.
 func (d *draft) place(call ToolCall) {
-	if c := d.h.Calls[call.ID]; c.Placed || c.Pseudo || c.Times > 1 {
+	if c := d.h.Calls[call.ID]; c.PlaceholderWritten || c.Synthetic || c.Suspensions > 1 {
 		return
 	}
-	d.change(call.ID, func(c *Call) { c.Placed = true })
+	d.change(call.ID, func(c *Call) { c.PlaceholderWritten = true })
 	d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
 }
 
@@ -81,7 +81,7 @@ func (d *draft) place(call ToolCall) {
 func (d *draft) placeHeld() error {
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]
-		if !tracked || c.Status != CallNew || c.Hold == "" {
+		if !tracked || c.Status != CallNew || c.HeldBehind == "" {
 			continue
 		}
 		if spec, _ := d.v.Rules.Tool(call.Name); spec.Finish {

@@ -125,7 +125,7 @@ func AggregateOf(calls map[string]Call) Aggregate {
 	for _, c := range calls {
 		switch {
 		case c.Status.Terminal():
-		case c.Status == CallSuspended, c.Status == CallNew && c.Hold != "":
+		case c.Status == CallSuspended, c.Status == CallNew && c.HeldBehind != "":
 			waiting = true
 		default:
 			return Executing

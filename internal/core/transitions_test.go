@@ -128,7 +128,7 @@ func TestAggregate(t *testing.T) {
 		{"C28 resuming, suspended", round(st(CallResuming), st(CallSuspended)), Executing},
 		{"C28 new, suspended", round(st(CallNew), st(CallSuspended)), Executing},
 		{"C28 suspended, succeeded", round(st(CallSuspended), st(CallSucceeded)), Waiting},
-		{"C28 suspended, new and held", round(st(CallSuspended), Call{Hold: "a"}), Waiting},
+		{"C28 suspended, new and held", round(st(CallSuspended), Call{HeldBehind: "a"}), Waiting},
 		{"C28 all settled", round(st(CallSucceeded), st(CallFailed), st(CallCancelled)), StepComplete},
 		{"C28 no calls", nil, StepComplete},
 	} {

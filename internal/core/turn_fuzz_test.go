@@ -121,8 +121,8 @@ const (
 )
 
 func (s *stage) play() {
-	s.head = core.Head{Tenant: "t", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion,
-		Born: s.now, At: s.now}
+	s.head = core.Head{Identity: core.Identity{Tenant: "t", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion},
+		Origin: core.Origin{Born: s.now, At: s.now}}
 	s.signal(core.KeyStart, core.Signal{Kind: core.SignalStart, Value: core.Encode(core.TextParts("go")), At: s.now})
 	for range mostActivations {
 		if s.head.Status == core.RunDone {
@@ -228,7 +228,7 @@ func (s *stage) activation() {
 			}
 		case core.AskModel:
 			log := s.log()
-			v.Asked, v.Used = true, core.UsedCallIDs(log)
+			v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(log)
 			if v.Turn = s.ask(log); v.Turn == nil {
 				long := strings.Repeat(s.result+" ", 100_000/(len(s.result)+1))
 				v.Failure = &core.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}

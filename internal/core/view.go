@@ -18,26 +18,46 @@ type View struct {
 
 	Hooked map[Phase]bool // phases in which some hook wants to be called
 
-	Limits   Limits
-	Notify   bool                       // somebody is to be told of suspensions
-	Payloads map[string]json.RawMessage // what the signals in the inbox refer to, by digest
-	Used     map[string]bool            // call ids the thread has used; needed with Turn
-	Fresh    func() string              // unguessable text, new each time
-	Put      int                        // number of the next write within this activation
+	Limits      Limits
+	Notify      bool                       // approvers are notified of suspensions
+	Payloads    map[string]json.RawMessage // what the signals in the inbox refer to, by digest
+	UsedCallIDs map[string]bool            // call ids the thread has used; needed with Turn
+	Fresh       func() string              // unguessable text, new each time
+	Put         int                        // number of the next write within this activation
 
+	Conditions
+	Results
+}
+
+// Conditions are the circumstances of the activation that decides.
+type Conditions struct {
 	// TimeUp: too little of the activation is left to begin a body or a model call, and the next one will have more.
 	TimeUp bool
 
-	// Orphaned: nothing was committed since the run was taken over from an owner that was lost, see [Head.Orphaned].
+	// LeaseEnding: the lease is too near its end to begin anything. Finished work is committed, and the claim given up.
+	LeaseEnding bool
+
+	// Orphaned: nothing was committed since the run was taken over from an owner that crashed, see [Head.Orphaned].
 	Orphaned bool
 
-	// Asked: this activation has called the model; it does not call it twice.
-	Asked bool
+	// ModelAsked: this activation has called the model; it does not call it twice.
+	ModelAsked bool
 
-	// Cancelled: whoever runs the engine wants the run to end.
+	// Cancelled: the program that runs the engine wants the run to end.
 	Cancelled bool
 
-	// What was done since the last commit, in order. A commit that lands contains it.
+	// ParkFor: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
+	ParkFor int64
+
+	// Ending is why the run ends, once bodies were stopped for it. Their outcomes don't change it.
+	Ending *Reason
+
+	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
+	Broken *Reason
+}
+
+// Results are what was done since the last commit, in order. A commit that lands contains it.
+type Results struct {
 	Turn     *Turn
 	Yielded  bool // Turn is not accepted: others come first
 	Failure  *ModelFailure
@@ -48,18 +68,6 @@ type View struct {
 	Sent     []Sent
 	Previews []Previewed
 	NotSent  bool // something in the outbox could not be sent
-
-	// Park: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
-	Park int64
-
-	// Late: the lease is too near its end to begin anything. Finished work is committed, and the claim given up.
-	Late bool
-
-	// Ending is why the run ends, once bodies were stopped for it. Their outcomes don't change it.
-	Ending *Reason
-
-	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
-	Broken *Reason
 }
 
 // Limits bound what a run may cost when something is wrong.
@@ -104,9 +112,9 @@ type Sent struct{ Key, Failed string }
 
 // ModelFailure is a model call without a turn.
 type ModelFailure struct {
-	Reason Reason // Stopped or Failed
-	Again  bool   // it may pass: try again later
-	After  int64  // ms that the provider wants to be left alone for; 0 if it did not say
+	Reason    Reason // Stopped or Failed
+	Retryable bool   // it may pass: try again later
+	After     int64  // ms that the provider wants to be left alone for; 0 if it did not say
 
 	// Answered: the model answered, and what it said is no turn. Asking again costs as much each time.
 	Answered bool
@@ -114,9 +122,8 @@ type ModelFailure struct {
 
 // After is the view once a commit has landed as next: what was folded in is done.
 func (v View) After(next Head, c *Commit) View {
-	v.Unseen = v.unseen()
+	v.Results = Results{InFlight: v.InFlight, Unseen: v.unseen(), Fired: c.Fired}
 	v.State, v.Revision, v.Round, v.Head, v.Orphaned = c.State, c.Revision, c.Round, next, false
-	v.Turn, v.Yielded, v.Failure, v.Outcomes, v.Fired, v.Sent, v.Previews, v.NotSent = nil, false, nil, nil, c.Fired, nil, nil, false
 	return v
 }
 

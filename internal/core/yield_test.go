@@ -8,7 +8,7 @@ import (
 )
 
 func TestARunMakesWayForANewerOneThatWaits(t *testing.T) {
-	own := core.Head{Run: "run_b_0", Agent: "desk", Born: 1000}
+	own := core.Head{Identity: core.Identity{Run: "run_b_0", Agent: "desk"}, Origin: core.Origin{Born: 1000}}
 	self := core.Record{Run: own.Run, Agent: own.Agent, Born: own.Born, Status: core.RunRunning}
 	newer := core.Record{Run: "run_c_0", Agent: "desk", Born: 2000, Status: core.RunCreated}
 	changed := func(change func(*core.Record)) core.Record {

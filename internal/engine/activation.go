@@ -30,8 +30,14 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, began: e.o.Clock.Now(), view: core.View{Head: head, Orphaned: head.Orphaned(), Limits: e.o.Limits, Notify: e.o.Notifier != nil,
-		Gates: core.NewGateMemo(), Fresh: func() string { return e.o.Random.Text(16) }}}
+	return &activation{e: e, began: e.o.Clock.Now(), view: core.View{
+		Head:       head,
+		Limits:     e.o.Limits,
+		Notify:     e.o.Notifier != nil,
+		Gates:      core.NewGateMemo(),
+		Fresh:      func() string { return e.o.Random.Text(16) },
+		Conditions: core.Conditions{Orphaned: head.Orphaned()},
+	}}
 }
 
 func (a *activation) now() int64 { return a.e.o.Clock.Now().UnixMilli() }
@@ -100,7 +106,7 @@ func (a *activation) do(ctx context.Context, plan core.Plan) error {
 // letGo makes the planner release the run with what is done, although its lease seems over: if the clock was only ahead, other workers
 // would wait for the end of a lease that still has long to go.
 func (a *activation) letGo(ctx context.Context) error {
-	a.view.Late = true
+	a.view.LeaseEnding = true
 	if a.flight == nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
 		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), Scratch: NewScratch(run.Scratch), AtMostOnce: run.AtMostOnce,
-		Again: run.Again}
+		Again: run.MayHaveBegun}
 	watch := a.watchBodies()
 	req.Progress = func(p Progress) { watch.says(run.Call, p) }
 	// The last look at the clock before an effect that no store can take back. A process that was frozen after it committed its

@@ -17,7 +17,7 @@ func TestCommits(t *testing.T) {
 	t.Run("C162 nothing changed: no write", func(t *testing.T) {
 		r := newRig(t)
 		plan, err := core.Decide(core.View{Rules: r, Limits: core.DefaultLimits, Put: 1,
-			Head: core.Head{Status: core.RunRunning, Epoch: 3, Rev: 7, TurnOpen: true}})
+			Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 3, Rev: 7}, Stage: core.Stage{TurnOpen: true}}})
 		if _, asks := plan.(core.AskModel); err != nil || !asks {
 			t.Errorf("plan %+v (%v)", plan, err)
 		}

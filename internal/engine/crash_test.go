@@ -402,7 +402,7 @@ func TestRecovery(t *testing.T) {
 	t.Run("H26 an at-most-once body does not start when the lease is nearly over", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "once", `{}`)), says("done"))
 		r.tool("once", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}})
-		r.store = &freezing{Store: r.db, r: r, when: func(req engine.CommitRequest) bool { return req.Next.Calls["c1"].Intent != 0 }}
+		r.store = &freezing{Store: r.db, r: r, when: func(req engine.CommitRequest) bool { return req.Next.Calls["c1"].IntentEpoch != 0 }}
 		r.build(engine.Options{})
 		r.start("hi")
 		if _, err := r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread}); err == nil {
@@ -431,8 +431,9 @@ func TestRecovery(t *testing.T) {
 func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *core.Commit {
 	t.Helper()
 	plan, err := core.Decide(core.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
-		Head:  core.Head{Status: core.RunRunning, Epoch: 1, TurnOpen: true, Calls: map[string]core.Call{"c": {Status: core.CallResuming, Sus: "sus_1_a"}}},
-		Rules: newRig(t), Limits: core.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Asked: true})
+		Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 1},
+			Stage: core.Stage{TurnOpen: true}, Calls: map[string]core.Call{"c": {Status: core.CallResuming, Wait: core.Wait{Sus: "sus_1_a"}}}},
+		Rules: newRig(t), Limits: core.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Conditions: core.Conditions{ModelAsked: true}})
 	c, ok := plan.(*core.Commit)
 	if err != nil || !ok {
 		t.Fatalf("plan %#v (%v)", plan, err)

@@ -141,8 +141,8 @@ func TestDeadlines(t *testing.T) {
 		sus := r.suspended("c1").Suspension.ID
 		r.pass(61 * time.Minute)
 		r.wantRun(core.RunWaiting, 0) // on c2
-		if r.head().Timed[sus] != 1 {
-			t.Fatalf("timed %v", r.head().Timed)
+		if r.head().TimedOut[sus] != 1 {
+			t.Fatalf("timed %v", r.head().TimedOut)
 		}
 		if err := r.decideOn("c1", sus, resume("d1", "")); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("the suspension still takes decisions: %v", err)

@@ -29,7 +29,7 @@ func TestEachUserMessageNamesTheOneBefore(t *testing.T) {
 		}
 	}
 	if len(at) != 4 || at["two"] != at["three"] || earlier["one"] != 0 || earlier["two"] != at["one"] || earlier["three"] != 0 || earlier["four"] != at["two"] ||
-		r.head().Spoke != at["four"] {
-		t.Errorf("messages at %v name %v; the head names %d", at, earlier, r.head().Spoke)
+		r.head().LastUserMessage != at["four"] {
+		t.Errorf("messages at %v name %v; the head names %d", at, earlier, r.head().LastUserMessage)
 	}
 }

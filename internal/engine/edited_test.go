@@ -152,7 +152,7 @@ func TestGrants(t *testing.T) {
 				intents++
 			}
 		}
-		if intents != 2 || !r.head().Calls["c2"].Granted {
+		if intents != 2 || !r.head().Calls["c2"].ByGrant {
 			t.Errorf("%d started, c2 %+v", intents, r.head().Calls["c2"])
 		}
 	})

@@ -76,7 +76,7 @@ func TestDecisionsWhileBodiesRun(t *testing.T) {
 		l.tool("pay", toolRule{effect: core.Ask, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
 			defer close(l.release)
 			h := l.head()
-			if c := h.Calls["p"]; len(h.Inbox) != 0 || c.Status != core.CallRunning || c.Intent != h.Epoch || !c.Approved {
+			if c := h.Calls["p"]; len(h.Inbox) != 0 || c.Status != core.CallRunning || c.IntentEpoch != h.Epoch || !c.Approved {
 				t.Errorf("the body begins, and the head says %s", core.Encode(h))
 			}
 			return core.Outcome{Text: "paid"}, nil

@@ -337,7 +337,7 @@ func (s *asVersionOne) Claim(ctx context.Context, req engine.ClaimRequest) (core
 	s.claimed = true
 	h.Schema = 1
 	for id, c := range h.Calls {
-		c.Asked, c.Grant, c.Placed = "", "", false
+		c.AskDigest, c.GrantOffered, c.PlaceholderWritten = "", "", false
 		h.Calls[id] = c
 	}
 	return h, nil

@@ -174,7 +174,7 @@ func TestAGateIsAskedAgain(t *testing.T) {
 		r.play()
 		r.wantRun(core.RunWaiting, 0)
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallSuspended, "c2": core.CallNew, "c3": core.CallNew})
-		if h := r.head(); h.Calls["c2"].Hold != "c1" || h.Calls["c3"].Hold != "c1" || p.times("before_tool_execute c2") != 0 {
+		if h := r.head(); h.Calls["c2"].HeldBehind != "c1" || h.Calls["c3"].HeldBehind != "c1" || p.times("before_tool_execute c2") != 0 {
 			t.Errorf("calls %+v, hooks %v", h.Calls, p.order())
 		}
 		r.must(r.decide("c1", resume("d", `true`)))

@@ -46,7 +46,7 @@ func isUnavailable(err error) bool {
 func (a *activation) park(err error) {
 	h := a.view.Head
 	a.e.o.Logger.Warn("a run waits for its agent", "run", h.Run, "thread", h.Thread, "error", err)
-	a.view.Park = parked.Milliseconds()
+	a.view.ParkFor = parked.Milliseconds()
 }
 
 // missingDetail says what is missing: the version itself, or what it cannot do without.
@@ -62,8 +62,8 @@ func missingDetail(h core.Head, err error) string {
 func (a *activation) loadRound(ctx context.Context) error {
 	h := a.view.Head
 	from, inRound := h.RoundFrom()
-	if h.Deltas != 0 && (!inRound || h.Deltas < from) {
-		from, inRound = h.Deltas, true
+	if h.FirstDelta != 0 && (!inRound || h.FirstDelta < from) {
+		from, inRound = h.FirstDelta, true
 	}
 	var segments []core.Segment
 	var err error

@@ -285,7 +285,8 @@ func (l *losing) Commit(ctx context.Context, req engine.MemoryRequest) error {
 // startWith creates the run of a new thread with a head of the test's making.
 func (r *rig) startWith(input string, change func(*core.Head)) {
 	r.t.Helper()
-	h := core.Head{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, 0), Agent: "a", Version: "v1", Schema: core.SchemaVersion, Sigs: 1, Born: r.now(), At: r.now(),
+	h := core.Head{Identity: core.Identity{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, 0), Agent: "a", Version: "v1", Schema: core.SchemaVersion},
+		Position: core.Position{Sigs: 1}, Origin: core.Origin{Born: r.now(), At: r.now()},
 		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}}}
 	change(&h)
 	_, err := r.db.Start(r.ctx, engine.StartRequest{Head: h, Due: r.now() + 5000, Wake: &engine.Delay{}})

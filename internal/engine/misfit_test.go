@@ -28,7 +28,7 @@ func TestARefusedResultIsJournaledAndTheCallGoesOnWaiting(t *testing.T) {
 		r.work()
 	}
 	h := r.head()
-	if h.Status != core.RunWaiting || h.Calls["c1"].Sus != sus || h.Calls["c1"].Misfits != 3 || r.asked != 1 {
+	if h.Status != core.RunWaiting || h.Calls["c1"].Sus != sus || h.Calls["c1"].InvalidAnswers != 3 || r.asked != 1 {
 		t.Errorf("the model was asked %d times, and the head is %+v", r.asked, h)
 	}
 	told := 0

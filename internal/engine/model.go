@@ -18,7 +18,7 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	a.speaker = a.speak(r.Step)
 	heard := &heard{clock: a.e.o.Clock, next: a.speaker.take}
 	prompt.Say = heard.take
-	a.view.Asked, a.report.Asked = true, true
+	a.view.ModelAsked, a.report.Asked = true, true
 
 	asked := a.now()
 	turn, err := traced(ctx, a.e, "model", func(ctx context.Context) (core.Turn, error) {
@@ -34,7 +34,7 @@ func (a *activation) askModel(ctx context.Context, r core.Request) error {
 	}
 	turn.AskedAt, turn.FirstAt, turn.EndedAt = asked, heard.firstAt(), a.now()
 	if err == nil {
-		a.view.Turn, a.view.Used = &turn, core.UsedCallIDs(log)
+		a.view.Turn, a.view.UsedCallIDs = &turn, core.UsedCallIDs(log)
 		a.view.Yielded = a.yields(ctx)
 		return nil
 	}
@@ -84,7 +84,7 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 // over does not count as an outage.
 func (a *activation) passing(err error) *core.ModelFailure {
 	_, cut := errors.AsType[*CutShort](err)
-	f := &core.ModelFailure{Again: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
+	f := &core.ModelFailure{Retryable: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
 	later, ok := errors.AsType[*TryLater](err)
 	if ok {
 		f.Answered, f.After = later.Answered, later.After.Milliseconds()

@@ -14,7 +14,7 @@ func TestAPlanOfNoKnownKind(t *testing.T) {
 	for name, plan := range map[string]core.Plan{"none": nil, "of another type": struct{ core.Plan }{}} {
 		t.Run(name, func(t *testing.T) {
 			decided := 0
-			a := newActivation(New(Options{Clock: stillClock{}}), core.Head{Run: "run_a_0"})
+			a := newActivation(New(Options{Clock: stillClock{}}), core.Head{Identity: core.Identity{Run: "run_a_0"}})
 			err := a.carryOut(t.Context(), func(core.View) (core.Plan, error) {
 				if decided++; decided > 1 {
 					t.Fatal("decided again")

@@ -271,9 +271,10 @@ func (r *rig) now() int64 { return r.clock.Now().UnixMilli() }
 // start creates the run of a new thread.
 func (r *rig) start(input string) {
 	r.t.Helper()
-	h := core.Head{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, 0), Agent: "a", Version: "v1", Schema: core.SchemaVersion, Sigs: 1,
-		Born: r.now(), At: r.now(),
-		Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}}}
+	h := core.Head{Identity: core.Identity{Tenant: "t", Thread: r.thread, Run: core.RunID(r.thread, 0), Agent: "a", Version: "v1", Schema: core.SchemaVersion},
+		Position: core.Position{Sigs: 1},
+		Origin:   core.Origin{Born: r.now(), At: r.now()},
+		Inbox:    map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts(input)), At: r.now()}}}
 	_, err := r.db.Start(r.ctx, engine.StartRequest{Head: h, Due: r.now() + 5000, Wake: &engine.Delay{}})
 	r.must(err)
 }

@@ -90,7 +90,7 @@ func TestRounds(t *testing.T) {
 		r.work()
 		r.wantRun(core.RunWaiting, 0)
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallSuspended, "c2": core.CallNew})
-		if hold := r.head().Calls["c2"].Hold; hold != "c1" {
+		if hold := r.head().Calls["c2"].HeldBehind; hold != "c1" {
 			t.Errorf("c2 is held behind %q", hold)
 		}
 		r.wantRan("dangerous{}")

@@ -69,7 +69,7 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.
 	refused, ok := errors.AsType[*Error](why)
 	tracked := p.Head.Calls[call.CallID]
 	if !ok || refused.Code != CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
-		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.Misfits >= core.MostMisfits {
+		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= core.MostMisfits {
 		return
 	}
 	h := p.Head
@@ -182,7 +182,7 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p Place, d decision) (
 		if s, ok := p.Head.Inbox[d.sus()]; ok {
 			return f.answerWaiting(ctx, p.Head, s, d)
 		}
-		if _, timed := p.Head.Timed[d.sus()]; timed {
+		if _, timed := p.Head.TimedOut[d.sus()]; timed {
 			return wire.DecisionAnswer{}, f.late(ctx, c, p, d)
 		}
 	}

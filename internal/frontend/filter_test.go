@@ -202,8 +202,8 @@ func (x *fixture) bulk(tenant string, n int, metadata func(i int) string) []core
 	var all []core.Record
 	for i := range n {
 		thread := core.ThreadID(fmt.Sprintf("bulk%05d", i))
-		h := core.Head{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "desk", Version: "v", Schema: core.SchemaVersion,
-			Status: core.RunCreated, Born: 1_000_000 + int64(i/3), Metadata: []byte(metadata(i)),
+		h := core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "desk", Version: "v", Schema: core.SchemaVersion},
+			Status: core.RunCreated, Origin: core.Origin{Born: 1_000_000 + int64(i/3), Metadata: []byte(metadata(i))},
 			Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts("go"))}}}
 		if _, err := x.store.Start(x.t.Context(), engine.StartRequest{Head: h}); err != nil {
 			x.t.Fatal(err)

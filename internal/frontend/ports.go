@@ -10,6 +10,15 @@ import (
 
 // Store is what callers' requests need of a store. It never claims and never commits. Errors are those of package engine.
 type Store interface {
+	ThreadStore
+	PayloadStore
+	KeyStore
+	RunIndex
+	FeedStore
+}
+
+// ThreadStore reads threads and lets callers begin runs and leave signals.
+type ThreadStore interface {
 	// Load reads a thread's head, consistently. [engine.ErrNotFound] if there is none.
 	Load(ctx context.Context, tenant, thread string) (core.Head, error)
 
@@ -24,14 +33,25 @@ type Store interface {
 
 	// Segments reads from..to of the journal, in order, consistently.
 	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
+}
 
-	// PutPayload stores body under its digest, beside the thread. Storing it again changes nothing.
+// PayloadStore keeps what is too large for a signal, beside its thread.
+type PayloadStore interface {
+	// PutPayload stores body under its digest. Storing it again changes nothing.
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
-	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 
+	// Payload reads what was put under its digest. [engine.ErrNotFound] if it is not there.
+	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
+}
+
+// KeyStore knows the idempotency keys of requests.
+type KeyStore interface {
 	// Used is the record of a key that has not expired. [engine.ErrNotFound] if there is none.
 	Used(ctx context.Context, tenant, key string) (engine.Key, error)
+}
 
+// RunIndex lists the runs of a tenant.
+type RunIndex interface {
 	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if there is none.
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 
@@ -47,7 +67,10 @@ type Store interface {
 	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
 	// [engine.ErrRefused] as for Runs. A head that cannot be read comes without calls.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
+}
 
+// FeedStore lists what happened in the threads of a tenant.
+type FeedStore interface {
 	// Feed lists the marked segments of all threads of a tenant. Every segment that a commit has made part of a journal is there once,
 	// from that commit on or at most FeedLag later. [engine.ErrRefused] for a place that is none of this feed.
 	Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error)

@@ -199,9 +199,9 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err != nil {
 		return core.Head{}, err
 	}
-	return core.Head{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion,
-		Status: core.RunCreated, Metadata: b.metadata, Narrow: b.narrow, NoMemory: b.noMemory, RetryOf: b.retryOf, Born: now, At: now,
-		Calls: map[string]core.Call{}, Timed: map[string]int{}, Out: map[string]core.Out{},
+	return core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion},
+		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
+		Calls: map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
 		Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
 }
 

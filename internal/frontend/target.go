@@ -19,8 +19,8 @@ func (p Place) AsTracked(call wire.Call) wire.Call {
 		return call
 	}
 	call.Status = tracked.Status.String()
-	if call.Attempts < tracked.Ran {
-		call.Attempts = tracked.Ran
+	if call.Attempts < tracked.RanBefore {
+		call.Attempts = tracked.RanBefore
 	}
 	return call
 }
@@ -95,8 +95,8 @@ func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.Sus
 			return call.SuspendedCall, err
 		}
 	}
-	if call, ok := p.Head.Calls[target]; ok && p.Current && call.Times > 0 {
-		if call.Times > 1 {
+	if call, ok := p.Head.Calls[target]; ok && p.Current && call.Suspensions > 0 {
+		if call.Suspensions > 1 {
 			return core.SuspendedCall{}, suspensionIDRequired()
 		}
 		found, err := f.FindSuspension(ctx, p, call.Sus)

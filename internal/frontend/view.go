@@ -69,10 +69,10 @@ func (p Place) named() []int64 {
 	}
 	for id, call := range p.Head.Calls {
 		if p.Current && call.Status == core.CallSuspended {
-			if turn := p.turnOf(id); !call.Pseudo {
+			if turn := p.turnOf(id); !call.Synthetic {
 				seqs = append(seqs, turn)
 			}
-			seqs = append(seqs, p.Head.Spoke)
+			seqs = append(seqs, p.Head.LastUserMessage)
 		}
 	}
 	return slices.DeleteFunc(seqs, func(seq int64) bool { return seq < 1 || seq > p.Record.Seq })
@@ -82,10 +82,10 @@ func (p Place) named() []int64 {
 // everything that was said.
 func (p Place) turnOf(id string) int64 {
 	switch call := p.Head.Calls[id]; {
-	case call.Pseudo:
+	case call.Synthetic:
 		return p.Record.Seq + 1
-	case call.From != 0:
-		return call.From
+	case call.TurnSegment != 0:
+		return call.TurnSegment
 	}
 	return p.Head.Round
 }
@@ -135,7 +135,7 @@ func (f *Frontend) shownCall(ctx context.Context, p Place, found map[int64]core.
 // caller's request could hide behind it. The head names the segment of the last one, and each message
 // that of the one before it, also across the runs of the thread, which the model reads, too.
 func (f *Frontend) requests(ctx context.Context, p Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
-	for seq := p.Head.Spoke; seq > 0; {
+	for seq := p.Head.LastUserMessage; seq > 0; {
 		if _, read := found[seq]; !read {
 			one, err := f.few(ctx, p, []int64{seq})
 			if err != nil {

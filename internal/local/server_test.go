@@ -369,8 +369,8 @@ func orphan(t *testing.T, db *sqlite.DB, like core.Head) core.Head {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	thread := core.ThreadID("orphan")
-	h := core.Head{Tenant: access.Tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version,
-		Schema: core.SchemaVersion, Born: now, At: now, Inbox: map[string]core.Signal{
+	h := core.Head{Identity: core.Identity{Tenant: access.Tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: like.Agent, Version: like.Version, Schema: core.SchemaVersion},
+		Origin: core.Origin{Born: now, At: now}, Inbox: map[string]core.Signal{
 			core.KeyStart: {Kind: core.SignalStart, Value: core.Encode(core.TextParts("pay")), At: now}}}
 	if _, err := db.Start(t.Context(), engine.StartRequest{Head: h, Due: 1}); err != nil {
 		t.Fatal(err)

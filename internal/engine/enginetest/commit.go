@@ -30,9 +30,9 @@ func testCommitWrites(t *storeTest) {
 	h := t.claim(t.start(thread), "w1", 1000)
 	req := next(h, 1, "hello")
 	n := &req.Next
-	n.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Kind: core.KindClient, Mode: core.UseDecisionAsToolResult,
-		Sus: "sus_1", Deadline: 77, Decision: "d x", Times: 2, Attempt: 3, Intent: 4, Hold: "c0", Approved: true}}
-	n.Round, n.Pending, n.Oldest, n.Timed, n.Held = 1, 1, "sus_1#run", map[string]int{"sus_0": 1}, []core.Held{{Seq: 1, Key: "m:1"}, {Seq: 2, Key: "m:2"}}
+	n.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Kind: core.KindClient, Mode: core.UseDecisionAsToolResult, Sus: "sus_1", Deadline: 77, Decision: "d x", Suspensions: 2},
+		Attempt: core.Attempt{Number: 3, IntentEpoch: 4}, HeldBehind: "c0", Approval: core.Approval{Approved: true}}}
+	n.Round, n.Pending, n.Oldest, n.TimedOut, n.Held = 1, 1, "sus_1#run", map[string]int{"sus_0": 1}, []core.Held{{Seq: 1, Key: "m:1"}, {Seq: 2, Key: "m:2"}}
 	n.Out = map[string]core.Out{"notify:c1": {Kind: core.OutNotify, Call: "c1", Sus: "sus_1"}}
 	n.Deadline, n.NotBefore, n.Interrupt, n.End = 77, 88, "i", &core.Reason{Kind: core.Stopped, Code: "max_rounds", Detail: "10"}
 	n.Response, n.StepOpen, n.TurnOpen, n.RetryOf = core.ResponseNoOp, true, true, "run_old"
@@ -241,8 +241,8 @@ func testUnicode(t *storeTest) {
 		h = t.claim(t.startHead(h), s, 1000)
 		req := suspend(h, 1, "sus_"+s)
 		req.Segment.Messages[0].Parts = core.TextParts(s)
-		req.Next.Calls = map[string]core.Call{"decoy": {Status: core.CallSuspended, Sus: "other"},
-			s: {Status: core.CallSuspended, Sus: "sus_" + s}}
+		req.Next.Calls = map[string]core.Call{"decoy": {Status: core.CallSuspended, Wait: core.Wait{Sus: "other"}},
+			s: {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_" + s}}}
 		h = t.commit(req)
 		t.equal("calls", h.Calls, req.Next.Calls)
 		signal := decide(h, "sus_"+s, s)

@@ -44,7 +44,7 @@ var brokenHeads = []struct {
 	}},
 	{core.DoneWithOpenCall, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
-		req.Next.Calls = map[string]core.Call{"c0": {Status: core.CallSucceeded}, "c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+		req.Next.Calls = map[string]core.Call{"c0": {Status: core.CallSucceeded}, "c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 		return req
 	}},
 	{core.DoneWithSignals, func(h core.Head) engine.CommitRequest {
@@ -95,7 +95,7 @@ func testBrokenPrior(t *storeTest) {
 	h := t.claim(t.start(thread), "w1", 1000)
 	req := next(h, 1, "over")
 	req.Next.End = &core.Reason{Kind: core.NaturalEnd}
-	req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+	req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 	h = t.commit(req)
 	follow := succeed(h, "run_a_1")
 	follow.Owned, follow.Seen = true, h.Sigs

@@ -89,8 +89,8 @@ func testDecisionStale(t *storeTest) {
 func testDecisionNoCall(t *storeTest) {
 	h := t.claim(t.start(thread), "w1", 1000)
 	req := suspend(h, 1, "sus_1")
-	req.Next.Calls["c2"] = core.Call{Status: core.CallResuming, Sus: "sus_2"}
-	req.Next.Calls["c3"] = core.Call{Status: core.CallSuspended, Sus: "sus_3"}
+	req.Next.Calls["c2"] = core.Call{Status: core.CallResuming, Wait: core.Wait{Sus: "sus_2"}}
+	req.Next.Calls["c3"] = core.Call{Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_3"}}
 	h = t.commit(req)
 	for call, sus := range map[string]string{"c2": "sus_2", "c1": "sus_3", "c4": "sus_1", "": "sus_1"} {
 		signal := decide(h, sus, "d")
@@ -226,7 +226,7 @@ func (t *storeTest) timedOut(thread string) core.Head {
 	t.Helper()
 	h := t.claim(t.start(thread), "claim of "+thread, 1000)
 	req := suspend(h, 1, "sus_2")
-	req.Next.Timed = map[string]int{"sus_1": 1, `sus_"1`: 1}
+	req.Next.TimedOut = map[string]int{"sus_1": 1, `sus_"1`: 1}
 	return t.commit(req)
 }
 
@@ -248,7 +248,7 @@ func testLate(t *storeTest) {
 	t.signal(late(h, `sus_"1`, "d3"))
 
 	closing := finish(t.claim(t.load(h), "w2", 3000), 1)
-	closing.Next.Timed = nil
+	closing.Next.TimedOut = nil
 	done := t.commit(closing)
 	_, err = t.store.Signal(t.Context(), late(h, "sus_1", "d4"))
 	t.wantErr(err, engine.ErrRefused)
@@ -298,7 +298,7 @@ func (t *storeTest) both() core.Head {
 	t.Helper()
 	h := t.claim(t.start(thread), "w1", 1000)
 	req := suspend(h, 1, "sus_1")
-	req.Next.Calls["c2"] = core.Call{Status: core.CallSuspended, Kind: core.KindApproval, Sus: "sus_2", Times: 1}
+	req.Next.Calls["c2"] = core.Call{Status: core.CallSuspended, Wait: core.Wait{Kind: core.KindApproval, Sus: "sus_2", Suspensions: 1}}
 	return t.commit(req)
 }
 

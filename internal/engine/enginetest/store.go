@@ -20,9 +20,19 @@ import (
 type Store interface {
 	engine.Store
 	engine.Overdue
+	requests
+	lists
+}
+
+// requests is what callers' requests need.
+type requests interface {
 	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
 	Used(ctx context.Context, tenant, key string) (engine.Key, error)
+}
+
+// lists is what can be listed of a tenant.
+type lists interface {
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 	RunsBehind(born int64, run string) (cursor string)
@@ -73,8 +83,8 @@ const (
 
 // created is a thread's head as its first start makes it.
 func created(thread string) core.Head {
-	return core.Head{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "refund-desk", Version: "sha256:1",
-		Schema: core.SchemaVersion, Idem: "digest", Sigs: 1, Born: 1000, At: 1000,
+	return core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "refund-desk", Version: "sha256:1", Schema: core.SchemaVersion, Idem: "digest"},
+		Position: core.Position{Sigs: 1}, Origin: core.Origin{Born: 1000, At: 1000},
 		Inbox: map[string]core.Signal{core.KeyStart: message("please refund A-17")}}
 }
 
@@ -154,7 +164,7 @@ func (t *storeTest) waiting(thread string) core.Head {
 func suspend(h core.Head, n int, sus string) engine.CommitRequest {
 	req := next(h, n, "I ask first")
 	req.Next.Status, req.Next.Lease = core.RunWaiting, 0
-	req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Kind: core.KindApproval, Sus: sus, Times: 1}}
+	req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Kind: core.KindApproval, Sus: sus, Suspensions: 1}}}
 	req.Next.Pending, req.Next.Oldest = 1, sus+"#"+h.Run
 	req.AllSeen, req.Seen = true, h.Sigs
 	req.Due = new(int64)

@@ -136,10 +136,10 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		if len(parts) > 0 && s.On != core.PendingQueue && w.Who {
 			c.event(core.EventMessageReceived, who(s))
 			c.seg.Events[len(c.seg.Events)-1].Message = len(c.seg.Messages)
-			if c.head.Spoke != c.seg.Seq {
-				c.seg.Messages[len(c.seg.Messages)-1].Earlier = c.head.Spoke
+			if c.head.LastUserMessage != c.seg.Seq {
+				c.seg.Messages[len(c.seg.Messages)-1].Earlier = c.head.LastUserMessage
 			}
-			c.head.Spoke = c.seg.Seq
+			c.head.LastUserMessage = c.seg.Seq
 		}
 	case core.SignalPause:
 		c.head.Interrupt = s.ID
@@ -147,7 +147,7 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	case core.SignalLate:
 		rec := core.DecisionRecord{CallID: s.Call, Suspension: strings.TrimPrefix(key, core.LateKey("")), Digest: s.Digest, By: s.By, Late: true}
 		w.read(value, &rec.Resume)
-		delete(c.head.Timed, rec.Suspension)
+		delete(c.head.TimedOut, rec.Suspension)
 		c.event(core.EventDecisionRecorded, rec)
 		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
 	case core.SignalDecision:
@@ -274,8 +274,7 @@ func (w Worker) Resuspend(run string, call Call) string {
 func (w Worker) suspend(c *commit, call Call) string {
 	id := core.SuspensionID(c.head.Thread, c.seg.Seq, w.Random.Text(8))
 	known := c.head.Calls[call.ID]
-	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Kind: call.Kind, Mode: call.Mode, Sus: id, Times: known.Times + 1,
-		Deadline: call.Deadline, Pseudo: call.Tool == ""}
+	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Wait: core.Wait{Kind: call.Kind, Mode: call.Mode, Sus: id, Suspensions: known.Suspensions + 1, Deadline: call.Deadline}, Synthetic: call.Tool == ""}
 	c.head.Deadline = call.Deadline
 	asked := call.asked()
 	shown := core.PendingCall(asked)
@@ -306,7 +305,7 @@ func (w Worker) TimeOut(run, id string) core.Head {
 			Resume: core.Resume{DecisionID: "deadline", Action: core.ActionResume, Error: "nobody answered"}})
 		call.Status = core.CallFailed
 		c.head.Calls[id] = call
-		c.head.Timed[call.Sus] = 1
+		c.head.TimedOut[call.Sus] = 1
 		c.head.Deadline = 0
 		rest(&c.head)
 	})
@@ -356,6 +355,6 @@ func (w Worker) end(run string, reason core.Reason, last func(*commit)) core.Hea
 		last(c)
 		c.event(core.EventRunStatus, core.RunState{ID: run, Status: core.RunDone, UpdatedAt: c.now})
 		c.head.Round, c.head.Status, c.head.End = c.seg.Seq, core.RunDone, &reason
-		c.head.Timed, c.head.Deadline = map[string]int{}, 0
+		c.head.TimedOut, c.head.Deadline = map[string]int{}, 0
 	})
 }

@@ -39,7 +39,7 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 
 // A cursor of ours that somebody changed, or of a process that knew more, is no reason to fail: the text begins again.
 func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
-	h := core.Head{Tenant: "t", Thread: "thr", Run: "run", Seq: 4, Ev: 9, Epoch: 3}
+	h := core.Head{Identity: core.Identity{Tenant: "t", Thread: "thr", Run: "run"}, Position: core.Position{Seq: 4, Ev: 9, Epoch: 3}}
 	p := frontend.Place{Head: h, Record: h.Record(), Current: true}
 	said := engine.Speech{Attempt: engine.Attempt{Tenant: "t", Thread: "thr", Run: "run", Step: 2, Epoch: 3, Seq: 4, Event: 9}, Text: "Zürich"}
 	for name, tt := range map[string]struct {

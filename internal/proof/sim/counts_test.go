@@ -217,7 +217,7 @@ func bodies(segments []core.Segment) (n int) {
 // of the round; their bodies start later, or never.
 func (w *watched) readied(old, h core.Head) {
 	for id, c := range h.Calls {
-		if was := old.Calls[id]; c.Ready != 0 && (was.Ready == 0 || old.Run != h.Run) {
+		if was := old.Calls[id]; c.HooksEpoch != 0 && (was.HooksEpoch == 0 || old.Run != h.Run) {
 			w.ready[h.Thread]++
 		}
 	}
@@ -228,7 +228,7 @@ func (w *watched) unready(old, h core.Head, seg core.Segment) {
 	for _, e := range seg.Events {
 		var call core.CallState
 		if e.Type == core.EventCallStarted && e.RunID == h.Run && json.Unmarshal(e.Data, &call) == nil &&
-			(old.Run == h.Run && old.Calls[call.CallID].Ready != 0 || h.Calls[call.CallID].Ready != 0) {
+			(old.Run == h.Run && old.Calls[call.CallID].HooksEpoch != 0 || h.Calls[call.CallID].HooksEpoch != 0) {
 			w.ready[h.Thread]--
 		}
 	}

@@ -74,7 +74,7 @@ func (f *flights) released(h core.Head) {
 	for id, key := range f.back[owner] {
 		c, tracked := h.Calls[id]
 		open := c.Status == core.CallNew || c.Status == core.CallRunning || c.Status == core.CallResuming
-		if tracked && open && h.End == nil && key == fmt.Sprintf("%s/%s/%d", h.Run, id, c.Attempt) {
+		if tracked && open && h.End == nil && key == fmt.Sprintf("%s/%s/%d", h.Run, id, c.Number) {
 			f.s.wrong("RD-3: %s was given up, and the outcome of %s was forgotten", h.Run, id)
 		}
 	}

@@ -183,7 +183,7 @@ func (t *thread) tooLate(ctx context.Context) {
 		return
 	}
 	for _, p := range t.seen {
-		if h.Timed[p.Suspension.ID] == 0 {
+		if h.TimedOut[p.Suspension.ID] == 0 {
 			continue
 		}
 		d := t.truth(h.Run, p)

@@ -291,7 +291,7 @@ func (m *Memory) Signal(_ context.Context, req engine.SignalRequest) (engine.Wri
 func accepts(h core.Head, req engine.SignalRequest) bool {
 	call := h.Calls[req.Call]
 	_, there := h.Inbox[req.InboxKey]
-	_, timed := h.Timed[req.Late]
+	_, timed := h.TimedOut[req.Late]
 	for _, one := range req.Together {
 		_, there := h.Inbox[one.Suspension]
 		if c := h.Calls[one.Call]; there || c.Status != core.CallSuspended || c.Sus != one.Suspension {

@@ -293,8 +293,8 @@ func (p *performance) follow(ctx context.Context, f *follower) {
 
 // addStuck puts another run into the store, due since long; somebody holds it who does nothing about it.
 func (p *performance) addStuck(ctx context.Context) {
-	h := core.Head{Tenant: tenant, Thread: "thr_stuck", Run: "run_stuck_0", Agent: storyAgent, Schema: core.SchemaVersion,
-		Status: core.RunRunning, Lease: p.w.Now().Add(24 * time.Hour).UnixMilli(), Inbox: map[string]core.Signal{}}
+	h := core.Head{Identity: core.Identity{Tenant: tenant, Thread: "thr_stuck", Run: "run_stuck_0", Agent: storyAgent, Schema: core.SchemaVersion},
+		Status: core.RunRunning, Ownership: core.Ownership{Lease: p.w.Now().Add(24 * time.Hour).UnixMilli()}, Inbox: map[string]core.Signal{}}
 	if _, err := p.db.Start(ctx, engine.StartRequest{Head: h, Due: 1}); err != nil {
 		p.wrong("the other run: %v", err)
 	}

@@ -366,7 +366,7 @@ func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 		if judged[call.ID] && isNew && before != "" {
 			w.s.wrong("I-4: the gate of %s was used before %s ran: %s", call.ID, before, core.Encode(h))
 		}
-		if c, tracked := h.Calls[call.ID]; tracked && c.Status == core.CallNew && c.Hold == "" && !roles[call.Name].spec.Finish {
+		if c, tracked := h.Calls[call.ID]; tracked && c.Status == core.CallNew && c.HeldBehind == "" && !roles[call.Name].spec.Finish {
 			before = call.ID
 		}
 	}

@@ -66,7 +66,7 @@ func TestWhatWritesCost(t *testing.T) {
 	costs("a release to waiting, listed for approval", 2, awsdouble.Units{Write: 2, IndexWrite: 2}, func() {
 		req := s.commitRequest(1, "may I?")
 		req.Next.Status, req.Next.Lease, req.Next.Oldest = core.RunWaiting, 0, "0000000001000#"+s.head.Run
-		req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+		req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 		req.Due = new(int64)
 		s.commit(req)
 	})

@@ -60,41 +60,53 @@ const (
 	attrJSON = "j"
 )
 
-// rest is a head without what stands in attributes of its own: a nil member hides the one of the embedded head.
+// rest is a head without what stands in attributes of its own: a nil member hides the one of the head, which is one level deeper.
 type rest struct {
-	core.Head
-	Tenant    *hidden `json:"tenant,omitempty"`
-	Thread    *hidden `json:"thread,omitempty"`
-	Run       *hidden `json:"run,omitempty"`
-	Agent     *hidden `json:"agent,omitempty"`
+	stored
+	ofStart
+	ofOwner
+	Oldest string `json:"as,omitempty"` // only if the index says it in other words
+}
+
+type stored struct{ core.Head }
+
+// ofStart are the members that a start writes as attributes, or that the item's keys hold.
+type ofStart struct {
+	Tenant *hidden `json:"tenant,omitempty"`
+	Thread *hidden `json:"thread,omitempty"`
+	Run    *hidden `json:"run,omitempty"`
+	Agent  *hidden `json:"agent,omitempty"`
+	Idem   *hidden `json:"idem,omitempty"`
+	Epoch  *hidden `json:"epoch,omitempty"`
+	Claim  *hidden `json:"claim,omitempty"`
+	Sigs   *hidden `json:"sigs,omitempty"`
+	Born   *hidden `json:"born,omitempty"`
+	Due    *hidden `json:"due,omitempty"`
+	Inbox  *hidden `json:"inbox,omitempty"`
+}
+
+// ofOwner are the members that an owner's commit writes as attributes.
+type ofOwner struct {
 	Schema    *hidden `json:"v,omitempty"`
-	Idem      *hidden `json:"idem,omitempty"`
 	Status    *hidden `json:"st,omitempty"`
-	Epoch     *hidden `json:"epoch,omitempty"`
 	Rev       *hidden `json:"rev,omitempty"`
 	CID       *hidden `json:"cid,omitempty"`
 	Seq       *hidden `json:"seq,omitempty"`
 	Seg       *hidden `json:"seg,omitempty"`
 	Ev        *hidden `json:"ev,omitempty"`
-	Sigs      *hidden `json:"sigs,omitempty"`
 	Lease     *hidden `json:"lease,omitempty"`
-	Claim     *hidden `json:"claim,omitempty"`
 	Tries     *hidden `json:"tries,omitempty"`
 	Deadline  *hidden `json:"dl,omitempty"`
 	NotBefore *hidden `json:"not_before,omitempty"`
 	Pending   *hidden `json:"nsus,omitempty"`
-	Oldest    string  `json:"as,omitempty"` // only if the index says it in other words
 	End       *hidden `json:"end,omitempty"`
 	Interrupt *hidden `json:"int,omitempty"`
 	Version   *hidden `json:"av,omitempty"`
 	At        *hidden `json:"at,omitempty"`
 	Seq0      *hidden `json:"seq0,omitempty"`
 	Ev0       *hidden `json:"ev0,omitempty"`
-	Born      *hidden `json:"born,omitempty"`
-	Due       *hidden `json:"due,omitempty"`
 	Calls     *hidden `json:"calls,omitempty"`
-	Timed     *hidden `json:"timed,omitempty"`
-	Inbox     *hidden `json:"inbox,omitempty"`
+	TimedOut  *hidden `json:"timed,omitempty"`
 }
 
 type hidden struct{}
@@ -108,7 +120,7 @@ func position(h core.Head) string {
 }
 
 func restOf(h core.Head) types.AttributeValue {
-	r := rest{Head: h}
+	r := rest{stored: stored{h}}
 	r.Out = outboxOf(h.Out, func(id string) string { return packed(h.Thread, id) })
 	if position(h) != h.Oldest {
 		r.Oldest = h.Oldest
@@ -139,7 +151,7 @@ func ownerAttributes(h core.Head) []attribute {
 		{attrLease, unlessZero(h.Lease)}, {attrTries, unlessZero(int64(h.Tries))}, {attrDl, unlessZero(h.Deadline)},
 		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end}, {attrInt, unlessEmpty(h.Interrupt)},
 		{attrAV, hashOf(h.Version)}, {attrAt, unlessZero(h.At)}, {attrSeq0, unlessZero(h.Seq0)}, {attrEv0, unlessZero(h.Ev0)},
-		{attrCalls, callsOf(h.Thread, h.Calls)}, {attrTimed, timedOf(h.Thread, h.Timed)}, {attrRest, restOf(h)},
+		{attrCalls, callsOf(h.Thread, h.Calls)}, {attrTimed, timedOf(h.Thread, h.TimedOut)}, {attrRest, restOf(h)},
 		{attrApprovalsPK, ap}, {attrApprovalsSK, unlessEmpty(position(h))},
 	}
 }
@@ -257,7 +269,7 @@ func decodeEnd(it item, h *core.Head) error {
 
 // decodeMaps leaves every map there, if only empty: who plans with the head writes into them.
 func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
-	h.Calls, h.Timed, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
+	h.Calls, h.TimedOut, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
 	if h.Out == nil {
 		h.Out = map[string]core.Out{}
 	}
@@ -267,7 +279,7 @@ func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
 	}
 	timed := mapAt(it, attrTimed)
 	for sus := range timed {
-		h.Timed[long(sus)] = int(numberAt(timed, sus))
+		h.TimedOut[long(sus)] = int(numberAt(timed, sus))
 	}
 	inbox := mapAt(it, attrInbox)
 	for key := range inbox {

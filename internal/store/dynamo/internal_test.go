@@ -127,8 +127,9 @@ func TestAHeadDoesNotRepeatItsThreadInItsSuspensions(t *testing.T) {
 	t.Parallel()
 	const thread = "thr_ewuibbrzogybp3m2aylul3cr"
 	one, other := core.SuspensionID(thread, 2, "lt3l2msrmzhpnsyu"), core.SuspensionID("thr_another", 2, "lt3l2msrmzhpnsyu")
-	want := core.Head{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Timed: map[string]int{one: 1, other: 1, "sus_1": 1},
-		Calls: map[string]core.Call{"c1": {Sus: one, Passed: one, Edited: one}, "c2": {Sus: other}, "c3": {Sus: "sus_1"}, "c4": {}},
+	want := core.Head{Identity: core.Identity{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0)},
+		Waits: core.Waits{TimedOut: map[string]int{one: 1, other: 1, "sus_1": 1}},
+		Calls: map[string]core.Call{"c1": {Wait: core.Wait{Sus: one}, Approval: core.Approval{PassedDecision: one, EditedBy: one}}, "c2": {Wait: core.Wait{Sus: other}}, "c3": {Wait: core.Wait{Sus: "sus_1"}}, "c4": {}},
 		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: core.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: core.OutMemory}},
 		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
 	stored := New(nil, Options{}).headItem(want)

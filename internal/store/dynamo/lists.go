@@ -226,8 +226,9 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 // unread is what is known of a head that cannot be read.
 func unread(it item, position string) core.Head {
 	at, _ := threadOf(textAt(it, attrPK))
-	return core.Head{Tenant: at.Tenant, Thread: at.Thread, Run: textAt(it, attrRun), Agent: textAt(it, attrAgent), Oldest: position,
-		Born: bornAt(position), At: bornAt(position)}
+	return core.Head{Identity: core.Identity{Tenant: at.Tenant, Thread: at.Thread, Run: textAt(it, attrRun), Agent: textAt(it, attrAgent)},
+		Waits:  core.Waits{Oldest: position},
+		Origin: core.Origin{Born: bornAt(position), At: bornAt(position)}}
 }
 
 // pages calls each for every page of an index until it does not want more.

@@ -83,7 +83,7 @@ func waitsIn(t *testing.T, store *dynamo.Store, thread string) {
 	st.claim("w"+thread, 2000)
 	waiting := st.commitRequest(1, "may I?")
 	waiting.Next.Status, waiting.Next.Lease, waiting.Next.Oldest = core.RunWaiting, 0, "0000000001000#"+st.head.Run
-	waiting.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+	waiting.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 	st.commit(waiting)
 }
 

@@ -44,7 +44,8 @@ func TestATableThatIsGoneAnotherOneOrRefusedSaysSo(t *testing.T) {
 			s := onDouble(d)
 			table := s.table(t)
 			store := s.store(t, quickClient(d), table, restless{enginetest.AtMilli(1000)})
-			h := core.Head{Tenant: "acme", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion, Sigs: 1, Born: 1000,
+			h := core.Head{Identity: core.Identity{Tenant: "acme", Thread: "thr_a", Run: "run_a_0", Agent: "a", Version: "v", Schema: core.SchemaVersion},
+				Position: core.Position{Sigs: 1}, Origin: core.Origin{Born: 1000},
 				Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, At: 1000}}}
 			if _, err := store.Start(t.Context(), engine.StartRequest{Head: h, Due: 6000}); err != nil {
 				t.Fatal(err)

@@ -260,7 +260,7 @@ func TestIndexesThatLagMisleadNobody(t *testing.T) {
 	st.claim("w1", 2000)
 	waiting := st.commitRequest(1, "may I?")
 	waiting.Next.Status, waiting.Next.Lease, waiting.Next.Oldest = core.RunWaiting, 0, "0000000001000#"+st.head.Run
-	waiting.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Sus: "sus_1"}}
+	waiting.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 	waiting.Next.Deadline = 2100
 	st.commit(waiting)
 	d.IndexLag(1000) // from here on they stand still

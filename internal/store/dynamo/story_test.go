@@ -27,8 +27,9 @@ func newStory(t *testing.T) *story {
 }
 
 func firstHead(thread string) core.Head {
-	return core.Head{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion, Sigs: 1,
-		Born: 1000, At: 1000, Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, ID: "n1", Value: core.Encode(core.TextParts("hello")), At: 1000}}}
+	return core.Head{Identity: core.Identity{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion},
+		Position: core.Position{Sigs: 1},
+		Origin:   core.Origin{Born: 1000, At: 1000}, Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, ID: "n1", Value: core.Encode(core.TextParts("hello")), At: 1000}}}
 }
 
 func (s *story) begin() {

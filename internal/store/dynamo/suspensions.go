@@ -37,7 +37,7 @@ func isSuspension(id string) bool {
 
 // suspensionsOf applies change to every id of a suspension in a call.
 func suspensionsOf(c core.Call, change func(string) string) core.Call {
-	c.Sus, c.Passed, c.Edited = change(c.Sus), change(c.Passed), change(c.Edited)
+	c.Sus, c.PassedDecision, c.EditedBy = change(c.Sus), change(c.PassedDecision), change(c.EditedBy)
 	return c
 }
 

@@ -58,7 +58,7 @@ func commitArgs(req engine.CommitRequest) []any {
 		due = *req.Due
 	}
 	return []any{h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Schema, int64(h.Status), h.Lease, h.Tries,
-		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, mapText(h.Calls), mapText(h.Timed), bodyOf(h),
+		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, mapText(h.Calls), mapText(h.TimedOut), bodyOf(h),
 		due, h.Tenant, h.Thread, h.Epoch, h.Rev - 1, !req.AllSeen, req.Seen}
 }
 

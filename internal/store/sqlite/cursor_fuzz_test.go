@@ -24,8 +24,9 @@ func FuzzListCursors(f *testing.F) {
 	f.Cleanup(func() { db.Close() })
 	for i := range runs {
 		thread := fmt.Sprint("thr_", i)
-		h := core.Head{Tenant: "t", Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion, Born: int64(i / 2),
-			Calls: map[string]core.Call{"c": {Status: core.CallSuspended}}, Oldest: fmt.Sprintf("%013d#", i/2)}
+		h := core.Head{Identity: core.Identity{Tenant: "t", Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion},
+			Origin: core.Origin{Born: int64(i / 2)},
+			Calls:  map[string]core.Call{"c": {Status: core.CallSuspended}}, Waits: core.Waits{Oldest: fmt.Sprintf("%013d#", i/2)}}
 		if _, err := db.Start(f.Context(), engine.StartRequest{Head: h}); err != nil {
 			f.Fatal(err)
 		}

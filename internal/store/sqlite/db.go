@@ -84,11 +84,7 @@ type DB struct {
 	examine     time.Duration
 	evenDamaged bool
 
-	mu     sync.RWMutex // guards what is replaced when a file that was open for reading alone is opened for writing
-	writer *writer      // nil while there is no room for it
-	reader *sql.DB      // nil if the file could not even be opened for reading
-	reopen time.Time    // when to try to open the file for writing again
-	over   bool         // closed
+	handles
 
 	reads   statements
 	arrived chan struct{}
@@ -98,6 +94,15 @@ type DB struct {
 
 	closing sync.Once
 	closed  error
+}
+
+// handles are the open file.
+type handles struct {
+	mu     sync.RWMutex // guards what is replaced when a file that was open for reading alone is opened for writing
+	writer *writer      // nil while there is no room for it
+	reader *sql.DB      // nil if the file could not even be opened for reading
+	reopen time.Time    // when to try to open the file for writing again
+	over   bool         // closed
 }
 
 // Open opens the file at path, creating it if it is not there, and brings its schema up to date. A file written by a newer

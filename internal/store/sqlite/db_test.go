@@ -26,8 +26,8 @@ const (
 )
 
 func newHead(thread string) core.Head {
-	return core.Head{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion,
-		Sigs: 1, Born: 1000, Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, At: 1000}}}
+	return core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "a", Version: "v", Schema: core.SchemaVersion},
+		Position: core.Position{Sigs: 1}, Origin: core.Origin{Born: 1000}, Inbox: map[string]core.Signal{core.KeyStart: {Kind: core.SignalStart, At: 1000}}}
 }
 
 func start(t *testing.T, db *sqlite.DB, h core.Head) core.Head {

@@ -19,9 +19,16 @@ const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v
 
 const selectHead = "SELECT " + headColumns + " FROM heads WHERE tenant = ? AND thread = ?"
 
-// body is a head without what stands in columns of its own: a nil member hides the one of the embedded head.
+// body is a head without what stands in columns of its own: a nil column hides the member of the head, which is one level deeper.
 type body struct {
-	core.Head
+	stored
+	columns
+}
+
+type stored struct{ core.Head }
+
+// columns are named like the members of a head that they hide.
+type columns struct {
 	Tenant    *hidden `json:"tenant,omitempty"`
 	Thread    *hidden `json:"thread,omitempty"`
 	Run       *hidden `json:"run,omitempty"`
@@ -45,13 +52,13 @@ type body struct {
 	Born      *hidden `json:"born,omitempty"`
 	Due       *hidden `json:"due,omitempty"`
 	Calls     *hidden `json:"calls,omitempty"`
-	Timed     *hidden `json:"timed,omitempty"`
+	TimedOut  *hidden `json:"timed,omitempty"`
 	Inbox     *hidden `json:"inbox,omitempty"`
 }
 
 type hidden struct{}
 
-func bodyOf(h core.Head) string { return text(body{Head: h}) }
+func bodyOf(h core.Head) string { return text(body{stored: stored{h}}) }
 
 // text is v as JSON, bound as TEXT: SQLite takes a blob for its own binary form of JSON.
 func text(v any) string { return string(core.Encode(v)) }
@@ -79,9 +86,9 @@ func scanHead(s scanner, h *core.Head) error {
 		*h = known
 		return unreadable("head of thread "+known.Thread, err)
 	}
-	full := body{Head: found}
+	full := body{stored: stored{found}}
 	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
-		json.Unmarshal([]byte(timed), &full.Head.Timed), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
+		json.Unmarshal([]byte(timed), &full.Head.TimedOut), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
 	if err == nil && found.Status > core.RunDone {
 		err = fmt.Errorf("%d is no status", found.Status)
 	}
@@ -103,25 +110,26 @@ func scanHead(s scanner, h *core.Head) error {
 
 // identified finds the identity of a head with a column that holds what it cannot hold; false if the row cannot be read at all.
 func identified(s scanner) (h core.Head, ok bool) {
-	columns := make([]any, 26)
-	to := make([]any, len(columns))
-	for i := range columns {
-		to[i] = &columns[i]
+	values := make([]any, 26)
+	to := make([]any, len(values))
+	for i := range values {
+		to[i] = &values[i]
 	}
 	if s.Scan(to...) != nil {
 		return h, false
 	}
 	for at, field := range map[int]*string{0: &h.Tenant, 1: &h.Thread, 2: &h.Run, 3: &h.Agent, 19: &h.Oldest} {
-		*field, _ = columns[at].(string)
+		*field, _ = values[at].(string)
 	}
-	h.Born, _ = columns[20].(int64)
+	h.Born, _ = values[20].(int64)
 	h.At = h.Born
 	return h, true
 }
 
 // identity is what lists show of a head that cannot be read. It has no calls.
 func identity(h core.Head) core.Head {
-	return core.Head{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Agent: h.Agent, Oldest: h.Oldest, Born: h.Born, At: h.Born}
+	return core.Head{Identity: core.Identity{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Agent: h.Agent},
+		Waits: core.Waits{Oldest: h.Oldest}, Origin: core.Origin{Born: h.Born, At: h.Born}}
 }
 
 // listed is the error of reading an entry of a list: one that cannot be read is shown by its identity and hides no other.

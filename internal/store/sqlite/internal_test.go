@@ -29,7 +29,7 @@ func openTemp(t *testing.T) (*DB, string) {
 func exercise(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), int64(1000)
-	head := core.Head{Tenant: "a", Thread: "thr_a", Run: "run_a_0", Schema: 1, Born: 1,
+	head := core.Head{Identity: core.Identity{Tenant: "a", Thread: "thr_a", Run: "run_a_0", Schema: 1}, Origin: core.Origin{Born: 1},
 		Inbox: map[string]core.Signal{"m:start": {Kind: core.SignalStart}}}
 	key := &engine.Key{Tenant: "a", Key: "k"}
 	db.Start(ctx, engine.StartRequest{Head: head, Key: key, Wake: &engine.Delay{}})

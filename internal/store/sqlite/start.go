@@ -133,7 +133,7 @@ func startArgs(req engine.StartRequest) []any {
 	h := req.Head
 	return []any{h.Run, h.Agent, h.Schema, int64(h.Status), h.Epoch, h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Sigs, h.Lease,
 		h.Claim, h.Tries, h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, h.Born, req.Due,
-		mapText(h.Calls), mapText(h.Timed), bodyOf(h), h.Tenant, h.Thread}
+		mapText(h.Calls), mapText(h.TimedOut), bodyOf(h), h.Tenant, h.Thread}
 }
 
 func (t *tx) fillInbox(rows [][]any) error {

@@ -71,7 +71,8 @@ func BenchmarkUsage(b *testing.B) {
 	}
 	var heads [2]core.Head
 	for i, db := range dbs {
-		w, err := db.Start(b.Context(), engine.StartRequest{Head: core.Head{Tenant: "a", Thread: "thr_a", Run: "run_a_0", Schema: 1, Epoch: 1}})
+		w, err := db.Start(b.Context(), engine.StartRequest{Head: core.Head{Identity: core.Identity{Tenant: "a", Thread: "thr_a", Run: "run_a_0", Schema: 1},
+			Position: core.Position{Epoch: 1}}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func TestWatchersAreToldOfTheirThreadOnce(t *testing.T) {
 	db := open(t, newFile(t), options(t, enginetest.AtMilli(1000)))
 	start := func(tenant, thread string) {
 		t.Helper()
-		if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Tenant: tenant, Thread: thread, Run: "run_x_0", Schema: 1}}); err != nil {
+		if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: "run_x_0", Schema: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestWatchersAreToldOfTheirThreadOnce(t *testing.T) {
 	if !told(mine) || told(mine) || told(other) {
 		t.Error("not told once, or somebody else was")
 	}
-	if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Tenant: "a", Thread: "thr_1", Run: "run_x_0", Schema: 1}}); err == nil || told(mine) {
+	if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Identity: core.Identity{Tenant: "a", Thread: "thr_1", Run: "run_x_0", Schema: 1}}}); err == nil || told(mine) {
 		t.Error("told of a write that was refused", err)
 	}
 	stop()
@@ -49,7 +49,7 @@ func TestWatchersOfATenantAreToldOfItsFeed(t *testing.T) {
 	defer stop()
 	other, stopOther := db.Watch("b", "")
 	defer stopOther()
-	w, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Tenant: "a", Thread: "thr_1", Run: "run_x_0", Schema: 1}})
+	w, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Identity: core.Identity{Tenant: "a", Thread: "thr_1", Run: "run_x_0", Schema: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestTheFeedIsInTheOrderOfCommits(t *testing.T) {
 	db := open(t, path, options(t, clock))
 	commit := func(db *sqlite.DB, thread string) {
 		t.Helper()
-		if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Tenant: "a", Thread: thread, Run: "run_x_0", Schema: 1}}); err != nil {
+		if _, err := db.Start(t.Context(), engine.StartRequest{Head: core.Head{Identity: core.Identity{Tenant: "a", Thread: thread, Run: "run_x_0", Schema: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 		h, err := db.Claim(t.Context(), engine.ClaimRequest{Tenant: "a", Thread: thread, Claim: "w", Now: 1000, LeaseEnd: 2000, Due: 3000, Schema: 1})
