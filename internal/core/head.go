@@ -28,7 +28,6 @@ type Head struct {
 	Held []Held         `json:"held,omitempty"` // messages that wait for the end of the run
 	Out  map[string]Out `json:"out,omitempty"`  // what must still be sent
 	Schedule
-	Interrupt string `json:"int,omitempty"`
 	Ending
 
 	Counters

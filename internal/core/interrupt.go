@@ -12,12 +12,11 @@ func (d *draft) receiveInterrupt(s Signal, apply bool) error {
 	if !applied {
 		return nil
 	}
-	return d.interrupt(s.ID)
+	return d.interrupt()
 }
 
 // interrupt makes the run wait until it is told to go on. What it was about to do is done then.
-func (d *draft) interrupt(id string) error {
-	d.h.Interrupt = id
+func (d *draft) interrupt() error {
 	return d.suspendRun(KindInterrupt, SuspendTicket{ResumeMode: UseDecisionAsToolResult, Suspension: Suspension{Action: "continue",
 		Message: "The run was interrupted. It goes on when it is resumed; a message lets it go on as well, unless a call waits for a decision."}})
 }

@@ -114,9 +114,6 @@ type SignalRequest struct {
 	// Late: this suspension is among those whose deadline closed them.
 	Late string
 
-	// NotInterrupt: the last interrupt that was drained is not this one.
-	NotInterrupt string
-
 	// NobodyWaits: no call is suspended that a message does not answer.
 	NobodyWaits bool
 

@@ -29,7 +29,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if !p.accepts() {
 		return f.interrupted(ctx, c, p, record)
 	}
-	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyPause, NotInterrupt: id,
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyPause,
 		Signal: core.Signal{Kind: core.SignalPause, ID: id, By: c.By, Via: c.Via, At: f.Now()}, Key: f.key(c, id, record, run, core.Digest([]byte(record))),
 		Due: f.due(), Wake: &engine.Delay{}})
 	var taken *engine.KeyTakenError
@@ -40,7 +40,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 		return wire.Run{}, err
 	}
 	_, underWay := w.Head.Inbox[core.KeyPause]
-	if w.Head.Run != run || err != nil && !underWay && w.Head.Interrupt != id {
+	if w.Head.Run != run || err != nil && !underWay {
 		return wire.Run{}, runDone()
 	}
 	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)

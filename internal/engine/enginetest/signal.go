@@ -1,6 +1,8 @@
 package enginetest
 
 import (
+	"errors"
+
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -266,10 +268,11 @@ func testLateRace(t *storeTest) {
 	}
 }
 
-// interrupt is the request that asks h's run to pause.
+// interrupt is the request that asks h's run to pause, once for each id.
 func interrupt(h core.Head, id string) engine.SignalRequest {
-	return engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.KeyPause, NotInterrupt: id,
-		Signal: core.Signal{Kind: core.SignalPause, ID: id, At: 2000}, Due: 9000}
+	return engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.KeyPause,
+		Signal: core.Signal{Kind: core.SignalPause, ID: id, At: 2000}, Due: 9000,
+		Key: &engine.Key{Tenant: h.Tenant, Key: "interrupt:" + h.Run + ":" + id, Run: h.Run, Digest: id, Expires: 1 << 40}}
 }
 
 func testInterrupt(t *storeTest) {
@@ -280,17 +283,25 @@ func testInterrupt(t *storeTest) {
 	t.unchanged(stored)
 
 	req := next(stored, 1, "paused")
-	req.Next.Interrupt = "i1"
+	req.Drained = []string{core.KeyPause}
 	drained := t.commit(req)
-	_, err = t.store.Signal(t.Context(), interrupt(h, "i1"))
-	t.wantErr(err, engine.ErrRefused)
-	t.unchanged(drained)
-	t.signal(interrupt(h, "i2"))
+	t.interruptTaken(drained, "i1")
+	t.interruptTaken(t.signal(interrupt(h, "i2")), "i1")
 
 	done := t.done("thr_b")
 	_, err = t.store.Signal(t.Context(), interrupt(done, "i1"))
 	t.wantErr(err, engine.ErrRefused)
 	t.unchanged(done)
+}
+
+// interruptTaken repeats an interrupt: its record refuses it, whatever has happened since.
+func (t *storeTest) interruptTaken(h core.Head, id string) {
+	t.Helper()
+	var taken *engine.KeyTakenError
+	if _, err := t.store.Signal(t.Context(), interrupt(h, id)); !errors.As(err, &taken) || taken.Key.Digest != id {
+		t.Fatalf("a repeat of interrupt %s: %v", id, err)
+	}
+	t.unchanged(h)
 }
 
 // both suspends c1 on sus_1 and c2 on sus_2.

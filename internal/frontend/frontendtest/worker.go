@@ -142,7 +142,6 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 			c.head.LastUserMessage = c.seg.Seq
 		}
 	case core.SignalPause:
-		c.head.Interrupt = s.ID
 		w.suspend(c, Call{ID: "interrupt:" + w.Random.Text(8), Kind: core.KindInterrupt, Arguments: json.RawMessage("{}")})
 	case core.SignalLate:
 		rec := core.DecisionRecord{CallID: s.Call, Suspension: strings.TrimPrefix(key, core.LateKey("")), Digest: s.Digest, By: s.By, Late: true}

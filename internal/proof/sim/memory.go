@@ -302,8 +302,7 @@ func accepts(h core.Head, req engine.SignalRequest) bool {
 		(!req.NobodyWaits || h.Pending == 0) &&
 		(req.MaxMessages == 0 || len(h.Inbox) < req.MaxMessages) &&
 		(req.Suspension == "" || call.Status == core.CallSuspended && call.Sus == req.Suspension) &&
-		(req.Late == "" || timed) &&
-		(req.NotInterrupt == "" || h.Interrupt != req.NotInterrupt)
+		(req.Late == "" || timed)
 }
 
 // Load implements [engine.Store] and frontend.Store.

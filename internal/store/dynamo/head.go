@@ -47,7 +47,6 @@ const (
 	attrNot    = "not_before"
 	attrNsus   = "nsus"
 	attrEnd    = "end"
-	attrInt    = "int"
 	attrCalls  = "calls"
 	attrTimed  = "timed"
 	attrAV     = "av"
@@ -100,7 +99,6 @@ type ofOwner struct {
 	NotBefore *hidden `json:"not_before,omitempty"`
 	Pending   *hidden `json:"nsus,omitempty"`
 	End       *hidden `json:"end,omitempty"`
-	Interrupt *hidden `json:"int,omitempty"`
 	Version   *hidden `json:"av,omitempty"`
 	At        *hidden `json:"at,omitempty"`
 	Seq0      *hidden `json:"seq0,omitempty"`
@@ -149,7 +147,7 @@ func ownerAttributes(h core.Head) []attribute {
 		{attrStatus, text(h.Status.String())}, {attrSchema, number(int64(h.Schema))}, {attrRev, number(h.Rev)},
 		{attrCID, unlessZero(int64(h.CID))}, {attrSeq, unlessZero(h.Seq)}, {attrSeg, unlessZero(int64(h.Seg))}, {attrEv, unlessZero(h.Ev)},
 		{attrLease, unlessZero(h.Lease)}, {attrTries, unlessZero(int64(h.Tries))}, {attrDl, unlessZero(h.Deadline)},
-		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end}, {attrInt, unlessEmpty(h.Interrupt)},
+		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end},
 		{attrAV, hashOf(h.Version)}, {attrAt, unlessZero(h.At)}, {attrSeq0, unlessZero(h.Seq0)}, {attrEv0, unlessZero(h.Ev0)},
 		{attrCalls, callsOf(h.Thread, h.Calls)}, {attrTimed, timedOf(h.Thread, h.TimedOut)}, {attrRest, restOf(h)},
 		{attrApprovalsPK, ap}, {attrApprovalsSK, unlessEmpty(position(h))},
@@ -244,7 +242,7 @@ func decodeHead(it item, thread string) (core.Head, error) {
 	err := json.Unmarshal([]byte(textAt(it, attrRest)), &r)
 	h := r.Head
 	h.Out = outboxOf(h.Out, long)
-	h.Run, h.Agent, h.Claim, h.Interrupt = textAt(it, attrRun), textAt(it, attrAgent), textAt(it, attrClaim), textAt(it, attrInt)
+	h.Run, h.Agent, h.Claim = textAt(it, attrRun), textAt(it, attrAgent), textAt(it, attrClaim)
 	h.Version, h.Idem = hashAt(it, attrAV), hashAt(it, attrIdem)
 	h.Schema, h.Tries, h.Pending = int(numberAt(it, attrSchema)), int(numberAt(it, attrTries)), int(numberAt(it, attrNsus))
 	h.Epoch, h.Rev, h.Sigs = numberAt(it, attrEpoch), numberAt(it, attrRev), numberAt(it, attrSigs)

@@ -97,8 +97,4 @@ func requireMore(u *update, req engine.SignalRequest) {
 		u.alias("late", packed(req.Thread, req.Late))
 		u.require("attribute_exists({timed}.#late)")
 	}
-	if req.NotInterrupt != "" {
-		u.require("attribute_not_exists({int}) OR {int} <> :interrupt")
-		u.value("interrupt", text(req.NotInterrupt))
-	}
 }

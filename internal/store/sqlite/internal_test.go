@@ -234,7 +234,7 @@ func TestHeadsOfSchema1StillLoad(t *testing.T) {
 	if h.Schema != 1 || h.Status != core.RunWaiting || h.Calls["c1"].Sus != "sus_2_x" || h.Round != 2 || h.Step != 1 || h.Version != "sha256:1" {
 		t.Fatalf("head %+v", h)
 	}
-	pause := engine.SignalRequest{Tenant: "a", Thread: "thr_a", Run: "run_a_0", InboxKey: core.KeyPause, NotInterrupt: "i1"}
+	pause := engine.SignalRequest{Tenant: "a", Thread: "thr_a", Run: "run_a_0", InboxKey: core.KeyPause}
 	if _, err := db.Signal(t.Context(), pause); err != nil {
 		t.Fatalf("an interrupt of a head that has never been interrupted: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // putSignal stores a signal if the head accepts it. Ids of calls and suspensions may hold any character, so they are found by key and not
-// by a path. An interrupt is rare: what it is compared with stays in the body.
+// by a path.
 const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
 	SELECT ?1, ?2, ?3, ?4 FROM heads
 	WHERE tenant = ?1 AND thread = ?2 AND run = ?5 AND has_end = 0
@@ -16,7 +16,6 @@ const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
 	AND (?8 = '' OR EXISTS (SELECT 1 FROM json_each(heads.calls) c
 		WHERE c.key = ?9 AND c.value ->> '$.st' = 'suspended' AND c.value ->> '$.sus' = ?8))
 	AND (?10 = '' OR EXISTS (SELECT 1 FROM json_each(heads.timed) t WHERE t.key = ?10))
-	AND (?11 = '' OR coalesce(heads.body ->> '$.int', '') <> ?11)
 	ON CONFLICT (tenant, thread, key) DO NOTHING`
 
 const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? AND thread = ? RETURNING " + headColumns
@@ -36,7 +35,7 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 		return engine.Written{}, err
 	}
 	n, err := t.exec(putSignal, req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
-		req.MaxMessages, req.Suspension, req.Call, req.Late, req.NotInterrupt)
+		req.MaxMessages, req.Suspension, req.Call, req.Late)
 	if err != nil {
 		return engine.Written{}, err
 	}
