@@ -22,12 +22,11 @@ type invalidAnswer struct {
 
 // recordInvalidAnswer journals that a client's result was refused, so that readers who took the call for answered know that it waits. Nothing
 // else follows.
-func (d *draft) recordInvalidAnswer(s Signal, value json.RawMessage) error {
+func (d *draft) recordInvalidAnswer(s delivery) {
 	var why string
-	_ = json.Unmarshal(value, &why) // a value that is lost leaves the reason out
+	_ = json.Unmarshal(s.value, &why) // a value that is lost leaves the reason out
 	d.event(EventCallInvalidAnswer, invalidAnswer{s.Call, s.Sus, clip(why, 500), s.By, s.Via}, 0)
 	if c, ok := d.h.Calls[s.Call]; ok && c.Sus == s.Sus && c.Status == CallSuspended {
 		d.change(s.Call, func(c *Call) { c.InvalidAnswers++ })
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // A deadline is set when a call is suspended, and closes it as a decision would. An answer that comes later changes nothing: the first one
@@ -103,19 +104,19 @@ const mostTimed = 32
 
 // recordLate records the first answer that came after the deadline of its suspension had decided, and tells the model once. Nothing
 // else follows from it.
-func (d *draft) recordLate(sus string, s Signal, value json.RawMessage) error {
-	r, _ := readResume(s, value) // what cannot be read came too late all the same
+func (d *draft) recordLate(s delivery) {
+	sus := strings.TrimPrefix(s.key, LateKey(""))
+	r, _ := readResume(s) // what cannot be read came too late all the same
 	if d.h.TimedOut[sus] == 0 {
-		return nil
+		return
 	}
 	delete(d.h.TimedOut, sus)
-	rec := record(sus, s, r)
+	rec := record(sus, s.Signal, r)
 	rec.Late = true
 	d.round.LateWords = d.round.LateWords || rec.words()
 	d.endGrantsOfAnswered()
 	d.event(EventDecisionRecorded, rec, 0)
 	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
-	return nil
 }
 
 // decisionLine is a decision in one line.

@@ -35,7 +35,7 @@ func (d *draft) decide() (Plan, error) {
 	if reason := d.mustEnd(); reason != nil {
 		return d.end(*reason)
 	}
-	if err := d.drain(true); err != nil {
+	if err := d.applyInbox(); err != nil {
 		return nil, err
 	}
 	if plan, settled, err := d.foldFailure(); settled || err != nil {

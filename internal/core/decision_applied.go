@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// A decision goes from the inbox to the call that is suspended on exactly the suspension it names: receiveDecision, apply. The call then
+// A decision goes from the inbox to the call that is suspended on exactly the suspension it names: applyDecision, apply. The call then
 // has its result, or is cleared to run: settleResuming.
 
 // Via of decisions that the run itself made, see [DecisionRecord].
@@ -15,21 +15,27 @@ const (
 	ViaDeadline = "deadline"
 )
 
-// receiveDecision gives a decision to the call that is suspended on exactly the suspension it names.
-func (d *draft) receiveDecision(key string, s Signal, value json.RawMessage, apply bool) error {
-	r, err := readResume(s, value)
-	if err != nil && apply {
-		return fmt.Errorf("core: decision on %s: %w", key, err)
+// applyDecision gives a decision to the call that is suspended on exactly the suspension it names.
+func (d *draft) applyDecision(s delivery) error {
+	r, err := readResume(s)
+	if err != nil {
+		return fmt.Errorf("core: decision on %s: %w", s.key, err)
 	}
-	rec := record(key, s, r)
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
-	if !apply || !ok || c.Status != CallSuspended || c.Sus != key {
-		d.event(EventDecisionRecorded, rec, 0)
+	if !ok || c.Status != CallSuspended || c.Sus != s.key {
+		d.journalDecision(s)
 		return nil
 	}
+	rec := record(s.key, s.Signal, r)
 	rec.Applied = true
 	return d.apply(call, rec)
+}
+
+// journalDecision records a decision that changes nothing, readable or not.
+func (d *draft) journalDecision(s delivery) {
+	r, _ := readResume(s)
+	d.event(EventDecisionRecorded, record(s.key, s.Signal, r), 0)
 }
 
 // record is a decision as it is journaled, before anything follows from it.
@@ -38,14 +44,14 @@ func record(sus string, s Signal, r Resume) DecisionRecord {
 }
 
 // readResume reads what a signal carries; with the error comes what is said in its place.
-func readResume(s Signal, value json.RawMessage) (Resume, error) {
+func readResume(s delivery) (Resume, error) {
 	var r Resume
-	err := json.Unmarshal(value, &r)
+	err := json.Unmarshal(s.value, &r)
 	if err == nil && r.Action == 0 {
 		err = errors.New("a decision without an action")
 	}
 	if err != nil {
-		return unreadable(s), err
+		return unreadable(s.Signal), err
 	}
 	return r, nil
 }

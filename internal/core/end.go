@@ -16,7 +16,7 @@ func (d *draft) end(r Reason) (Plan, error) {
 	if d.flying() {
 		return StopBodies{r}, nil
 	}
-	if err := d.drain(false); err != nil {
+	if err := d.journalInbox(); err != nil {
 		return nil, err
 	}
 	d.closing = true

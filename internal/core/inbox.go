@@ -2,29 +2,97 @@ package core
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
-// drain takes every signal out of the inbox and into the journal. With apply, they take effect, and then deadlines that have passed
-// do; without, at the end of a run, they are journaled as not applied, so that whoever sent them can see what became of them.
-func (d *draft) drain(apply bool) error {
+// applyInbox takes every signal out of the inbox and into the journal. Each takes effect, and then
+// deadlines that have passed do: an answer that was accepted before its deadline was used wins.
+func (d *draft) applyInbox() error {
+	if err := d.drain(d.applySignal); err != nil {
+		return err
+	}
+	return d.applyDeadlines()
+}
+
+// journalInbox takes every signal out of the inbox at the end of a run. None takes effect; each is
+// journaled, so that its sender can see what became of it.
+func (d *draft) journalInbox() error { return d.drain(d.journalSignal) }
+
+// drain empties the inbox: do folds in one signal.
+func (d *draft) drain(do func(delivery) error) error {
 	if len(d.h.Inbox) > 0 {
 		d.must = true
 		d.openTurn(d.causeOfTurn())
 	}
 	for _, key := range d.inboxOrder() {
-		if err := d.drainOne(key, d.h.Inbox[key], apply); err != nil {
+		if err := do(d.delivery(key)); err != nil {
 			return err
 		}
 		d.drained = append(d.drained, key)
 	}
 	d.h.Inbox = map[string]Signal{}
-	if !apply {
+	return nil
+}
+
+// delivery is a signal with its inbox key and its value, which may be stored beside the head.
+type delivery struct {
+	Signal
+	key   string
+	value json.RawMessage
+}
+
+func (d *draft) delivery(key string) delivery {
+	s := d.h.Inbox[key]
+	if s.Ref != "" {
+		return delivery{s, key, d.v.Payloads[s.Ref]}
+	}
+	return delivery{s, key, s.Value}
+}
+
+// applySignal lets a signal take effect, and journals it.
+func (d *draft) applySignal(s delivery) error {
+	switch s.Kind {
+	case SignalStart, SignalMessage:
+		return d.applyMessage(s)
+	case SignalDecision:
+		return d.applyDecision(s)
+	case SignalPause:
+		return d.applyInterrupt(s)
+	}
+	return d.recordSignal(s)
+}
+
+// journalSignal journals a signal that the end of the run overtook.
+func (d *draft) journalSignal(s delivery) error {
+	switch s.Kind {
+	case SignalStart, SignalMessage:
+		d.journalMessage(s)
+		return nil
+	case SignalDecision:
+		d.journalDecision(s)
+		return nil
+	case SignalPause:
+		d.recordInterrupt(s, false)
 		return nil
 	}
-	return d.applyDeadlines()
+	return d.recordSignal(s)
+}
+
+// recordSignal journals a signal from which nothing else follows.
+func (d *draft) recordSignal(s delivery) error {
+	switch s.Kind {
+	case SignalLate:
+		d.recordLate(s)
+	case SignalMisfit:
+		d.recordInvalidAnswer(s)
+	case SignalCancel: // the end does the rest
+		d.event(EventCancelRecorded, asked{By: s.By, Via: s.Via, Applied: true}, 0)
+	default:
+		return fmt.Errorf("core: signal %q of unknown kind %q", s.key, s.Kind)
+	}
+	return nil
 }
 
 // inboxOrder is the order signals are applied in: the input first, then decisions, then the rest, each by time; ties by key,
@@ -48,29 +116,6 @@ func (d *draft) drainRank(key string) int {
 		return 3 // a message that came with it does not undo it
 	}
 	return 2
-}
-
-func (d *draft) drainOne(key string, s Signal, apply bool) error {
-	value := s.Value
-	if s.Ref != "" {
-		value = d.v.Payloads[s.Ref]
-	}
-	switch s.Kind {
-	case SignalStart, SignalMessage:
-		return d.receiveMessage(key, s, value, apply)
-	case SignalDecision:
-		return d.receiveDecision(key, s, value, apply)
-	case SignalLate:
-		return d.recordLate(strings.TrimPrefix(key, LateKey("")), s, value)
-	case SignalMisfit:
-		return d.recordInvalidAnswer(s, value)
-	case SignalPause:
-		return d.receiveInterrupt(s, apply)
-	case SignalCancel:
-		d.event(EventCancelRecorded, asked{By: s.By, Via: s.Via, Applied: true}, 0)
-		return nil // the end does the rest
-	}
-	return fmt.Errorf("core: signal %q of unknown kind %q", key, s.Kind)
 }
 
 // asked is the data of interrupt.recorded and cancel.recorded events.

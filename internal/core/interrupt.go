@@ -3,16 +3,21 @@ package core
 // An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and from then on nothing begins. A resume, or
 // a message, is the decision on that call.
 //
-//	receiveInterrupt ── interrupt ── whileInterrupted … releaseWaiting ── resumeInterrupted | a decision ── settleRunWait
+//	applyInterrupt ── interrupt ── whileInterrupted … releaseWaiting ── resumeInterrupted | a decision ── settleRunWait
 
-// receiveInterrupt records who asked for it. A run that is interrupted already, or that ends, is not interrupted again.
-func (d *draft) receiveInterrupt(s Signal, apply bool) error {
-	applied := apply && !d.interrupted()
-	d.event(EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
-	if !applied {
+// applyInterrupt interrupts the run, unless it is interrupted already.
+func (d *draft) applyInterrupt(s delivery) error {
+	if d.interrupted() {
+		d.recordInterrupt(s, false)
 		return nil
 	}
+	d.recordInterrupt(s, true)
 	return d.interrupt()
+}
+
+// recordInterrupt journals who asked for it, and whether it had an effect.
+func (d *draft) recordInterrupt(s delivery, applied bool) {
+	d.event(EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
 }
 
 // interrupt makes the run wait until it is told to go on. What it was about to do is done then.
@@ -43,10 +48,10 @@ func (d *draft) whileInterrupted() (Plan, error) {
 }
 
 // resumeInterrupted lets an interrupted run go on with a message.
-func (d *draft) resumeInterrupted(key string, s Signal) error {
+func (d *draft) resumeInterrupted(s delivery) error {
 	for _, call := range d.round.Calls {
 		if c := d.h.Calls[call.ID]; c.Status == CallSuspended && c.Kind == KindInterrupt {
-			return d.answer(call, key, s, nil)
+			return d.answer(call, s, nil)
 		}
 	}
 	return nil

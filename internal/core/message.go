@@ -6,45 +6,63 @@ import (
 	"strings"
 )
 
-// receiveMessage adds a user message. If the run waits, the message says what becomes of that; one that says nothing answers the
-// question it was checked against, and lets an interrupted run go on.
-func (d *draft) receiveMessage(key string, s Signal, value json.RawMessage, apply bool) error {
-	var parts []Part
-	if err := json.Unmarshal(value, &parts); err != nil && (s.Kind != SignalStart || len(value) > 0) {
-		if apply {
-			return fmt.Errorf("core: message %q: %w", key, err)
-		}
-		parts = TextParts("(a message that cannot be read any more)")
+// applyMessage adds a user message, or the input of a start. If the run waits, the message says what becomes of that; one that says
+// nothing answers the question it was checked against, and lets an interrupted run go on.
+func (d *draft) applyMessage(s delivery) error {
+	parts, err := s.parts()
+	if err != nil {
+		return fmt.Errorf("core: message %q: %w", s.key, err)
 	}
-	if s.Kind == SignalStart {
-		d.event(EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
-		if len(parts) == 0 {
-			d.h.ModelSawAll = false // a retry: it goes on from the journal as it is
-			return nil
-		}
+	if d.recordStart(s, parts) {
+		return nil
 	}
-	if s.On == PendingQueue && (!apply || d.waits()) {
-		d.hold(key, s, parts)
+	if s.On == PendingQueue && d.waits() {
+		d.hold(s, parts)
 		return nil
 	}
 	d.endGrants()
-	switch {
-	case !apply:
-	case s.On == PendingAbandon:
-		if err := d.abandon(key, s); err != nil {
+	if s.On == PendingAbandon {
+		if err := d.abandon(s); err != nil {
 			return err
 		}
-	default:
-		if err := d.resumeInterrupted(key, s); err != nil {
-			return err
-		}
-		if call, ok := d.questionOf(s); ok {
-			d.say(s, parts, call.ID)
-			return d.answer(call, key, s, AnswerOf(parts))
-		}
+		d.say(s.Signal, parts, "")
+		return nil
 	}
-	d.say(s, parts, "")
+	if err := d.resumeInterrupted(s); err != nil {
+		return err
+	}
+	if call, ok := d.questionOf(s.Signal); ok {
+		d.say(s.Signal, parts, call.ID)
+		return d.answer(call, s, AnswerOf(parts))
+	}
+	d.say(s.Signal, parts, "")
 	return nil
+}
+
+// journalMessage adds a message that came too late to have an effect on this run. One that was queued begins the next run all the same.
+func (d *draft) journalMessage(s delivery) {
+	parts, err := s.parts()
+	if err != nil {
+		parts = TextParts("(a message that cannot be read any more)")
+	}
+	if d.recordStart(s, parts) {
+		return
+	}
+	if s.On == PendingQueue {
+		d.hold(s, parts)
+		return
+	}
+	d.endGrants()
+	d.say(s.Signal, parts, "")
+}
+
+// parts is the content of a message. A start may have none.
+func (s delivery) parts() (parts []Part, err error) {
+	if s.Kind == SignalStart && len(s.value) == 0 {
+		return nil, nil
+	}
+	err = json.Unmarshal(s.value, &parts)
+	return parts, err
 }
 
 // say adds what the user said. The text of a message that answers a call is that call's result, and the model sees it there alone;
@@ -102,16 +120,16 @@ func (d *draft) questionOf(s Signal) (ToolCall, bool) {
 // accepted, and find its suspension spent by the message.
 //
 //	owner sees the message ── decision stored (202) ── commit: the message is the answer
-func (d *draft) answer(call ToolCall, key string, s Signal, result json.RawMessage) error {
+func (d *draft) answer(call ToolCall, s delivery, result json.RawMessage) error {
 	d.closes = true
 	return d.apply(call, DecisionRecord{CallID: call.ID, Suspension: d.h.Calls[call.ID].Sus, By: s.By, Via: ViaMessage, Applied: true,
-		Resume: Resume{DecisionID: key, Action: ActionResume, Result: result, UpdatedAt: s.At}})
+		Resume: Resume{DecisionID: s.key, Action: ActionResume, Result: result, UpdatedAt: s.At}})
 }
 
 // abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are those held behind it. Results
 // that are there stay. It closes the door on decisions, like [draft.answer].
-func (d *draft) abandon(key string, s Signal) error {
-	if err := d.resumeInterrupted(key, s); err != nil {
+func (d *draft) abandon(s delivery) error {
+	if err := d.resumeInterrupted(s); err != nil {
 		return err
 	}
 	given := map[string]string{}

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // A message can wait for the end of the run and then begin the next one of its thread.
 //
-//	receiveMessage ── hold … releaseDone ── StartHeld ── FindHeld ── Succeed
+//	applyMessage ── hold … releaseDone ── StartHeld ── FindHeld ── Succeed
 
 // Succeed is the head of the next run of h's thread, on condition that h is done or about to be: what never goes back goes on from h.
 // The input is its first signal; version is the definition it is pinned to.
@@ -37,9 +37,9 @@ type queuedMessage struct {
 }
 
 // hold keeps a message for a run of its own.
-func (d *draft) hold(key string, s Signal, parts []Part) {
-	d.event(EventMessageQueued, queuedMessage{key, s.Msg, s.By, s.Via, parts}, 0)
-	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: key})
+func (d *draft) hold(s delivery, parts []Part) {
+	d.event(EventMessageQueued, queuedMessage{s.key, s.Msg, s.By, s.Via, parts}, 0)
+	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: s.key})
 }
 
 // FindHeld is the content of a held message, as a start's signal, from the segment it was journaled in.

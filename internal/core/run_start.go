@@ -35,3 +35,17 @@ type runStarted struct {
 	Via     string `json:"via,omitempty"`
 	RetryOf string `json:"retry_of,omitempty"`
 }
+
+// recordStart journals who started the run. It reports whether nothing else is to be added: a retry has no input and goes on from the
+// journal as it is.
+func (d *draft) recordStart(s delivery, parts []Part) (retry bool) {
+	if s.Kind != SignalStart {
+		return false
+	}
+	d.event(EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+	if len(parts) > 0 {
+		return false
+	}
+	d.h.ModelSawAll = false
+	return true
+}

@@ -22,7 +22,7 @@ func TestCallIDsAreShortTextHoweverLongAModelMakesThem(t *testing.T) {
 
 func TestADecisionWithoutAnActionIsSaidToBeUnreadable(t *testing.T) {
 	for _, raw := range []string{`{}`, `null`, `7`, ``, `{"action":"?"}`} {
-		r, err := readResume(Signal{ID: "d1", At: 3}, json.RawMessage(raw))
+		r, err := readResume(delivery{Signal: Signal{ID: "d1", At: 3}, value: json.RawMessage(raw)})
 		if err == nil || r.Action != ActionCancel || r.DecisionID != "d1" {
 			t.Errorf("%s was read as %+v, %v", raw, r, err)
 		}
