@@ -2,11 +2,13 @@ package core
 
 import "cmp"
 
-// An approval answers one ask of the gate. The gate is asked again before the body runs, and only that ask is waived.
+// An approval answers one ask of the gate. The gate is asked again before the body runs, and only
+// that ask is waived.
 //
 //	gate: ask ── askApproval ── apply: approve ── replay ── gate: ask, lifted ── cleared
 
-// askApproval suspends a call until an approver says whether it may run, with the preview of what it would do.
+// askApproval suspends a call until an approver says whether it may run, with the preview of what
+// it would do.
 func (d *draft) askApproval(call ToolCall, v Verdict) error {
 	preview, err := d.preview(call)
 	if err != nil {
@@ -18,8 +20,9 @@ func (d *draft) askApproval(call ToolCall, v Verdict) error {
 		Message: cmp.Or(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 }
 
-// asks is what a verdict asks, and whom it bars, in short: an approval lifts the ask that it answered, and no other that has come up
-// since. One that bars no one is digested as it was before rules could.
+// asks is what a verdict asks, and whom it bars, in short: an approval lifts the ask that it
+// answered, and no other that has come up since. One that bars no one is digested as it was before
+// rules could.
 func (v Verdict) asks() string {
 	text := v.Reason + "\x00" + v.Grant
 	if v.NotBy != "" {
@@ -36,7 +39,8 @@ func (c *Call) approve() {
 	}
 }
 
-// verdict is what the gate says of a call with the arguments that run, on the state as it is, once the approvals are looked at.
+// verdict is what the gate says of a call with the arguments that run, on the state as it is, once
+// the approvals are looked at.
 func (d *draft) verdict(call ToolCall) (v Verdict, granted bool) {
 	return d.lifted(call, d.gateOn(d.effective(call)))
 }

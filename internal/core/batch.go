@@ -1,7 +1,7 @@
 package core
 
-// batch are the calls whose bodies run now: all that are cleared, or, in a sequential round, the first of them, one with a decision
-// before one without.
+// batch are the calls whose bodies run now: all that are cleared, or, in a sequential round, the
+// first of them, one with a decision before one without.
 //
 //	[running with my intent] > [running again, resuming] > [new]
 func (d *draft) batch() []ToolCall {

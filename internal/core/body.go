@@ -31,8 +31,9 @@ func (d *draft) runBodies(batch []ToolCall) (Plan, error) {
 	return bodies, nil
 }
 
-// prepare calls the hooks before the bodies that need no intent, and returns the state that the bodies see. What the hooks want is
-// folded in with the outcome: a commit before that contains none of it.
+// prepare calls the hooks before the bodies that need no intent, and returns the state that the
+// bodies see. What the hooks want is folded in with the outcome: a commit before that contains none
+// of it.
 func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
@@ -53,7 +54,8 @@ func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	return s, refused, nil
 }
 
-// readyFor calls the hooks before a body whose intent is about to be committed, and folds in what they want.
+// readyFor calls the hooks before a body whose intent is about to be committed, and folds in what
+// they want.
 func (d *draft) readyFor(call ToolCall) (runs bool, err error) {
 	if d.h.Calls[call.ID].HooksEpoch != 0 {
 		return true, nil
@@ -65,8 +67,8 @@ func (d *draft) readyFor(call ToolCall) (runs bool, err error) {
 	return runs, err
 }
 
-// before calls the hooks before a body, on the state that it will see; one that refuses fails the call. i is where their answer is, -1 if
-// there is none.
+// before calls the hooks before a body, on the state that it will see; one that refuses fails the
+// call. i is where their answer is, -1 if there is none.
 func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	ran := d.effective(call)
 	i, err = d.answered(Firing{Phase: BeforeToolExecute, Call: &ran, State: s})
@@ -85,9 +87,9 @@ func (d *draft) before(call ToolCall, s State) (i int, runs bool, err error) {
 	return i, false, d.refuse(call, CallOutcomeDeniedByRule, d.v.Fired[i].Refuse)
 }
 
-// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before them
-// wrote. The calls that were let through are ready, and their hooks are not called again, also not by a
-// later owner: this commit contains what they wanted, and it must not count twice.
+// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before
+// them wrote. The calls that were let through are ready, and their hooks are not called again, also
+// not by a later owner: this commit contains what they wanted, and it must not count twice.
 //
 //	owner 1   c1: let through ── c2: refused ── commit {effects of both, c1 ready} ── crash
 //	owner 2   c1: ready, so its body runs without the hooks

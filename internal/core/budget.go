@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// overBudget says why a call is one too many. What was let through counts, whether it ran in the end or not.
+// overBudget says why a call is one too many. What was let through counts, whether it ran in the
+// end or not.
 func (d *draft) overBudget(call ToolCall) string {
 	if d.h.Calls[call.ID].InBudget {
 		return ""
@@ -28,7 +29,8 @@ func (d *draft) letThrough(call ToolCall) {
 	d.h.ToolCalls++
 }
 
-// countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back, and no sum of sums overflows.
+// countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back,
+// and no sum of sums overflows.
 func (d *draft) countTokens(t Turn) {
 	add := func(to *int64, n int64) { *to = min(*to+min(max(n, 0), math.MaxInt64/4), math.MaxInt64/4) }
 	add(&d.h.InputTokens, t.InputTokens)

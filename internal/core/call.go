@@ -58,7 +58,8 @@ func (d *draft) call(id string) (ToolCall, bool) {
 	return ToolCall{}, false
 }
 
-// move changes a call's status by the table, and lets go of what was held behind it once it is settled.
+// move changes a call's status by the table, and lets go of what was held behind it once it is
+// settled.
 func (d *draft) move(id string, next CallStatus) error {
 	c, ok := d.h.Calls[id]
 	if !ok {
@@ -86,12 +87,14 @@ func (d *draft) move(id string, next CallStatus) error {
 	return nil
 }
 
-// callState is the record of a call that events carry. Arguments and results are joined from messages, not repeated here.
+// callState is the record of a call that events carry. Arguments and results are joined from
+// messages, not repeated here.
 func (d *draft) callState(call ToolCall) CallState {
 	return CallState{CallID: call.ID, ToolName: call.Name, Status: d.h.Calls[call.ID].Status, UpdatedAt: d.v.Now}
 }
 
-// started is the data of a call.started event. Without a time, the body begins once the event is committed.
+// started is the data of a call.started event. Without a time, the body begins once the event is
+// committed.
 type started struct {
 	CallState
 	StartedAt int64 `json:"started_at,omitempty"`
@@ -117,8 +120,8 @@ type span struct{ began, ended int64 }
 // settled is the event that tells of each terminal status.
 var settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
 
-// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call, so none sees its result, and the
-// head forgets it.
+// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call,
+// so none sees its result, and the head forgets it.
 func (d *draft) settleCall(call ToolCall, status CallStatus, how CallOutcome, result Message) error {
 	if d.h.Calls[call.ID].Status != CallRunning {
 		d.must = true // a verdict on the state as it is now: no later body may change it
@@ -157,7 +160,8 @@ func (d *draft) ended(call ToolCall, before Call) ended {
 	return e
 }
 
-// waiting counts the suspended calls a message does not answer, and keeps the key under which the run is listed for approval.
+// waiting counts the suspended calls a message does not answer, and keeps the key under which the
+// run is listed for approval.
 func (d *draft) waiting() (count int, key string) {
 	suspended := false
 	for _, c := range d.h.Calls {

@@ -1,6 +1,7 @@
 package core
 
-// CallOutcome says how a call ended, in a word that programs can compare. The list is closed: see [CallOutcomes].
+// CallOutcome says how a call ended, in a word that programs can compare. The list is closed: see
+// [CallOutcomes].
 type CallOutcome string
 
 const (
@@ -61,8 +62,9 @@ func (o Outcome) CallOutcome() CallOutcome {
 	return CallOutcomeSucceeded
 }
 
-// CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and for a message of another role.
-// A message stores it only where its Error flag alone would mean something else.
+// CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and
+// for a message of another role. A message stores it only where its Error flag alone would mean
+// something else.
 func (m Message) CallOutcome() CallOutcome {
 	switch {
 	case m.Role != RoleTool || m.Pending:
@@ -89,7 +91,8 @@ func (o CallOutcome) orTimedOut(rec DecisionRecord) CallOutcome {
 	return o
 }
 
-// ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the message's.
+// ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the
+// message's.
 type ended struct {
 	CallState
 	Outcome    CallOutcome `json:"outcome,omitempty"` // only where no message holds it

@@ -24,8 +24,8 @@ var checkpointOf = map[EventType]Checkpoint{
 	EventTurnEnded:     CheckpointRunFinished,
 }
 
-// Checkpoints are those that the segment's commit is, in their order: one commit may be several. Commits that only record an intent
-// or give a claim up are none.
+// Checkpoints are those that the segment's commit is, in their order: one commit may be several.
+// Commits that only record an intent or give a claim up are none.
 func (s Segment) Checkpoints() (all []Checkpoint) {
 	met := map[Checkpoint]bool{}
 	for _, e := range s.Events {

@@ -20,8 +20,8 @@ type invalidAnswer struct {
 	Via        string `json:"via,omitempty"`
 }
 
-// recordInvalidAnswer journals that a client's result was refused, so that readers who took the call for answered know that it waits. Nothing
-// else follows.
+// recordInvalidAnswer journals that a client's result was refused, so that readers who took the
+// call for answered know that it waits. Nothing else follows.
 func (d *draft) recordInvalidAnswer(s delivery) {
 	var why string
 	_ = json.Unmarshal(s.value, &why) // a value that is lost leaves the reason out

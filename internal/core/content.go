@@ -31,8 +31,9 @@ type Part struct {
 	Data  []byte `json:"data,omitempty"`       // of an image or a document
 	Call  string `json:"call_id,omitempty"`    // of a call's place
 
-	// Provider names who wrote a reasoning part, and Sealed is what that one wants back with it unchanged: a signature, or what nobody else
-	// can read. To any other provider the part says nothing and is left out.
+	// Provider names who wrote a reasoning part, and Sealed is what that one wants back with it
+	// unchanged: a signature, or what nobody else can read. To any other provider the part says
+	// nothing and is left out.
 	Provider string `json:"provider,omitempty"`
 	Sealed   []byte `json:"sealed,omitempty"`
 }
@@ -102,10 +103,12 @@ const (
 	ReasoningPart = "reasoning"
 )
 
-// PartID names a step's text, or its reasoning, the same while it is spoken and once it is committed. It is unique in its thread.
+// PartID names a step's text, or its reasoning, the same while it is spoken and once it is
+// committed. It is unique in its thread.
 func PartID(run, kind string, step int) string { return run + ":" + kind + "-" + strconv.Itoa(step) }
 
-// CutResult is a result's text of at most so many bytes, and says if it was longer. It is not cut within a character.
+// CutResult is a result's text of at most so many bytes, and says if it was longer. It is not cut
+// within a character.
 func CutResult(text string, most int) string {
 	if most <= 0 || len(text) <= most {
 		return text

@@ -1,13 +1,15 @@
 package core
 
-// A crash without an intent: the body runs again, under the same idempotency key, and is told that it may have begun before. A call whose
-// body seems to kill the process each time is taken out of the way.
+// A crash without an intent: the body runs again, under the same idempotency key, and is told that
+// it may have begun before. A call whose body seems to kill the process each time is taken out of
+// the way.
 
-// Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at hand then may have begun.
+// Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at
+// hand then may have begun.
 func (h Head) Orphaned() bool { return h.ClaimKept || h.Tries > 1 }
 
-// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes the run this owner's: their bodies may be
-// run by another one still.
+// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes
+// the run this owner's: their bodies may be run by another one still.
 //
 //	owner 1: body ──✗ lost     owner 2: interrupt ── commit, waits     owner 3: body, and is told
 func (d *draft) rememberOrphans() {
@@ -26,7 +28,8 @@ func (c Call) runnable() bool {
 	return c.Status == CallNew || c.Status == CallRunning || c.Status == CallResuming
 }
 
-// settleCrashing takes the call that seems to kill the process out of the way: it fails, or a person is asked.
+// settleCrashing takes the call that seems to kill the process out of the way: it fails, or a
+// person is asked.
 func (d *draft) settleCrashing() (took bool, err error) {
 	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries {
 		return false, nil
@@ -47,14 +50,15 @@ func (d *draft) settleCrashing() (took bool, err error) {
 	return true, d.refuse(call, CallOutcomeLost, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
 }
 
-// mayHaveRun says whether the body of a call that is closed without an outcome may have taken effect: it was begun, or a crashed owner may have
-// begun it. c is the call as it was before.
+// mayHaveRun says whether the body of a call that is closed without an outcome may have taken
+// effect: it was begun, or a crashed owner may have begun it. c is the call as it was before.
 func (d *draft) mayHaveRun(call ToolCall, c Call) bool {
 	begun := c.Status == CallRunning || c.Status == CallSuspended && c.Kind == KindUnknownOutcome
 	return begun || d.closing && d.mayHaveBegun(call)
 }
 
-// mayHaveBegun says whether a crashed owner may have begun a body that needs no intent: its gate was open.
+// mayHaveBegun says whether a crashed owner may have begun a body that needs no intent: its gate
+// was open.
 func (d *draft) mayHaveBegun(call ToolCall) bool {
 	c, committed := d.v.Head.Calls[call.ID]
 	spec, ok := d.v.Rules.Tool(call.Name)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A deadline is set when a call is suspended, and closes it as a decision would. An answer that comes later changes nothing: the first one
-// is recorded, and the model is told of it.
+// A deadline is set when a call is suspended, and closes it as a decision would. An answer that
+// comes later changes nothing: the first one is recorded, and the model is told of it.
 //
 //	deadlineOf ── suspended … applyDeadlines ── deadlineDecision ── a late answer: recordLate
 
@@ -37,8 +37,9 @@ func (o *DeadlineOutcome) UnmarshalText(b []byte) error {
 	return unmarshalName("deadline outcome", deadlineNames, b, o)
 }
 
-// deadlineOf is when a new suspension is closed. A tool's own wish counts before the definition's. What happened to a lost body is
-// known or not, and time does not tell; and an interrupted run waits for whoever interrupted it.
+// deadlineOf is when a new suspension is closed. A tool's own wish counts before the definition's.
+// What happened to a lost body is known or not, and time does not tell; and an interrupted run
+// waits for whoever interrupted it.
 func (d *draft) deadlineOf(call ToolCall, kind Kind, t SuspendTicket) int64 {
 	within := t.Within
 	if within == 0 {
@@ -60,8 +61,8 @@ func (d *draft) deadline() (first int64) {
 	return first
 }
 
-// applyDeadlines closes the calls whose deadline has passed and that nobody has answered. That closes a door: an answer that was accepted
-// before this commit refuses it, is drained, and wins.
+// applyDeadlines closes the calls whose deadline has passed and that nobody has answered. That
+// closes a door: an answer that was accepted before this commit refuses it, is drained, and wins.
 //
 //	owner sees the deadline passed ── answer stored (202) ── commit: refused
 func (d *draft) applyDeadlines() error {
@@ -102,8 +103,8 @@ func (d *draft) deadlineDecision(call ToolCall, c Call) Resume {
 // mostTimed bounds how many timed out suspensions of a run take a late answer.
 const mostTimed = 32
 
-// recordLate records the first answer that came after the deadline of its suspension had decided, and tells the model once. Nothing
-// else follows from it.
+// recordLate records the first answer that came after the deadline of its suspension had decided,
+// and tells the model once. Nothing else follows from it.
 func (d *draft) recordLate(s delivery) {
 	sus := strings.TrimPrefix(s.key, LateKey(""))
 	r, _ := readResume(s) // what cannot be read came too late all the same
@@ -142,7 +143,8 @@ func (d *draft) wakeAt(deadline int64) *int64 {
 	return &delay
 }
 
-// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is an attempt as well then.
+// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is
+// an attempt as well then.
 func (d *draft) wakeForDeadline() {
 	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
 		d.h.NotBefore = min(d.h.NotBefore, first)

@@ -2,7 +2,8 @@ package core
 
 import "errors"
 
-// Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates remembers: the same view, the same plan.
+// Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates
+// remembers: the same view, the same plan.
 func Decide(v View) (Plan, error) {
 	plan, err := newDraft(v).decide()
 	if torn, ok := errors.AsType[conflict](err); ok {
@@ -118,8 +119,9 @@ func (d *draft) next() (Plan, error) {
 	return d.ask()
 }
 
-// goesOn says whether the model is asked although calls wait: the definition wants it, there is something new for the model to see,
-// what waits is a call of the model's, and the head has room for more.
+// goesOn says whether the model is asked although calls wait: the definition wants it, there is
+// something new for the model to see, what waits is a call of the model's, and the head has room
+// for more.
 func (d *draft) goesOn() bool {
 	if !d.v.Rules.Terms().Continue || d.h.ModelSawAll {
 		return false

@@ -24,7 +24,8 @@ type DecisionError struct {
 
 func (e *DecisionError) Error() string { return "core: " + e.Code + ": " + e.Detail }
 
-// DecisionInput is a decision as a caller wrote it, loosely. Absent members are empty; a Result of null is a result.
+// DecisionInput is a decision as a caller wrote it, loosely. Absent members are empty; a Result of
+// null is a result.
 type DecisionInput struct {
 	ID         string // the caller's key; empty: the decision names itself by its content
 	Suspension string // the suspension its target was resolved to
@@ -39,8 +40,8 @@ type DecisionInput struct {
 	Shown, ShownBy string // see [Resume]
 }
 
-// Check refuses what is wrong for every kind of call, so that it can be said before any call is looked for. The error is
-// a [*DecisionError].
+// Check refuses what is wrong for every kind of call, so that it can be said before any call is
+// looked for. The error is a [*DecisionError].
 func (in DecisionInput) Check() error {
 	_, wrong := in.edited()
 	switch {
@@ -56,9 +57,10 @@ func (in DecisionInput) Check() error {
 	return nil
 }
 
-// Digest is of what the decision says: the suspension, the action, the result, the error, the reason, and edited arguments and a grant
-// if there are any. It does not depend on how the target was named, nor on how the JSON was written, nor on what the approver was shown:
-// a repeat from another client is the same decision.
+// Digest is of what the decision says: the suspension, the action, the result, the error, the
+// reason, and edited arguments and a grant if there are any. It does not depend on how the target
+// was named, nor on how the JSON was written, nor on what the approver was shown: a repeat from
+// another client is the same decision.
 func (in DecisionInput) Digest() string {
 	said := map[string]any{
 		"target": in.Suspension, "action": in.Action, "result": canonicalOrRaw(in.Result), "error": in.Error, "reason": in.Reason,
@@ -87,14 +89,16 @@ type Question struct {
 	Kind Kind
 	Mode ResumeMode
 
-	// Schema says that the call declares what an answer looks like. An answer that the schema takes is an answer then, also if it looks
-	// like a verdict; the code that reads the decision checks it against the schema.
+	// Schema says that the call declares what an answer looks like. An answer that the schema
+	// takes is an answer then, also if it looks like a verdict; the code that reads the
+	// decision checks it against the schema.
 	Schema bool
 }
 
-// ReadDecision reads a loose decision on a call that waits. It is strict where an answer could run something: what is not clearly
-// a yes is no yes. Without an ID the decision gets one from its digest, so that a repeat is the same decision and a different
-// answer never is. The error is a [*DecisionError].
+// ReadDecision reads a loose decision on a call that waits. It is strict where an answer could run
+// something: what is not clearly a yes is no yes. Without an ID the decision gets one from its
+// digest, so that a repeat is the same decision and a different answer never is. The error is a
+// [*DecisionError].
 func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	if err := in.Check(); err != nil {
 		return Resume{}, err
@@ -140,7 +144,8 @@ func readAction(q Question, in DecisionInput) (ResumeAction, error) {
 	return readApproval(q.Mode, in)
 }
 
-// readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as it is.
+// readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as
+// it is.
 func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	kind := q.Kind
 	switch {

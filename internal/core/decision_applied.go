@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// A decision goes from the inbox to the call that is suspended on exactly the suspension it names: applyDecision, apply. The call then
-// has its result, or is cleared to run: settleResuming.
+// A decision goes from the inbox to the call that is suspended on exactly the suspension it names:
+// applyDecision, apply. The call then has its result, or is cleared to run: settleResuming.
 
 // Via of decisions that the run itself made, see [DecisionRecord].
 const (

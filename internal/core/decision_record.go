@@ -2,9 +2,9 @@ package core
 
 import "encoding/json"
 
-// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was accepted but
-// overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the deadline did; Late for an answer that came
-// after that and changes nothing.
+// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was
+// accepted but overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the
+// deadline did; Late for an answer that came after that and changes nothing.
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`
@@ -17,7 +17,8 @@ type DecisionRecord struct {
 	TimedOut   bool   `json:"timed_out,omitempty"`
 	Late       bool   `json:"late,omitempty"`
 
-	// Digests of the arguments that the decision was about, and of those it put in their place; both in hex, of the canonical form.
+	// Digests of the arguments that the decision was about, and of those it put in their place;
+	// both in hex, of the canonical form.
 	ArgumentsDigest string `json:"arguments_digest,omitempty"`
 	EditedDigest    string `json:"edited_arguments_digest,omitempty"`
 	Resume

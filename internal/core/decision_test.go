@@ -237,7 +237,8 @@ func TestEditedArgumentsThatAreAmbiguousAreRefused(t *testing.T) {
 	}
 }
 
-// Stored decisions are compared with repeats by their digest, so that it must not move with the program.
+// Stored decisions are compared with repeats by their digest, so that it must not move with the
+// program.
 func TestTheDigestOfAPlainDecisionStays(t *testing.T) {
 	in := DecisionInput{Suspension: "sus_1_a", Action: "resume", Result: rawJSON(`{"a":1}`), Reason: "x"}
 	if got, want := in.Digest(), "5380f95f8ef79f6f5a74065b043c5b7ca3e473fffd6d08eac2f0ddb7c236b33b"; got != want {
@@ -286,8 +287,8 @@ func TestADecisionWithoutIDNamesItself(t *testing.T) {
 	}
 }
 
-// Whatever is sent, an approval that says no in any member never lets a call run, no text does that is a word for no, and reading is
-// deterministic.
+// Whatever is sent, an approval that says no in any member never lets a call run, no text does that
+// is a word for no, and reading is deterministic.
 func FuzzANoNeverRuns(f *testing.F) {
 	for _, seed := range []string{`{"approved":false}`, `{"approved":false,"status":"ok"}`, `{"x":[{}]}`, `"yes"`, `"denied"`, `null`, `{"approved":"nope"}`, `7`} {
 		f.Add(seed, "", "")

@@ -2,11 +2,13 @@ package core
 
 import "cmp"
 
-// A denied call never runs. A rule denies it (denyByRule), a hook or the runtime refuses it (refuse), or an approver says no (cancelCall).
-// Either way it has a result that tells the model why.
+// A denied call never runs. A rule denies it (denyByRule), a hook or the runtime refuses it
+// (refuse), or an approver says no (cancelCall). Either way it has a result that tells the model
+// why.
 
-// denyByRule fails a call that the verdict forbids. otherwise is the reason if the rule gives none. The model sees it and goes on, unless
-// the effect is block: then the run ends with [blockedByRule].
+// denyByRule fails a call that the verdict forbids. otherwise is the reason if the rule gives none.
+// The model sees it and goes on, unless the effect is block: then the run ends with
+// [blockedByRule].
 func (d *draft) denyByRule(call ToolCall, v Verdict, otherwise string) error {
 	why := cmp.Or(v.Reason, otherwise)
 	if v.Effect == Block {

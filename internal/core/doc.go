@@ -5,18 +5,18 @@
 //
 // # Terms
 //
-//   - A thread is a conversation and has at most one open run. A run is one execution in it, from an
-//     input to done.
+//   - A thread is a conversation and has at most one open run. A run is one execution in it, from
+//     an input to done.
 //   - A step is one model call and the tool round it asks for. An activation is one invocation
 //     working on a run.
 //   - The head ([Head]) is the small record of what is true now; the journal ([Segment]) is what
 //     happened, append-only.
 //   - A signal ([Signal]) is what outsiders leave in the head for the run: an input, a message, a
 //     decision, a late answer, an interrupt, a cancel.
-//   - A suspension ([Suspension]) is why a tool call waits; a decision ([Resume]) is the answer to one
-//     suspension. A run that waits itself does so on a synthetic call, which no model sees.
-//   - A phase ([Phase]) is where hooks are called; effects ([Effects]) are what they want. The state
-//     ([State]) is what tools and hooks share.
+//   - A suspension ([Suspension]) is why a tool call waits; a decision ([Resume]) is the answer to
+//     one suspension. A run that waits itself does so on a synthetic call, which no model sees.
+//   - A phase ([Phase]) is where hooks are called; effects ([Effects]) are what they want. The
+//     state ([State]) is what tools and hooks share.
 //
 // # Reading order
 //
@@ -28,8 +28,8 @@
 //	next   ── runBodies | await | finish | releaseWaiting | endStep ── end | releaseRunning | ask
 //
 // A draft collects the next commit on the way. Whatever must be durable before the next effect is
-// committed first, and the plan is made anew from what was committed. So work after a crash and work
-// without one are asked for in the same way.
+// committed first, and the plan is made anew from what was committed. So work after a crash and
+// work without one are asked for in the same way.
 //
 // # Where is it
 //
@@ -81,9 +81,10 @@
 //
 // What Decide promises, whatever the head holds:
 //
-//   - A tool body is asked for only if its gate allowed it on the state that is there, or a decision
-//     on exactly this suspension said resume for these arguments and no rule denies them.
+//   - A tool body is asked for only if its gate allowed it on the state that is there, or a
+//     decision on exactly this suspension said resume for these arguments and no rule denies them.
 //   - A closing commit (end, release to waiting) is conditional on there being no unread signals.
-//   - A run with an unresolved call ends only by cancel, stop or error, which close it with a result.
+//   - A run with an unresolved call ends only by cancel, stop or error, which close it with a
+//     result.
 //   - Deciding again from what was committed asks for the same work.
 package core

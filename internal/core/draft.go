@@ -1,6 +1,7 @@
 package core
 
-// draft is the next commit while it is being put together: a copy of the head and the segment that goes with it.
+// draft is the next commit while it is being put together: a copy of the head and the segment that
+// goes with it.
 type draft struct {
 	v     View
 	h     Head
@@ -69,7 +70,8 @@ func (d *draft) write(c Commit) *Commit {
 	return &c
 }
 
-// event adds an event; message is the index from 1 of the message whose content belongs to it, 0 for none.
+// event adds an event; message is the index from 1 of the message whose content belongs to it, 0
+// for none.
 func (d *draft) event(t EventType, data any, message int) {
 	d.h.Ev++
 	e := Event{Seq: d.h.Ev, RunID: d.h.Run, ThreadID: d.h.Thread, Turn: d.h.Turn, Step: d.h.Step, At: d.v.Now, Type: t, Message: message}
@@ -79,7 +81,8 @@ func (d *draft) event(t EventType, data any, message int) {
 	d.seg.Events = append(d.seg.Events, e)
 }
 
-// message adds a message and returns its index from 1. What the model has not seen it has not been told.
+// message adds a message and returns its index from 1. What the model has not seen it has not been
+// told.
 func (d *draft) message(m Message) int {
 	m.RunID, m.At = d.h.Run, d.v.Now
 	if m.Role == RoleUser || m.Role == RoleTool && !m.Pending {

@@ -5,16 +5,19 @@ import (
 	"fmt"
 )
 
-// An approver may edit the arguments of the call that waits. From then on the edited ones run: they are checked, gated, shown and journaled
-// in place of the model's, whose own stay in the transcript.
+// An approver may edit the arguments of the call that waits. From then on the edited ones run: they
+// are checked, gated, shown and journaled in place of the model's, whose own stay in the
+// transcript.
 
 // anyAsk is lifted by somebody who wrote the arguments himself.
 const anyAsk = "*"
 
-// edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them has answered for the call as it is now.
+// edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them
+// has answered for the call as it is now.
 func (c *Call) edit(suspension string) { c.EditedBy, c.WaivedAsk = suspension, anyAsk }
 
-// effective is the call with the arguments that run: the model's, or those that a decision put in their place.
+// effective is the call with the arguments that run: the model's, or those that a decision put in
+// their place.
 func (d *draft) effective(call ToolCall) ToolCall {
 	c := d.h.Calls[call.ID]
 	if rec, ok := d.round.Decisions[c.EditedBy]; ok && c.EditedBy != "" && !IsNull(rec.Arguments) {
@@ -34,8 +37,8 @@ func (d *draft) editedArguments(call ToolCall) json.RawMessage {
 	return d.effective(call).Arguments
 }
 
-// invalidToRun says why an approved call cannot run with its arguments: edited ones are checked like a model's, the model's own were when
-// the call was new. Empty if it can.
+// invalidToRun says why an approved call cannot run with its arguments: edited ones are checked
+// like a model's, the model's own were when the call was new. Empty if it can.
 func (d *draft) invalidToRun(call ToolCall) string {
 	if d.edited(call) {
 		if err := d.check(d.effective(call)); err != nil {
@@ -60,7 +63,8 @@ func (d *DecisionRecord) digestArguments(asked, shown ToolCall) {
 	}
 }
 
-// edited returns the arguments of an edit in their canonical form; nil if the decision edits nothing.
+// edited returns the arguments of an edit in their canonical form; nil if the decision edits
+// nothing.
 func (in DecisionInput) edited() (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	switch {
@@ -76,7 +80,8 @@ func (in DecisionInput) edited() (json.RawMessage, error) {
 	return canonical, nil
 }
 
-// checkExtras: only somebody who lets a call run may change its arguments, or allow more than this call.
+// checkExtras: only somebody who lets a call run may change its arguments, or allow more than this
+// call.
 func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
 	switch extra := in.extra(); {
 	case extra == "":

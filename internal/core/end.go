@@ -5,13 +5,14 @@ import (
 	"fmt"
 )
 
-// The end of a run, whatever the reason: bodies in flight are stopped, open calls closed with a result, signals journaled, the hooks of the
-// run's end called, the outbox emptied.
+// The end of a run, whatever the reason: bodies in flight are stopped, open calls closed with a
+// result, signals journaled, the hooks of the run's end called, the outbox emptied.
 //
 //	end ── seal ── commit ── afterEnd: closeRun, empty ── releaseDone
 
-// end closes the run: every open call with a result that says so, every signal into the journal. It is one write with the
-// release, unless hooks are to be called, something must still be sent, or another run follows.
+// end closes the run: every open call with a result that says so, every signal into the journal. It
+// is one write with the release, unless hooks are to be called, something must still be sent, or
+// another run follows.
 func (d *draft) end(r Reason) (Plan, error) {
 	if d.flying() {
 		return StopBodies{r}, nil
@@ -39,8 +40,9 @@ func (d *draft) end(r Reason) (Plan, error) {
 	return d.releaseDone()
 }
 
-// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since the last commit counts, but that
-// their calls were started. A cancel that was accepted meanwhile is still what ended it.
+// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since
+// the last commit counts, but that their calls were started. A cancel that was accepted meanwhile
+// is still what ended it.
 func (d *draft) endInConflict(c conflict) (Plan, error) {
 	d.foldOutbox()
 	if d.v.Turn == nil {
@@ -97,8 +99,8 @@ func (d *draft) seal(r Reason) {
 	}
 }
 
-// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any more. Those that are taken to kill the
-// process are given up.
+// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any
+// more. Those that are taken to kill the process are given up.
 func (d *draft) closeRun() error {
 	if d.h.EndHooksDone {
 		return nil
@@ -128,8 +130,8 @@ func (d *draft) afterEnd() (Plan, error) {
 	return d.releaseDone()
 }
 
-// releaseDone says that the run is done and gives the claim up; if a message waits for that, the claim is kept until the run that it
-// begins has taken the place in the head.
+// releaseDone says that the run is done and gives the claim up; if a message waits for that, the
+// claim is kept until the run that it begins has taken the place in the head.
 func (d *draft) releaseDone() (Plan, error) {
 	r := *d.h.End
 	follows := len(d.h.Held) > 0

@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// The enums of this package are small integers whose zero value is the usual case; outside, in JSON and on the screen, they
-// are the short lower-case words of these tables.
+// The enums of this package are small integers whose zero value is the usual case; outside, in JSON
+// and on the screen, they are the short lower-case words of these tables.
 
 func name(names []string, v uint8) string {
 	if int(v) < len(names) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// FeedMarks say which events of a tenant's feed a segment holds, one letter for each kind, so that an index shows it without the segment. The
-// empty value is a segment that is not in the feed.
+// FeedMarks say which events of a tenant's feed a segment holds, one letter for each kind, so that
+// an index shows it without the segment. The empty value is a segment that is not in the feed.
 type FeedMarks string
 
 // The letters of [FeedMarks]. They are stored.
@@ -19,7 +19,8 @@ const (
 // Any says whether the marks contain one of the given ones.
 func (m FeedMarks) Any(of FeedMarks) bool { return strings.ContainsAny(string(m), string(of)) }
 
-// FeedTypes are the types of the events in a feed, with their marks. Of the events run.status, only the one that says done is in it.
+// FeedTypes are the types of the events in a feed, with their marks. Of the events run.status, only
+// the one that says done is in it.
 var FeedTypes = map[EventType]FeedMarks{
 	EventCallSuspended:    FeedSuspensions,
 	EventDecisionRecorded: FeedDecisions,

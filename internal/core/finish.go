@@ -2,13 +2,15 @@ package core
 
 import "encoding/json"
 
-// The built-in tool finish ends the run with an output. It is looked at when every other call of its turn is settled, and accepted if the
-// gate allows it and what it says is true; any other is refused, and the model goes on.
+// The built-in tool finish ends the run with an output. It is looked at when every other call of
+// its turn is settled, and accepted if the gate allows it and what it says is true; any other is
+// refused, and the model goes on.
 
 // FinishTool is the name of the built-in tool that ends a run.
 const FinishTool = "finish"
 
-// finish runs the built-in tool that ends a run, once every other call of the turn is settled. finished says that the plan is made.
+// finish runs the built-in tool that ends a run, once every other call of the turn is settled.
+// finished says that the plan is made.
 func (d *draft) finish() (plan Plan, finished bool, err error) {
 	waiting := ""
 	for _, call := range d.round.Calls {
@@ -33,8 +35,8 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 	return nil, false, nil
 }
 
-// finishWith ends the run with the output of a finish that the gate allows and that says something true. Any other is refused, and the
-// model sees why.
+// finishWith ends the run with the output of a finish that the gate allows and that says something
+// true. Any other is refused, and the model sees why.
 func (d *draft) finishWith(call ToolCall) (Plan, bool, error) {
 	switch v := d.gateOn(call); v.Effect {
 	case Block:

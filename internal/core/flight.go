@@ -2,12 +2,14 @@ package core
 
 import "slices"
 
-// A decision that arrives while bodies run is applied beside them. One commit makes it durable before the approved body begins:
+// A decision that arrives while bodies run is applied beside them. One commit makes it durable
+// before the approved body begins:
 //
 //	A runs ─────────────────────────────────────── ends
 //	       decision on B ── {decision, intent of B, outcomes that came} ── B runs
 //
-// The view lists the bodies in flight. Code that settles calls skips the calls of these bodies, and the owner keeps its claim as long as one runs.
+// The view lists the bodies in flight. Code that settles calls skips the calls of these bodies, and
+// the owner keeps its claim as long as one runs.
 
 // flying says whether any body is in flight.
 func (d *draft) flying() bool { return len(d.v.InFlight) > 0 }

@@ -14,7 +14,8 @@ type flightStage struct {
 	ended int
 }
 
-// begin notes bodies in flight. An owner begins each body once, and only after the decision is committed.
+// begin notes bodies in flight. An owner begins each body once, and only after the decision is
+// committed.
 func (s *stage) begin(v *core.View, runs []core.BodyRun) {
 	for _, run := range runs {
 		call := s.head.Calls[run.Call.ID]

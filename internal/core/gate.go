@@ -18,8 +18,8 @@ var effectNames = []string{"ask", "allow", "deny", "block", "set_result"}
 // strictness orders the effects: of several verdicts on one call the strictest counts.
 var strictness = map[Effect]int{Allow: 0, SetResult: 1, Ask: 2, Deny: 3, Block: 4}
 
-// Stricter returns the stricter of two verdicts; of two that are alike, a. An approval lifts an ask and nothing else: the result that
-// another verdict gives in place of the body stays with it.
+// Stricter returns the stricter of two verdicts; of two that are alike, a. An approval lifts an ask
+// and nothing else: the result that another verdict gives in place of the body stays with it.
 func Stricter(a, b Verdict) Verdict {
 	switch {
 	case a.Effect == Ask && b.Effect == SetResult && a.Result == nil:
@@ -46,7 +46,8 @@ type Verdict struct {
 	// Mode and Schema shape the suspension of an ask.
 	Mode   ResumeMode
 	Schema json.RawMessage
-	// Grant names what an approval that says [GrantRun] allows: the tool and the rule that asked. Empty: nothing more.
+	// Grant names what an approval that says [GrantRun] allows: the tool and the rule that
+	// asked. Empty: nothing more.
 	Grant string
 	// NotBy bars approvers of an ask, see [SuspendTicket].
 	NotBy string
@@ -61,8 +62,9 @@ func givenResult(v Verdict) *Outcome {
 	return v.Result
 }
 
-// gate applies the verdict on a call that is new or comes back with a decision. A new call that is not simply allowed waits for the
-// bodies before it: they may change the state, and with it the verdict. Until then nothing is done about it.
+// gate applies the verdict on a call that is new or comes back with a decision. A new call that is
+// not simply allowed waits for the bodies before it: they may change the state, and with it the
+// verdict. Until then nothing is done about it.
 func (d *draft) gate(call ToolCall, spec ToolSpec) (on bool, err error) {
 	if last, keeps := d.keepsItsPlace(call); keeps {
 		last, _ = d.lifted(call, last)
@@ -111,9 +113,9 @@ func (d *draft) gateOn(call ToolCall) Verdict {
 }
 
 // keepsItsPlace says whether nothing is done about a call now, and what the gate said of it last.
-// The state has changed since the gate was asked, and the body of another call of a sequential round
-// runs first and may change it again. The gate is asked once more when nothing runs before the call.
-// Until then no body, suspension or result rests on the old verdict.
+// The state has changed since the gate was asked, and the body of another call of a sequential
+// round runs first and may change it again. The gate is asked once more when nothing runs before
+// the call. Until then no body, suspension or result rests on the old verdict.
 func (d *draft) keepsItsPlace(call ToolCall) (last Verdict, keeps bool) {
 	if d.v.Rules.Terms().Parallel || !d.bodyRunsFirst() {
 		return Verdict{}, false // its own body may be in the next batch

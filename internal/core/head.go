@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// SchemaVersion is the newest form of a stored head that this program reads, and the one it writes. Version 2 added members that a
-// program that knows version 1 alone would drop.
+// SchemaVersion is the newest form of a stored head that this program reads, and the one it writes.
+// Version 2 added members that a program that knows version 1 alone would drop.
 const SchemaVersion = 2
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
 // the run.
 //
 // The numbers of [Position] never go back, not even when a new run starts. Inbox, Sigs and Due are
-// written by anyone; everything else by the holder of the claim alone, on condition of Epoch and Rev.
-// The records are embedded: the stored form is one flat object.
+// written by anyone; everything else by the holder of the claim alone, on condition of Epoch and
+// Rev. The records are embedded: the stored form is one flat object.
 type Head struct {
 	Identity
 	Position
@@ -105,7 +105,8 @@ type Counters struct {
 	ModelTries   int   `json:"mt,omitempty"` // failed model calls in a row
 }
 
-// Budget is what stop rules and budgets count, from the start of the run. Waiting and resuming leave it as it is.
+// Budget is what stop rules and budgets count, from the start of the run. Waiting and resuming
+// leave it as it is.
 type Budget struct {
 	ToolCalls   int      `json:"tc,omitempty"`  // calls that were let through
 	StepCalls   int      `json:"sc,omitempty"`  // of them in this step
@@ -158,7 +159,8 @@ type Origin struct {
 	Ev0      int64           `json:"ev0"`  // and its events those after Ev0
 }
 
-// upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so one answers whatever is asked.
+// upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so
+// one answers whatever is asked.
 func (h *Head) upgrade() {
 	if h.Schema >= 2 {
 		return
@@ -206,8 +208,8 @@ func cloneMap[V any](m map[string]V) map[string]V {
 	return maps.Clone(m)
 }
 
-// Visible is the status that readers are shown: a run with something in its inbox is on its way, and a run that
-// has ended but still owes somebody a message is running until that is sent.
+// Visible is the status that readers are shown: a run with something in its inbox is on its way,
+// and a run that has ended but still owes somebody a message is running until that is sent.
 func (h Head) Visible() RunStatus {
 	if h.Status == RunWaiting && len(h.Inbox) > 0 {
 		return RunRunning

@@ -24,8 +24,8 @@ func (f Firing) Answer(e Effects) Fired {
 	return fired
 }
 
-// digest tells apart two firings of one phase between two commits: the outcome that was seen may not be the one that stands, if
-// a signal comes in between.
+// digest tells apart two firings of one phase between two commits: the outcome that was seen may
+// not be the one that stands, if a signal comes in between.
 func (f Firing) digest() string {
 	of := map[string]any{"step": f.Step, "rev": f.Rev, "call": f.Call, "reason": f.Reason}
 	if out := f.Outcome; out != nil {
@@ -34,11 +34,13 @@ func (f Firing) digest() string {
 	return Digest(Encode(of))[:16]
 }
 
-// unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and deciding begins again with
-// their answer in the view, where this time it finds it. Deciding being pure, it comes to the same place.
+// unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and
+// deciding begins again with their answer in the view, where this time it finds it. Deciding being
+// pure, it comes to the same place.
 type unfired struct{ Firing }
 
-// fire returns what the hooks of a phase want and folds it in, or says, as an error, that they have to be called.
+// fire returns what the hooks of a phase want and folds it in, or says, as an error, that they have
+// to be called.
 func (d *draft) fire(f Firing) (Effects, error) {
 	i, err := d.answered(f)
 	if err != nil || i < 0 {
@@ -47,10 +49,12 @@ func (d *draft) fire(f Firing) (Effects, error) {
 	return d.v.Fired[i].Effects, d.take(i)
 }
 
-// hooked says whether hooks are called in a phase. When the process was lost again and again they may be why, and none is.
+// hooked says whether hooks are called in a phase. When the process was lost again and again they
+// may be why, and none is.
 func (d *draft) hooked(p Phase) bool { return d.v.Hooked[p] && d.h.Tries <= d.v.Limits.Claims }
 
-// answered finds the answer to a firing in the view; -1 if no hook wants to be called, an error if one has yet to be.
+// answered finds the answer to a firing in the view; -1 if no hook wants to be called, an error if
+// one has yet to be.
 func (d *draft) answered(f Firing) (int, error) {
 	if !d.hooked(f.Phase) {
 		return -1, nil
@@ -71,8 +75,8 @@ func (d *draft) answered(f Firing) (int, error) {
 	return -1, unfired{f}
 }
 
-// take folds in what every phase may want: writes to the state, and notes for the journal. What is not taken by a commit is still in
-// the view after it.
+// take folds in what every phase may want: writes to the state, and notes for the journal. What is
+// not taken by a commit is still in the view after it.
 func (d *draft) take(i int) error {
 	d.took[i] = true
 	done := d.v.Fired[i]
@@ -120,8 +124,9 @@ type conflict string
 
 func (c conflict) Error() string { return "conflict: " + string(c) }
 
-// Join makes one wish of what the hooks of a phase want, in their order. The first that ends the run, refuses or waits counts; what is
-// offered is what every hook offers; and if two wrote one exclusive key, nothing of it counts.
+// Join makes one wish of what the hooks of a phase want, in their order. The first that ends the
+// run, refuses or waits counts; what is offered is what every hook offers; and if two wrote one
+// exclusive key, nothing of it counts.
 func Join(wishes []Effects) Effects {
 	var all Effects
 	writers := make([][]StateOp, len(wishes))
@@ -174,7 +179,8 @@ func mergedParameters(under, over map[string]any) map[string]any {
 	return merged
 }
 
-// bothInclude is what two lists of tools have in common; an empty list is all tools, so nothing in common is a list of no tool.
+// bothInclude is what two lists of tools have in common; an empty list is all tools, so nothing in
+// common is a list of no tool.
 func bothInclude(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)

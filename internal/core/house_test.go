@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write generated documents anew")
 
-// forbidden are standard packages that would give the core a clock, randomness, I/O, a context or a logger.
+// forbidden are standard packages that would give the core a clock, randomness, I/O, a context or a
+// logger.
 var forbidden = []string{"time", "os", "io/fs", "net", "net/http", "context", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync", "database/sql"}
 
 func TestCoreImportsTheStandardLibraryOnly(t *testing.T) {

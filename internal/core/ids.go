@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SuspensionID makes the id of a suspension that is committed in segment seq of a thread; random must be fresh for each. It names the
-// thread, so that it is found without knowing its run.
+// SuspensionID makes the id of a suspension that is committed in segment seq of a thread; random
+// must be fresh for each. It names the thread, so that it is found without knowing its run.
 func SuspensionID(thread string, seq int64, random string) string {
 	return "sus_" + strconv.FormatInt(seq, 36) + "_" + random + "_" + strings.TrimPrefix(thread, "thr_")
 }
@@ -34,7 +34,8 @@ func SuspensionSeq(id string) (int64, bool) {
 	return seq, err == nil && seq > 0
 }
 
-// ThreadID and RunID: a run's id carries its thread's id, so that finding it needs no index. number is unique within the thread.
+// ThreadID and RunID: a run's id carries its thread's id, so that finding it needs no index. number
+// is unique within the thread.
 func ThreadID(base string) string { return "thr_" + base }
 
 // RunID is the id of the run of a thread that was started when the head's revision was number.
@@ -55,7 +56,8 @@ func ThreadOf(run string) (string, bool) {
 	return ThreadID(rest[:i]), true
 }
 
-// Stamp orders the writes of one thread: epoch first, then the number of the put within the activation. It is never reused.
+// Stamp orders the writes of one thread: epoch first, then the number of the put within the
+// activation. It is never reused.
 type Stamp int64
 
 // NewStamp is the stamp of the n-th put of the activation that holds epoch.

@@ -95,9 +95,10 @@ func (d *draft) recordSignal(s delivery) error {
 	return nil
 }
 
-// inboxOrder is the order signals are applied in: the input first, then decisions, then the rest, each by time; ties by key,
-// so that it is one order. A message may answer a call that waits for input, so decisions come before: the caller of one that is
-// in the inbox was told that it is the first on its suspension. Times are of callers' clocks and cannot tell who was.
+// inboxOrder is the order signals are applied in: the input first, then decisions, then the rest,
+// each by time; ties by key, so that it is one order. A message may answer a call that waits for
+// input, so decisions come before: the caller of one that is in the inbox was told that it is the
+// first on its suspension. Times are of callers' clocks and cannot tell who was.
 func (d *draft) inboxOrder() []string {
 	keys := sortedKeys(d.h.Inbox)
 	slices.SortStableFunc(keys, func(a, b string) int {

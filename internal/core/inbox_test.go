@@ -14,7 +14,8 @@ func (open) Gate(ToolCall, State) Verdict      { return Verdict{Effect: Allow} }
 func (open) Deadline(ToolCall, Kind) Deadline  { return Deadline{} }
 func (open) Terms() Terms                      { return Terms{} }
 
-// waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its inbox.
+// waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its
+// inbox.
 func waitingFor(kind Kind, inbox map[string]Signal) View {
 	call := ToolCall{ID: "c", Name: "tool", Arguments: json.RawMessage(`{}`)}
 	h := Head{Identity: Identity{Run: "run_a_0", Thread: "thr_a"},

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheIndexNamesWhatIsThere holds the index in doc.go to the code: each function, or method, is in the file that the index names.
+// TestTheIndexNamesWhatIsThere holds the index in doc.go to the code: each function, or method, is
+// in the file that the index names.
 func TestTheIndexNamesWhatIsThere(t *testing.T) {
 	entries := readIndex(t)
 	if len(entries) < 20 {

@@ -1,12 +1,12 @@
 package core
 
-// A body that may run at most once has its intent committed before it begins. An owner that finds an intent of another epoch does not run
-// the body again: it asks a person what happened.
+// A body that may run at most once has its intent committed before it begins. An owner that finds
+// an intent of another epoch does not run the body again: it asks a person what happened.
 //
 //	intend ── commit ── body ──✗ crash     next owner: settleRunning ── askWhatHappened ── settleResuming
 
-// atMostOnce says which promise a call's body carries: as the tool says; if it says nothing, at most once as soon as a
-// person was asked.
+// atMostOnce says which promise a call's body carries: as the tool says; if it says nothing, at
+// most once as soon as a person was asked.
 func (d *draft) atMostOnce(call ToolCall) bool {
 	c := d.h.Calls[call.ID]
 	if c.IntentEpoch != 0 {
@@ -19,7 +19,8 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 	return spec.Delivery == AtMostOnce || spec.Delivery == DeliveryDefault && (c.Approved || c.ByGrant)
 }
 
-// intend notes the intent of each at-most-once body that has none of this owner, after its hooks were called.
+// intend notes the intent of each at-most-once body that has none of this owner, after its hooks
+// were called.
 func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 	for _, call := range batch {
 		if !d.atMostOnce(call) || d.h.Calls[call.ID].IntentEpoch == d.h.Epoch {
@@ -42,7 +43,8 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 	return refused, nil
 }
 
-// intended are the calls of the batch whose intent this owner has committed and whose body it has not begun.
+// intended are the calls of the batch whose intent this owner has committed and whose body it has
+// not begun.
 func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	for _, call := range batch {
 		if d.h.Calls[call.ID].IntentEpoch == d.h.Epoch && !d.inFlight(call) {
@@ -52,8 +54,8 @@ func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	return calls
 }
 
-// settleRunning clears a call whose body this owner is about to run, or that may run again. Of an at-most-once body that another owner
-// began nobody knows.
+// settleRunning clears a call whose body this owner is about to run, or that may run again. Of an
+// at-most-once body that another owner began nobody knows.
 func (d *draft) settleRunning(call ToolCall) error {
 	if !d.runsAgain(call) || d.stopped[call.ID] && d.atMostOnce(call) {
 		return d.askWhatHappened(call)
@@ -62,7 +64,8 @@ func (d *draft) settleRunning(call ToolCall) error {
 	return nil
 }
 
-// runsAgain says whether the body of a running call may run: its intent is this owner's, or it may run twice.
+// runsAgain says whether the body of a running call may run: its intent is this owner's, or it may
+// run twice.
 func (d *draft) runsAgain(call ToolCall) bool {
 	return d.h.Calls[call.ID].IntentEpoch == d.h.Epoch || !d.atMostOnce(call)
 }
@@ -78,8 +81,8 @@ func (d *draft) askWhatHappened(call ToolCall) error {
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }
 
-// readOutcome: resume with neither result nor error runs the call, so a null result, which reads the same once it
-// is stored, is refused.
+// readOutcome: resume with neither result nor error runs the call, so a null result, which reads
+// the same once it is stored, is refused.
 func readOutcome(in DecisionInput) (ResumeAction, error) {
 	switch {
 	case in.Error != "":

@@ -1,9 +1,10 @@
 package core
 
-// An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and from then on nothing begins. A resume, or
-// a message, is the decision on that call.
+// An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and
+// from then on nothing begins. A resume, or a message, is the decision on that call.
 //
-//	applyInterrupt ── interrupt ── whileInterrupted … releaseWaiting ── resumeInterrupted | a decision ── settleRunWait
+//	applyInterrupt ── interrupt ── whileInterrupted … releaseWaiting
+//	resumeInterrupted | a decision ── settleRunWait
 
 // applyInterrupt interrupts the run, unless it is interrupted already.
 func (d *draft) applyInterrupt(s delivery) error {
@@ -57,7 +58,8 @@ func (d *draft) resumeInterrupted(s delivery) error {
 	return nil
 }
 
-// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its work half done.
+// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its
+// work half done.
 func readGoOn(in DecisionInput) (ResumeAction, error) {
 	switch {
 	case in.Action == ActionCancel.String():

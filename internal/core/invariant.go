@@ -9,7 +9,8 @@ import (
 // Invariant names a rule that every stored head keeps.
 type Invariant string
 
-// What a write may not leave. Each would lose a run or an answer in silence: nothing would ever look at it again.
+// What a write may not leave. Each would lose a run or an answer in silence: nothing would ever
+// look at it again.
 const (
 	BackToCreated    Invariant = "back_to_created"     // an owner's write cannot undo that the run was begun
 	WaitsForNothing  Invariant = "waits_for_nothing"   // a waiting run needs a suspended call or a deadline
@@ -22,8 +23,8 @@ const (
 	DoneWithHeld     Invariant = "done_with_held"      // a message that waits for the end of the run begins the next one
 )
 
-// InvariantError refuses a write that would leave a head that breaks an invariant. Nothing was written, and the same write
-// is refused again: it is a fault of the program, not a conflict.
+// InvariantError refuses a write that would leave a head that breaks an invariant. Nothing was
+// written, and the same write is refused again: it is a fault of the program, not a conflict.
 type InvariantError struct {
 	Rule   Invariant
 	Detail string
@@ -35,7 +36,8 @@ func broken(rule Invariant, format string, args ...any) error {
 	return &InvariantError{rule, fmt.Sprintf(format, args...)}
 }
 
-// CheckWritten says whether an owner's write may leave h: an [*InvariantError] if not. The inbox of h is what the write leaves of it.
+// CheckWritten says whether an owner's write may leave h: an [*InvariantError] if not. The inbox of
+// h is what the write leaves of it.
 func (h Head) CheckWritten() error {
 	switch h.Status {
 	case RunCreated:
@@ -70,7 +72,8 @@ func (h Head) checkDone() error {
 	return h.CheckEnded()
 }
 
-// CheckEnded says whether a run may be left for good as h describes it, be it done or followed by the next run of its thread.
+// CheckEnded says whether a run may be left for good as h describes it, be it done or followed by
+// the next run of its thread.
 func (h Head) CheckEnded() error {
 	if h.End == nil {
 		return broken(DoneWithoutEnd, "run %s would be done without a reason", h.Run)

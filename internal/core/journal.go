@@ -12,8 +12,9 @@ const (
 	RoleSystem    Role = "system" // the runtime's own notices to the model; not shown as part of the conversation
 )
 
-// ToolCall is one call as the model asked for it. Arguments are in the canonical form of [ReadArguments], every digit as the
-// model wrote it; of text that was refused the beginning is kept, as a JSON string.
+// ToolCall is one call as the model asked for it. Arguments are in the canonical form of
+// [ReadArguments], every digit as the model wrote it; of text that was refused the beginning is
+// kept, as a JSON string.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -78,13 +79,15 @@ const (
 	EventMessageQueued     EventType = "message.queued"
 	EventMessageReceived   EventType = "message.received"
 	EventRunStarted        EventType = "run.started"
-	// EventInterruptRecorded and EventCancelRecorded say who asked for it. An interrupt that is not applied changed nothing: the run was
-	// paused already, or ended with it. One that is suspends the run's own call.
+	// EventInterruptRecorded and EventCancelRecorded say who asked for it. An interrupt that is
+	// not applied changed nothing: the run was paused already, or ended with it. One that is
+	// suspends the run's own call.
 	EventInterruptRecorded EventType = "interrupt.recorded"
 	EventCancelRecorded    EventType = "cancel.recorded"
 	EventRunStatus         EventType = "run.status"
 
-	// Live events: readers are sent them while the model speaks, and the journal never holds one.
+	// Live events: readers are sent them while the model speaks, and the journal never holds
+	// one.
 	EventTextDelta      EventType = "text.delta"
 	EventReasoningDelta EventType = "reasoning.delta"
 	EventCallProgress   EventType = "call.progress" // a tool says how far it is
@@ -101,13 +104,13 @@ type Event struct {
 	Type     EventType       `json:"type"`
 	Data     json.RawMessage `json:"data,omitempty"`
 
-	// Message points at the message of the same segment (counted from 1) whose content belongs to this event. It is stored
-	// once and joined by [Segment.Expand].
+	// Message points at the message of the same segment (counted from 1) whose content belongs
+	// to this event. It is stored once and joined by [Segment.Expand].
 	Message int `json:"m,omitempty"`
 }
 
-// Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is the stamp of the one before,
-// so that a reader notices a segment that was never named by the head.
+// Segment is what one commit added. Segments of a thread are numbered from 1 without gaps; Prev is
+// the stamp of the one before, so that a reader notices a segment that was never named by the head.
 type Segment struct {
 	Seq      int64     `json:"seq"`
 	W        Stamp     `json:"w"`

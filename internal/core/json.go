@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Canonical returns raw with sorted keys, no white space and every number as it was written. Two texts that mean the same
-// JSON value, digit for digit, have one canonical form.
+// Canonical returns raw with sorted keys, no white space and every number as it was written. Two
+// texts that mean the same JSON value, digit for digit, have one canonical form.
 func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -25,8 +25,8 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	return Encode(v), nil
 }
 
-// Encode writes v as JSON without escaping for HTML. It panics on values that have no JSON form, which none of this
-// package's types are.
+// Encode writes v as JSON without escaping for HTML. It panics on values that have no JSON form,
+// which none of this package's types are.
 func Encode(v any) json.RawMessage {
 	raw, err := EncodeAny(v)
 	if err != nil {
@@ -35,8 +35,8 @@ func Encode(v any) json.RawMessage {
 	return raw
 }
 
-// EncodeAny is [Encode] for values that may have no JSON form. It takes the place of [json.Marshal], which writes &, < and > as
-// escapes that people and models would be shown.
+// EncodeAny is [Encode] for values that may have no JSON form. It takes the place of
+// [json.Marshal], which writes &, < and > as escapes that people and models would be shown.
 func EncodeAny(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

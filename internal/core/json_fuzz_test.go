@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Canonical text is its own canonical form, and means what it was made of; white space and the order of members leave it as it is.
+// Canonical text is its own canonical form, and means what it was made of; white space and the
+// order of members leave it as it is.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{`{"b":1,"a":[1.50,-0,1E+2,12345678901234567890123]}`, `{"a":1,"a":2}`, `"\u2028<\ud800>"`, ` null `, `[] []`, `{"":{"":[]}}`,
 		"\"\xff\"", `{"\ud800":1,"\ud801":2}`, `1e999`, strings.Repeat("[", 40) + strings.Repeat("]", 40)} {

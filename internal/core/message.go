@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// applyMessage adds a user message, or the input of a start. If the run waits, the message says what becomes of that; one that says
-// nothing answers the question it was checked against, and lets an interrupted run go on.
+// applyMessage adds a user message, or the input of a start. If the run waits, the message says
+// what becomes of that; one that says nothing answers the question it was checked against, and lets
+// an interrupted run go on.
 func (d *draft) applyMessage(s delivery) error {
 	parts, err := s.parts()
 	if err != nil {
@@ -39,7 +40,8 @@ func (d *draft) applyMessage(s delivery) error {
 	return nil
 }
 
-// journalMessage adds a message that came too late to have an effect on this run. One that was queued begins the next run all the same.
+// journalMessage adds a message that came too late to have an effect on this run. One that was
+// queued begins the next run all the same.
 func (d *draft) journalMessage(s delivery) {
 	parts, err := s.parts()
 	if err != nil {
@@ -65,8 +67,8 @@ func (s delivery) parts() (parts []Part, err error) {
 	return parts, err
 }
 
-// say adds what the user said. The text of a message that answers a call is that call's result, and the model sees it there alone;
-// readers see the whole message.
+// say adds what the user said. The text of a message that answers a call is that call's result, and
+// the model sees it there alone; readers see the whole message.
 func (d *draft) say(s Signal, parts []Part, answers string) {
 	said := Message{Role: RoleUser, Parts: parts, ID: s.Msg, By: s.By, Via: s.Via, Answers: answers}
 	if d.h.LastUserMessage != d.seq() {
@@ -84,8 +86,8 @@ type received struct {
 	Answers string `json:"answers,omitempty"`
 }
 
-// AnswerOf is what a message says to a call that waits for input, as a result in JSON: its text. Images and documents follow as a
-// message of their own.
+// AnswerOf is what a message says to a call that waits for input, as a result in JSON: its text.
+// Images and documents follow as a message of their own.
 func AnswerOf(parts []Part) json.RawMessage {
 	text := TextOf(parts)
 	if text == "" && len(parts) > 0 {
@@ -94,8 +96,8 @@ func AnswerOf(parts []Part) json.RawMessage {
 	return Encode(text)
 }
 
-// MessageID is the message's id in its thread: the one that its sender gave it, or one that follows from its place. n counts the
-// messages of the segment from 1.
+// MessageID is the message's id in its thread: the one that its sender gave it, or one that follows
+// from its place. n counts the messages of the segment from 1.
 func (m Message) MessageID(thread string, segment int64, n int) string {
 	if m.ID != "" {
 		return m.ID
@@ -103,8 +105,8 @@ func (m Message) MessageID(thread string, segment int64, n int) string {
 	return fmt.Sprintf("msg_%s_%d_%d", strings.TrimPrefix(thread, "thr_"), segment, n)
 }
 
-// questionOf is the call that a message answers: the one it was checked against, if that still waits. A message that was sent
-// before a tool asked is no answer to what it asks.
+// questionOf is the call that a message answers: the one it was checked against, if that still
+// waits. A message that was sent before a tool asked is no answer to what it asks.
 //
 //	message stored ── tool asks: which colour? ── drain: a message like any other
 func (d *draft) questionOf(s Signal) (ToolCall, bool) {
@@ -116,8 +118,8 @@ func (d *draft) questionOf(s Signal) (ToolCall, bool) {
 	return ToolCall{}, false
 }
 
-// answer makes a message the decision on a call. That closes a door: a decision that was stored after the owner looked would be
-// accepted, and find its suspension spent by the message.
+// answer makes a message the decision on a call. That closes a door: a decision that was stored
+// after the owner looked would be accepted, and find its suspension spent by the message.
 //
 //	owner sees the message ── decision stored (202) ── commit: the message is the answer
 func (d *draft) answer(call ToolCall, s delivery, result json.RawMessage) error {
@@ -126,8 +128,9 @@ func (d *draft) answer(call ToolCall, s delivery, result json.RawMessage) error 
 		Resume: Resume{DecisionID: s.key, Action: ActionResume, Result: result, UpdatedAt: s.At}})
 }
 
-// abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are those held behind it. Results
-// that are there stay. It closes the door on decisions, like [draft.answer].
+// abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are
+// those held behind it. Results that are there stay. It closes the door on decisions, like
+// [draft.answer].
 func (d *draft) abandon(s delivery) error {
 	if err := d.resumeInterrupted(s); err != nil {
 		return err

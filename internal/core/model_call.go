@@ -19,8 +19,8 @@ func (r Request) Offers(tool string) bool {
 	return (len(r.Include) == 0 || slices.Contains(r.Include, tool)) && !slices.Contains(r.Exclude, tool)
 }
 
-// ask calls the hooks before a model call, then asks for it. What they want becomes durable with the turn: after a crash in between
-// they are called again.
+// ask calls the hooks before a model call, then asks for it. What they want becomes durable with
+// the turn: after a crash in between they are called again.
 func (d *draft) ask() (Plan, error) {
 	step := d.h.Step + 1
 	var e Effects

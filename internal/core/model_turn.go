@@ -12,18 +12,21 @@ type Turn struct {
 	Text  string // all of its text
 	Calls []ToolCall
 
-	// Content is what the answer is made of, in its order, if that is more than Text and behind it the calls: reasoning, or a call with
-	// something behind it. Its text parts together are Text; a call's place names the id that the call has in Calls.
+	// Content is what the answer is made of, in its order, if that is more than Text and behind
+	// it the calls: reasoning, or a call with something behind it. Its text parts together are
+	// Text; a call's place names the id that the call has in Calls.
 	Content []Part
 
-	// Cut: the model was stopped in the middle of its text, by a cancel. What it said is kept, and marked.
+	// Cut: the model was stopped in the middle of its text, by a cancel. What it said is kept,
+	// and marked.
 	Cut bool
 
 	AskedAt int64 // when the model was asked; 0: not known
 	FirstAt int64 // when its first words came; 0: it did not speak, or no reader listened
 	EndedAt int64 // when its answer was there
 
-	// End is set if the provider cut the answer off or withheld it. What there is of it is kept, none of its calls runs, and the run ends so.
+	// End is set if the provider cut the answer off or withheld it. What there is of it is
+	// kept, none of its calls runs, and the run ends so.
 	End *Reason
 
 	InputTokens  int64 // all that was read, from a cache or not
@@ -33,7 +36,8 @@ type Turn struct {
 	NoUsage      bool  // nobody said what the answer used; it counts as nothing
 }
 
-// foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at it before any of them runs.
+// foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at
+// it before any of them runs.
 func (d *draft) foldTurn() error {
 	if d.v.Turn == nil || d.v.Yielded {
 		return nil
@@ -72,7 +76,8 @@ func (d *draft) foldTurn() error {
 	return nil
 }
 
-// without is the turn without the calls of the given ids, and what is wrong with those that are left.
+// without is the turn without the calls of the given ids, and what is wrong with those that are
+// left.
 func (t Turn) without(ids []string, faults []string) (Turn, []string) {
 	var calls []ToolCall
 	var rest []string
@@ -85,7 +90,8 @@ func (t Turn) without(ids []string, faults []string) (Turn, []string) {
 	return t, rest
 }
 
-// takeRequest folds in what the hooks before the model call wanted, and returns the request that it was.
+// takeRequest folds in what the hooks before the model call wanted, and returns the request that it
+// was.
 func (d *draft) takeRequest() (Request, error) {
 	if _, err := d.takeFired(StepStart, ""); err != nil {
 		return Request{}, err
@@ -99,8 +105,8 @@ func (d *draft) takeRequest() (Request, error) {
 	return request, nil
 }
 
-// newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it. faults says of each call what is wrong
-// with its arguments.
+// newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
+// faults says of each call what is wrong with its arguments.
 func (d *draft) newRound(t Turn, faults []string, request Request) error {
 	used := cloneMap(d.v.UsedCallIDs)
 	old := d.keepOpen(used)
@@ -173,8 +179,9 @@ func (d *draft) keepOpen(used map[string]bool) (open []ToolCall) {
 	return open
 }
 
-// parts is the turn's content as it is stored, once its calls have the ids that the thread knows them by: renamed holds them by the id that
-// the model gave, of which it may have given one twice. A call's place is kept only where something stands behind it.
+// parts is the turn's content as it is stored, once its calls have the ids that the thread knows
+// them by: renamed holds them by the id that the model gave, of which it may have given one twice.
+// A call's place is kept only where something stands behind it.
 func (t Turn) parts(calls []ToolCall, renamed map[string][]string) []Part {
 	if t.Content == nil {
 		return TextParts(t.Text)
@@ -197,8 +204,9 @@ func (t Turn) parts(calls []ToolCall, renamed map[string][]string) []Part {
 	return out
 }
 
-// stepStarted is the data of a step.started event, which is committed with the model's answer. Usage is null if the provider did not
-// say what the answer used, and absent if the model counts no tokens.
+// stepStarted is the data of a step.started event, which is committed with the model's answer.
+// Usage is null if the provider did not say what the answer used, and absent if the model counts no
+// tokens.
 type stepStarted struct {
 	AskedAt      int64           `json:"asked_at,omitempty"`
 	LatencyMS    *int64          `json:"latency_ms,omitempty"`     // until the answer was there

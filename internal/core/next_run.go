@@ -6,8 +6,9 @@ import "encoding/json"
 //
 //	applyMessage ── hold … releaseDone ── StartHeld ── FindHeld ── Succeed
 
-// Succeed is the head of the next run of h's thread, on condition that h is done or about to be: what never goes back goes on from h.
-// The input is its first signal; version is the definition it is pinned to.
+// Succeed is the head of the next run of h's thread, on condition that h is done or about to be:
+// what never goes back goes on from h. The input is its first signal; version is the definition it
+// is pinned to.
 func (h Head) Succeed(version string, input Signal, now int64) Head {
 	return Head{
 		Identity: Identity{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version,
@@ -21,7 +22,8 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 	}
 }
 
-// Held is a message that waits for the end of the run: the segment it was journaled in, and its key there.
+// Held is a message that waits for the end of the run: the segment it was journaled in, and its key
+// there.
 type Held struct {
 	Seq int64  `json:"s"`
 	Key string `json:"k"`
@@ -42,7 +44,8 @@ func (d *draft) hold(s delivery, parts []Part) {
 	d.h.Held = append(d.h.Held, Held{Seq: d.seq(), Key: s.key})
 }
 
-// FindHeld is the content of a held message, as a start's signal, from the segment it was journaled in.
+// FindHeld is the content of a held message, as a start's signal, from the segment it was journaled
+// in.
 func FindHeld(segment Segment, key string) (Signal, bool) {
 	for _, e := range segment.Events {
 		var m queuedMessage

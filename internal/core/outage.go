@@ -2,8 +2,8 @@ package core
 
 import "strconv"
 
-// Outage is a model that does not answer. The head has it from the first failure in a row until the model answers, the run waits for
-// a person, or the run ends.
+// Outage is a model that does not answer. The head has it from the first failure in a row until the
+// model answers, the run waits for a person, or the run ends.
 type Outage struct {
 	Since  int64  `json:"s"`           // when the first failure in a row was folded in
 	Unfit  int    `json:"u,omitempty"` // failures among them that were an answer, and no turn
@@ -11,10 +11,12 @@ type Outage struct {
 	Detail string `json:"d,omitempty"` // of the last failure; callers may read it
 }
 
-// longestDetail bounds the sentence of an outage: it is in every head that is written while the outage lasts.
+// longestDetail bounds the sentence of an outage: it is in every head that is written while the
+// outage lasts.
 const longestDetail = 300
 
-// foldFailure handles a model call that brought no turn, or one that is not accepted. settled says that the plan is made.
+// foldFailure handles a model call that brought no turn, or one that is not accepted. settled says
+// that the plan is made.
 func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	switch f := d.v.Failure; {
 	case d.v.Yielded:
@@ -34,8 +36,9 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	return plan, true, err
 }
 
-// waitForModel sets the time of the next attempt, or returns why there is none. An endpoint that does not answer is waited for until
-// a time; answers that are no turn are counted, since each of them is paid for.
+// waitForModel sets the time of the next attempt, or returns why there is none. An endpoint that
+// does not answer is waited for until a time; answers that are no turn are counted, since each of
+// them is paid for.
 //
 //	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── failure at Since + the bound: the run ends
 func (d *draft) waitForModel(f ModelFailure) *Reason {
@@ -55,7 +58,8 @@ func (d *draft) waitForModel(f ModelFailure) *Reason {
 	return nil
 }
 
-// noteFailure notes a failure. From the first one in a row on the run is not awake: no stop rule counts the time that an outage takes.
+// noteFailure notes a failure. From the first one in a row on the run is not awake: no stop rule
+// counts the time that an outage takes.
 func (d *draft) noteFailure(f ModelFailure) Outage {
 	out := Outage{Since: d.v.Now}
 	if d.h.Outage != nil {
@@ -88,17 +92,19 @@ func (d *draft) modelAnswered() {
 	d.h.ModelTries, d.h.NotBefore = 0, 0
 }
 
-// backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s up to 15 min.
+// backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s
+// up to 15 min.
 func backoff(n int) int64 { return min(LongestPause, int64(1000)<<min(max(n, 0), 20)) }
 
-// jittered is between half of whole and all of it, chosen by run and try: many runs that failed together do not come again together,
-// and the same run decides the same twice.
+// jittered is between half of whole and all of it, chosen by run and try: many runs that failed
+// together do not come again together, and the same run decides the same twice.
 func jittered(whole int64, run string, try int) int64 {
 	part, _ := strconv.ParseInt(Digest([]byte(run + "/" + strconv.Itoa(try)))[:4], 16, 64)
 	return whole/2 + whole/2*part>>16
 }
 
-// forgetOutage lets a run that waits for a person try at once when it goes on: its wait does not count as an outage.
+// forgetOutage lets a run that waits for a person try at once when it goes on: its wait does not
+// count as an outage.
 func (d *draft) forgetOutage() {
 	if d.h.Outage != nil {
 		d.h.Outage = nil

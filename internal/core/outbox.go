@@ -33,7 +33,8 @@ func (d *draft) takeOut(sent Sent) {
 	d.must = true
 }
 
-// empty works the outbox off: first the commit that names it, then the sending, and if that fails a pause.
+// empty works the outbox off: first the commit that names it, then the sending, and if that fails a
+// pause.
 func (d *draft) empty() (Plan, error) {
 	switch {
 	case d.v.NotSent:
@@ -47,8 +48,9 @@ func (d *draft) empty() (Plan, error) {
 
 const outMemory = "memory" // the key of its entry in the outbox
 
-// giveUpMemory takes the agent's memory out of the way if it seems to kill the process that gives it the run: nothing keeps a run from
-// being done. Claims that were lost before the hooks were given up do not count against it.
+// giveUpMemory takes the agent's memory out of the way if it seems to kill the process that gives
+// it the run: nothing keeps a run from being done. Claims that were lost before the hooks were
+// given up do not count against it.
 func (d *draft) giveUpMemory() {
 	if _, waits := d.h.Out[outMemory]; waits && d.h.Tries >= d.v.Limits.BodyTries && !d.dirty() {
 		d.takeOut(Sent{Key: outMemory, Failed: "given_up"})

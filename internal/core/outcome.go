@@ -30,7 +30,8 @@ func (o Outcome) Status() CallStatus {
 	return CallSucceeded
 }
 
-// foldOutcomes folds in the outcomes of bodies, and the hooks before those in flight. Writes of overlapping bodies must not conflict.
+// foldOutcomes folds in the outcomes of bodies, and the hooks before those in flight. Writes of
+// overlapping bodies must not conflict.
 func (d *draft) foldOutcomes() error {
 	if err := d.v.contradiction(); err != nil {
 		return err
@@ -55,8 +56,9 @@ func (d *draft) foldOutcomes() error {
 	return d.beginBodies(math.MaxInt)
 }
 
-// beginBodies folds in what preceded the bodies that had seen no more than saw outcomes. The hooks before a body have seen the writes of the
-// hooks before the others, but not those of the other bodies.
+// beginBodies folds in what preceded the bodies that had seen no more than saw outcomes. The hooks
+// before a body have seen the writes of the hooks before the others, but not those of the other
+// bodies.
 func (d *draft) beginBodies(saw int) error {
 	for _, call := range d.round.Calls {
 		for _, o := range d.v.Outcomes {
@@ -89,8 +91,9 @@ func (d *draft) beginBody(call ToolCall) error {
 	return err
 }
 
-// keepHooks folds in what the hooks before a body in flight wanted, so that they are not called again. The start of the call is left out: an
-// owner that has to run the body again asks its gate, on the state of that moment.
+// keepHooks folds in what the hooks before a body in flight wanted, so that they are not called
+// again. The start of the call is left out: an owner that has to run the body again asks its gate,
+// on the state of that moment.
 func (d *draft) keepHooks(call ToolCall) error {
 	d.begun[call.ID] = true
 	d.letThrough(call)
@@ -168,8 +171,8 @@ func (d *draft) result(call ToolCall, how CallOutcome, out Outcome) error {
 	return d.settleCall(call, out.Status(), how, m)
 }
 
-// ran says whether the body of a call that gets its result now was executed: by this owner, or by one that was lost and a person has told
-// what came of it.
+// ran says whether the body of a call that gets its result now was executed: by this owner, or by
+// one that was lost and a person has told what came of it.
 func (d *draft) ran(call ToolCall) bool {
 	c := d.h.Calls[call.ID]
 	rec := d.round.Decisions[c.Sus]

@@ -1,7 +1,7 @@
 package core
 
-// Phase is a place in the life of a run where hooks are called. They are called in this order; the middle of it comes
-// once for each step, and the three of a call once for each call of the step.
+// Phase is a place in the life of a run where hooks are called. They are called in this order; the
+// middle of it comes once for each step, and the three of a call once for each call of the step.
 type Phase uint8
 
 const (
@@ -25,7 +25,8 @@ func (p Phase) String() string                { return name(phaseNames, uint8(p)
 func (p Phase) MarshalText() ([]byte, error)  { return marshalName("phase", phaseNames, uint8(p)) }
 func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
 
-// phaseWords say of each phase when its hooks are called and which of their effects count. docs/phases.md is generated from them.
+// phaseWords say of each phase when its hooks are called and which of their effects count.
+// docs/phases.md is generated from them.
 var phaseWords = map[Phase]struct {
 	when    string
 	effects []string
@@ -57,7 +58,8 @@ type Firing struct {
 type Effects struct {
 	State []StateOp
 
-	// BeforeInference. Context is shown to the model in this request only; Override and the tool lists live for this step.
+	// BeforeInference. Context is shown to the model in this request only; Override and the
+	// tool lists live for this step.
 	Context  []ContextMessage
 	Override *Override
 	Include  []string // offer these tools only; empty: all
@@ -79,8 +81,8 @@ type Effects struct {
 	Conflict string   // two hooks wrote one exclusive key; nothing of the phase counts, and the run ends
 }
 
-// ContextMessage is text for the model that is no part of the conversation. With a cooldown of n, the same text under the same key
-// is left out of the n-1 requests that follow.
+// ContextMessage is text for the model that is no part of the conversation. With a cooldown of n,
+// the same text under the same key is left out of the n-1 requests that follow.
 type ContextMessage struct {
 	Key      string
 	Text     string

@@ -41,8 +41,8 @@ func (unpreviewed) Error() string { return "core: a preview must be read first" 
 // preview is what the approver of a call is shown of its effect; nil if the definition says nothing
 // about it. What keeps a preview from being made never keeps the question from being asked.
 //
-// Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it is
-// done again. What it found becomes durable with the suspension.
+// Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it
+// is done again. What it found becomes durable with the suspension.
 //
 //	ReadPreview ── read ──✗ crash     next owner: ReadPreview ── read ── commit: call.suspended
 func (d *draft) preview(call ToolCall) (*Preview, error) {

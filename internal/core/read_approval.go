@@ -33,14 +33,16 @@ func words(lists map[saying]string) map[string]saying {
 	return says
 }
 
-// flagSays is what a member of that name says when it is true; when it is false a yes becomes a no, and a no says nothing.
+// flagSays is what a member of that name says when it is true; when it is false a yes becomes a no,
+// and a no says nothing.
 var flagSays = map[string]saying{
 	"approved": saysYes, "approve": saysYes, "allowed": saysYes, "accepted": saysYes, "confirmed": saysYes,
 	"denied": saysNo, "deny": saysNo, "rejected": saysNo, "cancelled": saysNo, "canceled": saysNo, "aborted": saysNo,
 }
 
-// readApproval reads the answer to the question whether a call may run. This is the one place that does, and it fails closed:
-// a no in any form is a no, also beside the action resume, and whatever is not clearly a yes is refused.
+// readApproval reads the answer to the question whether a call may run. This is the one place that
+// does, and it fails closed: a no in any form is a no, also beside the action resume, and whatever
+// is not clearly a yes is refused.
 func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	if in.Error != "" {
 		return ActionCancel, nil
@@ -69,8 +71,9 @@ func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	return 0, &DecisionError{CodeUnclearDecision, "say yes or no: action resume or cancel, or a result of true or false"}
 }
 
-// readApprovedResult is for a call that does not run: the decision's result becomes the call's, whatever it is. Only action cancel
-// and an error refuse; an approver's "denied" may well be what the model is to be told.
+// readApprovedResult is for a call that does not run: the decision's result becomes the call's,
+// whatever it is. Only action cancel and an error refuse; an approver's "denied" may well be what
+// the model is to be told.
 func readApprovedResult(explicit bool, in DecisionInput) (ResumeAction, error) {
 	switch {
 	case !IsNull(in.Arguments):
@@ -177,7 +180,8 @@ func sayFlag(value any) saying {
 	return saysMuddled
 }
 
-// approvalShaped says whether a value is an object that holds a yes or a no, perhaps with a reason, and nothing else.
+// approvalShaped says whether a value is an object that holds a yes or a no, perhaps with a reason,
+// and nothing else.
 func approvalShaped(result json.RawMessage) bool {
 	var members map[string]any
 	if json.Unmarshal(result, &members) != nil {
@@ -199,8 +203,8 @@ func approvalShaped(result json.RawMessage) bool {
 	return flags > 0
 }
 
-// reasonOf finds why the approver said no: the error, the text that was sent as the result, or its member reason. A text that is just
-// a word for no is no reason.
+// reasonOf finds why the approver said no: the error, the text that was sent as the result, or its
+// member reason. A text that is just a word for no is no reason.
 func reasonOf(in DecisionInput) string {
 	if in.Error != "" {
 		return in.Error

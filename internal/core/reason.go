@@ -65,8 +65,9 @@ func (r Reason) Status() RunStatus {
 	return RunDone
 }
 
-// ParseReason reads the one-word spelling that older records use: "natural", "stopped:code", "blocked:detail". Anything
-// it does not know becomes an error with that text, so that nothing that was stored is lost.
+// ParseReason reads the one-word spelling that older records use: "natural", "stopped:code",
+// "blocked:detail". Anything it does not know becomes an error with that text, so that nothing that
+// was stored is lost.
 func ParseReason(old string) Reason {
 	word, rest, _ := strings.Cut(old, ":")
 	switch word {

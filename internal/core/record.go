@@ -2,7 +2,8 @@ package core
 
 import "encoding/json"
 
-// Record is what remains of a run when the next one takes its place in the head, and what lists show.
+// Record is what remains of a run when the next one takes its place in the head, and what lists
+// show.
 type Record struct {
 	Run      string          `json:"run"`
 	Thread   string          `json:"thread"`

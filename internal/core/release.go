@@ -40,9 +40,9 @@ func (d *draft) releaseRunning() (Plan, error) {
 	return d.handOver(ActivationStepDone)
 }
 
-// releasePartial gives the claim up in the middle of a step, so that the next body or model call has a whole activation's time.
-// The step stays open; what is done is committed, and the model is not asked again for it. A body does not wait for the time of a
-// model's next attempt.
+// releasePartial gives the claim up in the middle of a step, so that the next body or model call
+// has a whole activation's time. The step stays open; what is done is committed, and the model is
+// not asked again for it. A body does not wait for the time of a model's next attempt.
 func (d *draft) releasePartial() (Plan, error) {
 	if d.h.Outage != nil {
 		d.h.NotBefore = 0
@@ -58,9 +58,10 @@ func (d *draft) handOver(outcome string) (Plan, error) {
 	return d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true}), nil
 }
 
-// nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do if it lies behind that step's wake-up: it
-// only matters if the wake-up is lost, and nothing but the owner takes it away. So a run that goes from step to step writes the index
-// about once for each grain of time, and not twice for each step.
+// nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do
+// if it lies behind that step's wake-up: it only matters if the wake-up is lost, and nothing but
+// the owner takes it away. So a run that goes from step to step writes the index about once for
+// each grain of time, and not twice for each step.
 func (d *draft) nextDue(delay int64) *int64 {
 	wake := d.v.Now + delay
 	if d.v.Head.Due > wake {
@@ -73,9 +74,9 @@ func (d *draft) nextDue(delay int64) *int64 {
 // RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
 const RetryDue = 5000
 
-// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody drained would wait with the run, so
-// none may be there. And it demands an empty outbox: a waiting run without a deadline is in no index, so nothing would ever
-// send what is left.
+// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody
+// drained would wait with the run, so none may be there. And it demands an empty outbox: a waiting
+// run without a deadline is in no index, so nothing would ever send what is left.
 func (d *draft) releaseWaiting() (Plan, error) {
 	if err := d.endStep(); err != nil {
 		return nil, err
@@ -100,12 +101,13 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	return d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
 
-// LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry it. The sweep finds later deadlines,
-// a little late. No run waits longer than this before it asks its model again, either.
+// LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry
+// it. The sweep finds later deadlines, a little late. No run waits longer than this before it asks
+// its model again, either.
 const LongestPause = 15 * 60_000
 
-// pending lists what the run waits for, in call order, and how its activation ended: of several kinds of wait, the one that needs a
-// person most counts.
+// pending lists what the run waits for, in call order, and how its activation ended: of several
+// kinds of wait, the one that needs a person most counts.
 func (d *draft) pending() (outcome string, list []pendingCall) {
 	heaviest := 0
 	for _, call := range d.round.Calls {

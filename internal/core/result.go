@@ -31,7 +31,8 @@ func answered(raw json.RawMessage) Outcome {
 // textResult is a result that is text alone.
 func textResult(text string) Message { return Message{Parts: TextParts(text)} }
 
-// message is the outcome as the log keeps it: at most so many bytes of its text, and its value if nothing was cut off.
+// message is the outcome as the log keeps it: at most so many bytes of its text, and its value if
+// nothing was cut off.
 func (o Outcome) message(most int) Message {
 	text := CutResult(o.Text, most)
 	m := Message{Parts: append(TextParts(text), o.Media...)}
@@ -47,7 +48,8 @@ func (o Outcome) message(most int) Message {
 	return m
 }
 
-// plainValue says whether a value is worth keeping beside its text: valid JSON that is no string and not null.
+// plainValue says whether a value is worth keeping beside its text: valid JSON that is no string
+// and not null.
 func plainValue(raw json.RawMessage) bool {
 	return !IsNull(raw) && json.Valid(raw) && !TooDeep(raw) && jsonTrim(raw)[0] != '"'
 }
@@ -63,7 +65,8 @@ func (m Message) ResultValue() json.RawMessage {
 	return nil
 }
 
-// AddedToResult is what the model reads behind a result's text: the edited arguments that the call ran with, and what hooks added.
+// AddedToResult is what the model reads behind a result's text: the edited arguments that the call
+// ran with, and what hooks added.
 func AddedToResult(ranWith json.RawMessage, added string) (text string) {
 	if len(ranWith) > 0 {
 		text = "\n(Ran with arguments that a person edited: " + string(ranWith) + ")"
@@ -74,7 +77,8 @@ func AddedToResult(ranWith json.RawMessage, added string) (text string) {
 	return text
 }
 
-// forModel is a result as the model sees it: what a person and the hooks added to it stands behind its text.
+// forModel is a result as the model sees it: what a person and the hooks added to it stands behind
+// its text.
 func (m Message) forModel() Message {
 	more := AddedToResult(m.RanWith, m.Added)
 	m.JSON, m.Value, m.RanWith, m.Added, m.Outcome = false, nil, nil, "", ""

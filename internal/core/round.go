@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Round is what the journal knows of the calls that the head tracks: what they are, in the order the model gave them, those of earlier
-// rounds first, and the decisions that were applied, by suspension.
+// Round is what the journal knows of the calls that the head tracks: what they are, in the order
+// the model gave them, those of earlier rounds first, and the decisions that were applied, by
+// suspension.
 type Round struct {
 	Calls     []ToolCall
 	Decisions map[string]DecisionRecord
@@ -15,7 +16,8 @@ type Round struct {
 	LateWords bool // since the model's last turn words of a caller came after their deadline: it is told of them in the next one
 }
 
-// RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is open.
+// RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is
+// open.
 func (h Head) RoundFrom() (seq int64, ok bool) {
 	seq = h.Round
 	for _, c := range h.Calls {
@@ -34,8 +36,8 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 	return seq, ok
 }
 
-// ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a turn has an empty
-// round.
+// ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a
+// turn has an empty round.
 func ReadRound(h Head, segments []Segment) Round {
 	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}}
 	for _, s := range segments {
@@ -80,7 +82,8 @@ func (r Round) keep(c SuspendedCall) {
 	}
 }
 
-// ofRound are those calls of a turn that the head still looks at: all of the current round, and of an earlier one those that were kept.
+// ofRound are those calls of a turn that the head still looks at: all of the current round, and of
+// an earlier one those that were kept.
 func ofRound(h Head, seq int64, calls []ToolCall) (kept []ToolCall) {
 	if seq == h.Round {
 		return calls
@@ -107,8 +110,8 @@ func FindSuspended(segment Segment, suspension string) (call SuspendedCall, at i
 	return SuspendedCall{}, 0, false
 }
 
-// CheckChain holds segments from..h.Seq against the head: none missing, each naming the one before, the last the one that the
-// head names. A segment that no head ever named breaks the chain.
+// CheckChain holds segments from..h.Seq against the head: none missing, each naming the one before,
+// the last the one that the head names. A segment that no head ever named breaks the chain.
 func CheckChain(h Head, from int64, segments []Segment) error {
 	if want := max(0, h.Seq-from+1); int64(len(segments)) != want {
 		return fmt.Errorf("core: the journal of %s has %d segments from %d, the head says %d", h.Thread, len(segments), from, want)

@@ -1,6 +1,7 @@
 package core
 
-// Rules is the part of an agent's definition that decides. Every method is pure: the same call, the same answer.
+// Rules is the part of an agent's definition that decides. Every method is pure: the same call, the
+// same answer.
 type Rules interface {
 	// Tool is the tool of that name, or false: a call of it fails.
 	Tool(name string) (ToolSpec, bool)
@@ -8,8 +9,8 @@ type Rules interface {
 	// Check says why the arguments do not fit the tool, in words for the model; nil if they do.
 	Check(call ToolCall) error
 
-	// Gate says whether the call may run. It is asked again when the call is replayed, and when earlier calls of the round have
-	// changed the state.
+	// Gate says whether the call may run. It is asked again when the call is replayed, and when
+	// earlier calls of the round have changed the state.
 	Gate(call ToolCall, state State) Verdict
 
 	// Deadline says how long a call of this kind of wait may wait, and what closes it then.

@@ -36,8 +36,8 @@ type runStarted struct {
 	RetryOf string `json:"retry_of,omitempty"`
 }
 
-// recordStart journals who started the run. It reports whether nothing else is to be added: a retry has no input and goes on from the
-// journal as it is.
+// recordStart journals who started the run. It reports whether nothing else is to be added: a retry
+// has no input and goes on from the journal as it is.
 func (d *draft) recordStart(s delivery, parts []Part) (retry bool) {
 	if s.Kind != SignalStart {
 		return false

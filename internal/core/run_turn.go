@@ -22,7 +22,8 @@ type turnStarted struct {
 	Cause TurnCause `json:"cause"`
 }
 
-// turnEnded is the data of a turn.ended event. Readers also get the output of a run that is done; it is a message of the journal.
+// turnEnded is the data of a turn.ended event. Readers also get the output of a run that is done;
+// it is a message of the journal.
 type turnEnded struct {
 	Status        string        `json:"status"` // suspended or done
 	Reason        string        `json:"reason,omitempty"`
@@ -65,7 +66,8 @@ func (d *draft) endTurn(data turnEnded) {
 	}
 }
 
-// causeOfTurn is the cause of a turn that begins with the signals in the inbox: the one that is applied first counts.
+// causeOfTurn is the cause of a turn that begins with the signals in the inbox: the one that is
+// applied first counts.
 func (d *draft) causeOfTurn() TurnCause {
 	first := d.h.Inbox[d.inboxOrder()[0]]
 	if _, cancelled := d.h.Inbox[KeyCancel]; cancelled && first.Kind != SignalStart {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// The run itself can wait: for an answer before its first step, or because a caller interrupted it. It does so on a synthetic call, which
-// no model asked for and none sees.
+// The run itself can wait: for an answer before its first step, or because a caller interrupted it.
+// It does so on a synthetic call, which no model asked for and none sees.
 
 // suspendRun makes the run wait on a call that no model asked for.
 func (d *draft) suspendRun(kind Kind, t SuspendTicket) error {

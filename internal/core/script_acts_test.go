@@ -67,7 +67,8 @@ func (p *scriptPlayer) check(wrong string) {
 	}
 }
 
-// model reads "says TEXT", "calls ID TOOL ARGUMENTS[; ID TOOL ARGUMENTS...]", "fails again" or "fails for good". Each answer costs 100 tokens.
+// model reads "says TEXT", "calls ID TOOL ARGUMENTS[; ID TOOL ARGUMENTS...]", "fails again" or
+// "fails for good". Each answer costs 100 tokens.
 func (p *scriptPlayer) model(rest string) {
 	verb, rest, _ := strings.Cut(rest, " ")
 	turn := &core.Turn{InputTokens: 60, OutputTokens: 40}
@@ -88,7 +89,8 @@ func (p *scriptPlayer) model(rest string) {
 	p.turns = append(p.turns, func(v *core.View) { v.Turn, v.Failure = turn, failure })
 }
 
-// body reads "ID returns TEXT", "ID fails TEXT", "ID writes KEY VALUE", "ID asks TEXT" or "ID is slow".
+// body reads "ID returns TEXT", "ID fails TEXT", "ID writes KEY VALUE", "ID asks TEXT" or "ID is
+// slow".
 func (p *scriptPlayer) body(rest string) {
 	part := append(strings.SplitN(rest, " ", 3), "", "")
 	call, said := part[0], part[2]
@@ -108,7 +110,8 @@ func (p *scriptPlayer) body(rest string) {
 	p.bodies[call] = append(p.bodies[call], out)
 }
 
-// hook reads "PHASE refuses TEXT", "PHASE waits TEXT", "PHASE ends CODE", "PHASE appends TEXT" or "PHASE does nothing".
+// hook reads "PHASE refuses TEXT", "PHASE waits TEXT", "PHASE ends CODE", "PHASE appends TEXT" or
+// "PHASE does nothing".
 func (p *scriptPlayer) hook(rest string) {
 	part := append(strings.SplitN(rest, " ", 3), "", "")
 	var phase core.Phase
@@ -136,7 +139,8 @@ func (p *scriptPlayer) message(key string, s core.Signal, text string) {
 	p.signal(key, s)
 }
 
-// userMessage reads "TEXT", or "abandon: TEXT" or "queue: TEXT" for a run that waits. A message answers the first question that waits.
+// userMessage reads "TEXT", or "abandon: TEXT" or "queue: TEXT" for a run that waits. A message
+// answers the first question that waits.
 func (p *scriptPlayer) userMessage(rest string) {
 	s := core.Signal{Kind: core.SignalMessage}
 	for _, on := range []core.OnPending{core.PendingAbandon, core.PendingQueue} {
@@ -152,7 +156,8 @@ func (p *scriptPlayer) userMessage(rest string) {
 	p.message(core.MessageKey("m"+strconv.FormatInt(p.head.Sigs, 10)), s, rest)
 }
 
-// readScriptDecision reads "resume", "grant", "edit ARGUMENTS", "result JSON", "error TEXT" or "cancel TEXT".
+// readScriptDecision reads "resume", "grant", "edit ARGUMENTS", "result JSON", "error TEXT" or
+// "cancel TEXT".
 func (p *scriptPlayer) readScriptDecision(said string) core.Resume {
 	verb, rest, _ := strings.Cut(said, " ")
 	r := core.Resume{DecisionID: "d" + strconv.FormatInt(p.head.Sigs, 10), Action: core.ActionResume, UpdatedAt: p.now}

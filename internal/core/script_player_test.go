@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// scriptPlayer is the thread of a script, its store and its workers, in memory. It carries out what is planned and writes it down.
+// scriptPlayer is the thread of a script, its store and its workers, in memory. It carries out what
+// is planned and writes it down.
 type scriptPlayer struct {
 	t       *testing.T
 	rules   *scriptRules
@@ -39,7 +40,8 @@ func newScriptPlayer(t *testing.T) *scriptPlayer {
 
 func (p *scriptPlayer) say(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
-// limits of one activation: the plan after which, or in which, its process crashes, or its time is up.
+// limits of one activation: the plan after which, or in which, its process crashes, or its time is
+// up.
 type scriptLimit struct {
 	what  string // crash-after, crash-in, time-up-after
 	plan  string // commit, body, model, hooks, send
@@ -218,7 +220,8 @@ func (p *scriptPlayer) answer(v *core.View) {
 	p.turns = p.turns[1:]
 }
 
-// land lets every body end that is not slow. If none is left, something happens meanwhile; if nothing does, the slow ones end.
+// land lets every body end that is not slow. If none is left, something happens meanwhile; if
+// nothing does, the slow ones end.
 func (p *scriptPlayer) land(v *core.View) {
 	quick := slices.ContainsFunc(v.InFlight, func(f core.InFlight) bool { return !p.slow[f.CallID] })
 	if !quick && len(p.during) > 0 {

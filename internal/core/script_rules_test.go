@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// scriptRules are the rules of a script's agent. What is not said of a tool is allowed, without a limit.
+// scriptRules are the rules of a script's agent. What is not said of a tool is allowed, without a
+// limit.
 type scriptRules struct {
 	terms core.Terms
 	tools map[string]*scriptTool

@@ -35,7 +35,8 @@ func sayCall(call *core.ToolCall) string {
 	return " " + call.ID
 }
 
-// sayCommit is a commit: what it adds to the journal, the calls as they are then, and what it demands and leaves.
+// sayCommit is a commit: what it adds to the journal, the calls as they are then, and what it
+// demands and leaves.
 func sayCommit(c *core.Commit, before core.Head, now int64) (lines []string) {
 	lines = append(lines, "commit"+sayConditions(c, now))
 	if c.Segment != nil {
@@ -108,7 +109,8 @@ func sayMessage(m core.Message) string {
 	return line
 }
 
-// sayData is what an event says beside its type: the members that tell one course of a run from another.
+// sayData is what an event says beside its type: the members that tell one course of a run from
+// another.
 func sayData(raw json.RawMessage) string {
 	var data map[string]any
 	if json.Unmarshal(raw, &data) != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestScripts plays the scripts in testdata/plans. Each is a specification to read: what is known of a run, what happens to it, and
-// the sequence of plans that [core.Decide] makes of that.
+// TestScripts plays the scripts in testdata/plans. Each is a specification to read: what is known
+// of a run, what happens to it, and the sequence of plans that [core.Decide] makes of that.
 //
 //	# Lines with a number sign are prose.
 //
@@ -17,7 +17,8 @@ import (
 //	----
 //	what is planned, up to an empty line
 //
-// After a change that is meant, go test ./internal/core -run TestScripts -update writes what is planned now.
+// After a change that is meant, go test ./internal/core -run TestScripts -update writes what is
+// planned now.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/plans/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -57,7 +58,8 @@ func playScript(t *testing.T, path string) {
 	}
 }
 
-// scriptBlock is some acts and the prose before them. What is written behind the acts is compared as text.
+// scriptBlock is some acts and the prose before them. What is written behind the acts is compared
+// as text.
 type scriptBlock struct {
 	prose string
 	acts  []string

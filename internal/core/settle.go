@@ -2,8 +2,9 @@ package core
 
 import "fmt"
 
-// settle closes or suspends every call that needs no body for it, resuming calls first, each in call order, and clears those whose
-// body may run. The one that seems to kill the process is not among them; those that waited for it are looked at again.
+// settle closes or suspends every call that needs no body for it, resuming calls first, each in
+// call order, and clears those whose body may run. The one that seems to kill the process is not
+// among them; those that waited for it are looked at again.
 func (d *draft) settle() error {
 	for again := true; again && !d.interrupted(); {
 		if err := d.settleCalls(); err != nil || d.over != nil {
@@ -48,8 +49,8 @@ func (d *draft) eachIn(s CallStatus, do func(ToolCall) error) error {
 	return nil
 }
 
-// settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call that cannot run. on is false if
-// the calls before it must run first.
+// settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call
+// that cannot run. on is false if the calls before it must run first.
 func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 	if fault := d.faults[call.ID]; fault != "" {
 		return true, d.invalid(call, fault)
@@ -70,8 +71,8 @@ func (d *draft) settleNew(call ToolCall) (on bool, err error) {
 	return d.gate(call, spec)
 }
 
-// check says why a call cannot run with the arguments it has. What is not in its canonical form was journaled by an earlier
-// program, or refused when it came.
+// check says why a call cannot run with the arguments it has. What is not in its canonical form was
+// journaled by an earlier program, or refused when it came.
 func (d *draft) check(call ToolCall) error {
 	if _, err := ReadArguments(call.Arguments); err != nil {
 		return err

@@ -2,8 +2,8 @@ package core
 
 import "encoding/json"
 
-// Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too large for the head is
-// stored beside it under its digest first, and Ref names it.
+// Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too
+// large for the head is stored beside it under its digest first, and Ref names it.
 type Signal struct {
 	Kind   SignalKind `json:"k"`
 	Call   string     `json:"c,omitempty"`   // of a decision
@@ -22,7 +22,8 @@ type Signal struct {
 	Mint  string          `json:"mint,omitempty"` // and who made the link
 }
 
-// ViaLink: the decision came by an approval link. By then names the recipient the link was made for.
+// ViaLink: the decision came by an approval link. By then names the recipient the link was made
+// for.
 const ViaLink = "link"
 
 // OnPending says what becomes of a message to a run that waits.

@@ -34,8 +34,9 @@ func (s Scope) String() string                { return name(scopeNames, uint8(s)
 func (s Scope) MarshalText() ([]byte, error)  { return marshalName("scope", scopeNames, uint8(s)) }
 func (s *Scope) UnmarshalText(b []byte) error { return unmarshalName("scope", scopeNames, b, s) }
 
-// State is what the tools and hooks of a run share, by key. Values are JSON. It is for small things: the whole of it is journaled
-// at the end of each step that changed it. A State is never changed in place.
+// State is what the tools and hooks of a run share, by key. Values are JSON. It is for small
+// things: the whole of it is journaled at the end of each step that changed it. A State is never
+// changed in place.
 type State struct {
 	Run    map[string]json.RawMessage `json:"run,omitempty"`
 	Thread map[string]json.RawMessage `json:"thread,omitempty"`
@@ -118,8 +119,8 @@ func checkOps(ops []StateOp) error {
 	return nil
 }
 
-// Apply returns the state after the writes. A number is added to what is no number as to 0, a text inserted into what is no set
-// as into an empty one.
+// Apply returns the state after the writes. A number is added to what is no number as to 0, a text
+// inserted into what is no set as into an empty one.
 func (s State) Apply(ops []StateOp) State {
 	if len(ops) == 0 {
 		return s
@@ -155,8 +156,8 @@ func (s State) apply(op StateOp) {
 	}
 }
 
-// Merge joins the writes of several who did not see one another. Two who touch one key conflict, unless both add or both insert; the
-// error then names the key, and nothing may be applied.
+// Merge joins the writes of several who did not see one another. Two who touch one key conflict,
+// unless both add or both insert; the error then names the key, and nothing may be applied.
 func Merge(writers ...[]StateOp) ([]StateOp, error) {
 	type place struct {
 		scope Scope
@@ -186,8 +187,8 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 	return all, nil
 }
 
-// ReadState puts the state together from the journal: the snapshot that the head names, and the writes since. Keys of run scope that
-// another run wrote do not count.
+// ReadState puts the state together from the journal: the snapshot that the head names, and the
+// writes since. Keys of run scope that another run wrote do not count.
 func ReadState(h Head, segments []Segment) State {
 	s := State{Run: map[string]json.RawMessage{}, Thread: map[string]json.RawMessage{}}
 	for _, seg := range segments {
@@ -219,8 +220,8 @@ type StateDelta struct {
 	Ops []StateOp `json:"ops"`
 }
 
-// writeState applies writes to the draft and journals them. A body that may run because of them runs after they are committed:
-// after a crash their writer may run again and write something else.
+// writeState applies writes to the draft and journals them. A body that may run because of them
+// runs after they are committed: after a crash their writer may run again and write something else.
 func (d *draft) writeState(ops []StateOp) {
 	if len(ops) == 0 {
 		return

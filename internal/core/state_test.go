@@ -73,7 +73,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergedWritesDoNotDependOnTheOrderOfWriters: whatever Merge lets pass comes to one state, whoever was first.
+// TestMergedWritesDoNotDependOnTheOrderOfWriters: whatever Merge lets pass comes to one state,
+// whoever was first.
 func TestMergedWritesDoNotDependOnTheOrderOfWriters(t *testing.T) {
 	const seed = 11
 	rng := rand.New(rand.NewPCG(seed, seed))

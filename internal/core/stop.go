@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Progress is what stop rules look at: the run after a model's answer, before any of the calls it asks for runs.
+// Progress is what stop rules look at: the run after a model's answer, before any of the calls it
+// asks for runs.
 type Progress struct {
 	Steps  int   // completed model calls, this one included
 	Tokens int64 // of the whole run, in and out
@@ -22,7 +23,8 @@ type StopRule interface {
 	Stop(Progress) (code, detail string, stop bool)
 }
 
-// Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it also reached the limit.
+// Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it
+// also reached the limit.
 type limit interface{ isLimit() }
 
 // A rule with 0 never fires.
@@ -64,7 +66,8 @@ func (name stopOnTool) Stop(p Progress) (code, detail string, stop bool) {
 
 type contentMatch struct{ pattern *regexp.Regexp }
 
-// newContentMatch keeps a rule even for a pattern that does not compile: one that was stored all the same stops the run.
+// newContentMatch keeps a rule even for a pattern that does not compile: one that was stored all
+// the same stops the run.
 func newContentMatch(pattern string) (StopRule, error) {
 	if pattern == "" {
 		return contentMatch{}, nil
@@ -110,7 +113,8 @@ func (n loopDetection) Stop(p Progress) (code, detail string, stop bool) {
 	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= n.window()
 }
 
-// Signature is short text that is the same for two turns that ask for the same calls: names and canonical arguments, in order.
+// Signature is short text that is the same for two turns that ask for the same calls: names and
+// canonical arguments, in order.
 func (t Turn) Signature() string {
 	type ask struct {
 		Name      string
@@ -127,8 +131,8 @@ func (t Turn) Signature() string {
 	return Digest(Encode(asks))[:12]
 }
 
-// stopOf asks the rules in their declared order; the first that fires counts. A turn that ends the run is a natural end even if it also
-// reached a limit.
+// stopOf asks the rules in their declared order; the first that fires counts. A turn that ends the
+// run is a natural end even if it also reached a limit.
 func stopOf(rules []StopRule, p Progress, ends bool) *Reason {
 	for _, rule := range rules {
 		if _, isLimit := rule.(limit); isLimit && ends {
@@ -157,8 +161,9 @@ func (d *draft) awake() int64 {
 	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
 }
 
-// closeRound counts how the round before a new turn went: it failed if a call of it was executed and none succeeded. Every other round,
-// one in which nothing was executed included, ends the row of failed ones.
+// closeRound counts how the round before a new turn went: it failed if a call of it was executed
+// and none succeeded. Every other round, one in which nothing was executed included, ends the row
+// of failed ones.
 func (d *draft) closeRound() {
 	if d.h.RoundFailed > 0 && d.h.RoundOK == 0 {
 		d.h.Errors++

@@ -2,9 +2,9 @@ package core
 
 import "encoding/json"
 
-// The stored form of a segment says once what its messages and events have in common: the run, the thread, the time, the turn
-// and the step. Events are numbered from the first one's number on. An entry that differs says so itself, so that any
-// segment comes back as it was written.
+// The stored form of a segment says once what its messages and events have in common: the run, the
+// thread, the time, the turn and the step. Events are numbered from the first one's number on. An
+// entry that differs says so itself, so that any segment comes back as it was written.
 
 type storedSegment struct {
 	Seq      int64           `json:"seq,omitempty"`

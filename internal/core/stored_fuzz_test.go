@@ -69,7 +69,8 @@ func FuzzStoredHead(f *testing.F) {
 	})
 }
 
-// What is read of a stored segment is the same after it was written and read again, and every reader of a journal bears it.
+// What is read of a stored segment is the same after it was written and read again, and every
+// reader of a journal bears it.
 func FuzzStoredSegments(f *testing.F) {
 	for i, journal := range storedJournals {
 		f.Add([]byte(storedHeads[i]), []byte(journal), "c")
@@ -102,8 +103,8 @@ func FuzzStoredSegments(f *testing.F) {
 	})
 }
 
-// checkTranscript: behind each turn stands one result for each of its calls, in their order, and no other. A placeholder is one only where the
-// conversation goes on without waiting.
+// checkTranscript: behind each turn stands one result for each of its calls, in their order, and no
+// other. A placeholder is one only where the conversation goes on without waiting.
 func checkTranscript(t *testing.T, transcript []core.Message, placeholders bool) {
 	t.Helper()
 	var open []core.ToolCall

@@ -12,9 +12,10 @@ import (
 
 const storedHeads = "testdata/heads.jsonl"
 
-// TestStoredHeads holds the stored form of a head to heads that were stored: each line is read and written again as the same JSON
-// value. The first two are an empty head and one with every member set. The order of members is not part of the form: stores read
-// heads by name and compare none as text.
+// TestStoredHeads holds the stored form of a head to heads that were stored: each line is read and
+// written again as the same JSON value. The first two are an empty head and one with every member
+// set. The order of members is not part of the form: stores read heads by name and compare none as
+// text.
 func TestStoredHeads(t *testing.T) {
 	if *update {
 		writeStoredHeads(t)

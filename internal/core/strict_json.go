@@ -13,17 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the JSON that models, tools, callers and hooks send. The journal wraps what it is given and readers parse it again:
-// many of them stop at a few hundred levels, and encoding/json stops at 10,000.
+// Bounds of the JSON that models, tools, callers and hooks send. The journal wraps what it is given
+// and readers parse it again: many of them stop at a few hundred levels, and encoding/json stops at
+// 10,000.
 const (
 	MaxDepth     = 256     // levels of lists and objects
 	MaxArguments = 1 << 20 // bytes of a call's arguments
 	MaxMembers   = 10_000  // members of all objects in a call's arguments
 )
 
-// CheckJSON accepts one JSON value that every reader reads alike: UTF-8, nested at most [MaxDepth] deep, without a \u escape
-// that names half a character, and without an object that has a member twice. The error is a sentence without a subject,
-// fit to follow "the arguments: ".
+// CheckJSON accepts one JSON value that every reader reads alike: UTF-8, nested at most [MaxDepth]
+// deep, without a \u escape that names half a character, and without an object that has a member
+// twice. The error is a sentence without a subject, fit to follow "the arguments: ".
 func CheckJSON(raw []byte) error {
 	if err := checkText(raw); err != nil {
 		return err
@@ -32,10 +33,11 @@ func CheckJSON(raw []byte) error {
 	return err
 }
 
-// ReadArguments returns the canonical form of a call's arguments: the one text that rules, schemas, approvers and services
-// see. Nothing at all is an empty object. It refuses whatever two readers could understand differently: in addition to
-// [CheckJSON], members of one object that differ only by case, and what exceeds the bounds. Whether the value fits the tool is
-// for its schema to say. The error's text is for the model.
+// ReadArguments returns the canonical form of a call's arguments: the one text that rules, schemas,
+// approvers and services see. Nothing at all is an empty object. It refuses whatever two readers
+// could understand differently: in addition to [CheckJSON], members of one object that differ only
+// by case, and what exceeds the bounds. Whether the value fits the tool is for its schema to say.
+// The error's text is for the model.
 func ReadArguments(raw json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(jsonTrim(raw)) == 0:
@@ -66,8 +68,8 @@ func checkText(raw []byte) error {
 	return nil
 }
 
-// TooDeep says whether lists and objects are nested more than [MaxDepth] deep. It looks at brackets outside of strings only;
-// the answer for text that is not JSON means nothing.
+// TooDeep says whether lists and objects are nested more than [MaxDepth] deep. It looks at brackets
+// outside of strings only; the answer for text that is not JSON means nothing.
 func TooDeep(raw []byte) bool {
 	depth, inText, escaped := 0, false, false
 	for _, c := range raw {
@@ -89,8 +91,8 @@ func TooDeep(raw []byte) bool {
 	return false
 }
 
-// halfCharacter finds a \u escape of a surrogate that is not one of a pair. Readers disagree on what it stands for: what is shown
-// would not be what is sent.
+// halfCharacter finds a \u escape of a surrogate that is not one of a pair. Readers disagree on
+// what it stands for: what is shown would not be what is sent.
 func halfCharacter(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -206,9 +208,9 @@ func sameMember(one, other string) error {
 	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", clip(one, 80), clip(other, 80))
 }
 
-// FoldCase returns one text for all names that some reader takes for the same because it ignores case: the simple folding of
-// Unicode, by which encoding/json matches members (ſ is s, the Kelvin sign is k), the mappings to upper and lower case that
-// others go by (ı and İ are i), and ß as ss.
+// FoldCase returns one text for all names that some reader takes for the same because it ignores
+// case: the simple folding of Unicode, by which encoding/json matches members (ſ is s, the Kelvin
+// sign is k), the mappings to upper and lower case that others go by (ı and İ are i), and ß as ss.
 func FoldCase(name string) string {
 	if !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || r >= 'A' && r <= 'Z' }) {
 		return name
@@ -240,9 +242,9 @@ const longestName = 128
 // longestRefused is how much is kept of arguments that were refused, in bytes.
 const longestRefused = 2 << 10
 
-// read returns the turn with the arguments of its calls in their canonical form. Text that is not JSON becomes a JSON string,
-// which no schema of arguments takes. Of arguments that are refused it keeps the beginning, as a JSON string too; faults says
-// why, by call.
+// read returns the turn with the arguments of its calls in their canonical form. Text that is not
+// JSON becomes a JSON string, which no schema of arguments takes. Of arguments that are refused it
+// keeps the beginning, as a JSON string too; faults says why, by call.
 func (t Turn) read() (read Turn, faults []string) {
 	faults = make([]string, len(t.Calls))
 	t.Calls = slices.Clone(t.Calls)
@@ -266,7 +268,8 @@ func (t Turn) read() (read Turn, faults []string) {
 	return t, faults
 }
 
-// refusedArguments is what the journal keeps of arguments that were refused: text that is safe to store and to show.
+// refusedArguments is what the journal keeps of arguments that were refused: text that is safe to
+// store and to show.
 func refusedArguments(raw json.RawMessage) json.RawMessage {
 	text := strings.ToValidUTF8(string(raw), "\ufffd")
 	if short := clipBytes(text, longestRefused); short != text {

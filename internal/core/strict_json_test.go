@@ -94,7 +94,8 @@ func TestResultsMayHoldNamesThatDifferByCase(t *testing.T) {
 	}
 }
 
-// What encoding/json takes for one member, and what upper and lower case make the same, is one name.
+// What encoding/json takes for one member, and what upper and lower case make the same, is one
+// name.
 func TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		key := core.FoldCase(string(r))

@@ -36,7 +36,8 @@ func (d *draft) suspend(call ToolCall, kind Kind, t SuspendTicket) error {
 	return nil
 }
 
-// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not started are held behind it.
+// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not
+// started are held behind it.
 func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	kind := o.Kind
 	if kind == KindNone {
@@ -59,7 +60,8 @@ func (d *draft) suspendSelf(call ToolCall, o BodyOutcome) error {
 	return nil
 }
 
-// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else is to be answered.
+// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else
+// is to be answered.
 func kindOf(m ResumeMode) Kind {
 	if m == ReplayToolCall {
 		return KindApproval
@@ -76,8 +78,8 @@ func (d *draft) place(call ToolCall) {
 	d.message(Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Parts: TextParts(PlaceholderText), Pending: true})
 }
 
-// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held have a placeholder, so that they are not
-// asked for again, and none of them ends the run later.
+// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held
+// have a placeholder, so that they are not asked for again, and none of them ends the run later.
 func (d *draft) placeHeld() error {
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]

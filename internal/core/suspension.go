@@ -39,8 +39,9 @@ func (k Kind) String() string                { return name(kindNames, uint8(k)) 
 func (k Kind) MarshalText() ([]byte, error)  { return marshalName("kind", kindNames, uint8(k)) }
 func (k *Kind) UnmarshalText(b []byte) error { return unmarshalName("kind", kindNames, b, k) }
 
-// Suspension is why a call waits. Its id is random for each suspension and carries the number of the journal segment
-// it was committed in, so that a late answer can be explained without a search ([SuspensionSeq]).
+// Suspension is why a call waits. Its id is random for each suspension and carries the number of
+// the journal segment it was committed in, so that a late answer can be explained without a search
+// ([SuspensionSeq]).
 type Suspension struct {
 	ID             string          `json:"id"`
 	Action         string          `json:"action"`
@@ -66,7 +67,8 @@ type PendingCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// NotByStarter bars every caller who asked for the work: who started or retried a run of the thread, sent it messages, or answered what it asked.
+// NotByStarter bars every caller who asked for the work: who started or retried a run of the
+// thread, sent it messages, or answered what it asked.
 const NotByStarter = "starter"
 
 // SuspendTicket is how a call suspends: why, what to show, and how an answer becomes a result.
@@ -84,7 +86,8 @@ type SuspendTicket struct {
 	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
 }
 
-// SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its ticket, flattened.
+// SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its
+// ticket, flattened.
 type SuspendedCall struct {
 	CallID    string          `json:"call_id"`
 	ToolName  string          `json:"tool_name"`
@@ -109,7 +112,8 @@ type SuspendedCalls struct {
 	Calls map[string]SuspendedCall `json:"calls"`
 }
 
-// ResumeAction is what a decision says. There is no zero action: a decision that says nothing is refused on reading.
+// ResumeAction is what a decision says. There is no zero action: a decision that says nothing is
+// refused on reading.
 type ResumeAction uint8
 
 const (
@@ -138,8 +142,9 @@ type Resume struct {
 	Grant      Grant           `json:"grant,omitempty"`     // what else is allowed with this decision
 	UpdatedAt  int64           `json:"updated_at"`
 
-	// Shown is the fingerprint of the question as the approver was shown it, and ShownBy what drew it, with its version. Both are empty
-	// if nothing was claimed. They are no part of what the decision says: its digest leaves them out.
+	// Shown is the fingerprint of the question as the approver was shown it, and ShownBy what
+	// drew it, with its version. Both are empty if nothing was claimed. They are no part of
+	// what the decision says: its digest leaves them out.
 	Shown   string `json:"shown,omitempty"`
 	ShownBy string `json:"shown_by,omitempty"`
 }
@@ -165,8 +170,8 @@ type CallState struct {
 	UpdatedAt   int64           `json:"updated_at"`
 }
 
-// Move changes the status by the table and stamps the change. On an illegal move the record stays as it was, the time
-// included, and the error says so.
+// Move changes the status by the table and stamps the change. On an illegal move the record stays
+// as it was, the time included, and the error says so.
 func (c *CallState) Move(next CallStatus, at int64) error {
 	to, err := c.Status.To(next)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 // NoResult is what the model sees for a call that has no result although the conversation went on.
 const NoResult = "No result was recorded for this call."
 
-// Transcript is what a model is sent of a conversation: in the order of the log, but each call's one result directly behind the
-// turn that asked for it, in call order. A placeholder is left out once the result is there. Messages that came while calls
-// were open follow the results. Of a message that answers a call the model sees the text as that call's result, and images and
+// Transcript is what a model is sent of a conversation: in the order of the log, but each call's
+// one result directly behind the turn that asked for it, in call order. A placeholder is left out
+// once the result is there. Messages that came while calls were open follow the results. Of a
+// message that answers a call the model sees the text as that call's result, and images and
 // documents behind it.
 func Transcript(log []Message) []Message {
 	results := make(map[string]Message)
@@ -52,9 +53,10 @@ func media(parts []Part) []Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Type == PartText })
 }
 
-// UniqueCallID returns id, or, if it is used, id with the next free suffix _2, _3, ..., and marks what it returns as used. Models
-// repeat ids; inside a thread every call has its own. An id is a key of the head and goes back to the model with its result: what
-// is longer than any model's is cut, and what is no UTF-8 replaced.
+// UniqueCallID returns id, or, if it is used, id with the next free suffix _2, _3, ..., and marks
+// what it returns as used. Models repeat ids; inside a thread every call has its own. An id is a
+// key of the head and goes back to the model with its result: what is longer than any model's is
+// cut, and what is no UTF-8 replaced.
 func UniqueCallID(used map[string]bool, id string) string {
 	if id = clipBytes(strings.ToValidUTF8(id, "\ufffd"), longestCallID); id == "" {
 		id = "call"

@@ -29,7 +29,8 @@ var runNames = []string{"created", "running", "waiting", "done"}
 
 var callNames = []string{"new", "running", "suspended", "resuming", "succeeded", "failed", "cancelled"}
 
-// runTransitions is the only statement of how a run may move. Staying put is always legal and not listed.
+// runTransitions is the only statement of how a run may move. Staying put is always legal and not
+// listed.
 var runTransitions = map[RunStatus][]RunStatus{
 	RunCreated: {RunRunning, RunDone},
 	RunRunning: {RunWaiting, RunDone},
@@ -37,7 +38,8 @@ var runTransitions = map[RunStatus][]RunStatus{
 	RunDone:    {},
 }
 
-// callTransitions is the only statement of how a call may move. Staying put is always legal and not listed.
+// callTransitions is the only statement of how a call may move. Staying put is always legal and not
+// listed.
 var callTransitions = map[CallStatus][]CallStatus{
 	CallNew:       {CallRunning, CallSuspended, CallResuming, CallSucceeded, CallFailed, CallCancelled},
 	CallRunning:   {CallSuspended, CallSucceeded, CallFailed, CallCancelled},
@@ -48,7 +50,8 @@ var callTransitions = map[CallStatus][]CallStatus{
 	CallCancelled: {},
 }
 
-// TransitionError reports a move that the tables do not have. Whoever asked for it must not write anything.
+// TransitionError reports a move that the tables do not have. Whoever asked for it must not write
+// anything.
 type TransitionError struct{ What, From, To string }
 
 func (e *TransitionError) Error() string {
@@ -118,8 +121,8 @@ const (
 	Waiting                       // every unsettled call waits, or is held behind one that waits
 )
 
-// AggregateOf derives what a round amounts to. A new call counts as executing unless it is held behind a call that
-// suspended itself.
+// AggregateOf derives what a round amounts to. A new call counts as executing unless it is held
+// behind a call that suspended itself.
 func AggregateOf(calls map[string]Call) Aggregate {
 	waiting := false
 	for _, c := range calls {

@@ -11,11 +11,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Whatever a model asks for and tools answer, the run comes to an end, its transcript is well formed, every call has an id of its own, and the
-// head stays small.
+// Whatever a model asks for and tools answer, the run comes to an end, its transcript is well
+// formed, every call has an id of its own, and the head stays small.
 //
-// turn is the text of the model's turn and, on a line each, its calls: id|name|arguments. It is given a few times, then the model has nothing
-// more to say. choices decide what tools and people do, crash is the plan after which the process is lost.
+// turn is the text of the model's turn and, on a line each, its calls: id|name|arguments. It is
+// given a few times, then the model has nothing more to say. choices decide what tools and people
+// do, crash is the plan after which the process is lost.
 func FuzzTurn(f *testing.F) {
 	f.Add("Looking it up.\nc1|lookup|{\"order\":\"A-17\"}", "shipped", int64(12), uint64(0), uint8(0), uint8(0))
 	f.Add("\nx|ask_refund|{}\nx|lookup|{}\n|lookup|oops\nx_2|client_locate|[1]", "", int64(-5), uint64(0x3a5), uint8(1), uint8(7))
@@ -87,7 +88,8 @@ func (oddRules) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 
 func (r oddRules) Terms() core.Terms { return r.terms }
 
-// stage plays everybody but the planner: a store that keeps JSON, the model, the tools, and people who answer.
+// stage plays everybody but the planner: a store that keeps JSON, the model, the tools, and people
+// who answer.
 type stage struct {
 	t       *testing.T
 	rules   core.Rules
@@ -142,7 +144,8 @@ func (s *stage) play() {
 	s.t.Fatalf("not done after %d activations: %s", mostActivations, core.Encode(s.head))
 }
 
-// answer puts a decision into the inbox for the calls that wait, but for some whose deadline passes.
+// answer puts a decision into the inbox for the calls that wait, but for some whose deadline
+// passes.
 func (s *stage) answer() {
 	for id, c := range s.head.Calls {
 		if c.Status != core.CallSuspended || c.Deadline != 0 && s.choose(2) == 0 {
@@ -281,7 +284,8 @@ func (s *stage) commit(v core.View, c *core.Commit) core.View {
 	return v.After(s.head.Clone(), c)
 }
 
-// kept is v as a store gives it back; it must be written in the same way again. That nothing is lost on the way is [FuzzStoredSegments]'s.
+// kept is v as a store gives it back; it must be written in the same way again. That nothing is
+// lost on the way is [FuzzStoredSegments]'s.
 func kept[T any](t *testing.T, v T) (back T) {
 	t.Helper()
 	raw := core.Encode(v)
@@ -326,7 +330,8 @@ func (s *stage) ask(log []core.Message) *core.Turn {
 	return &turn
 }
 
-// body is what a tool comes to. After a while each one simply succeeds, or a tool that always asks would keep the run for ever.
+// body is what a tool comes to. After a while each one simply succeeds, or a tool that always asks
+// would keep the run for ever.
 func (s *stage) body(run core.BodyRun) core.BodyOutcome {
 	s.bodies++
 	out := core.BodyOutcome{CallID: run.Call.ID, Outcome: core.Outcome{Text: s.result}}

@@ -31,13 +31,16 @@ type View struct {
 
 // Conditions are the circumstances of the activation that decides.
 type Conditions struct {
-	// TimeUp: too little of the activation is left to begin a body or a model call, and the next one will have more.
+	// TimeUp: too little of the activation is left to begin a body or a model call, and the
+	// next one will have more.
 	TimeUp bool
 
-	// LeaseEnding: the lease is too near its end to begin anything. Finished work is committed, and the claim given up.
+	// LeaseEnding: the lease is too near its end to begin anything. Finished work is committed,
+	// and the claim given up.
 	LeaseEnding bool
 
-	// Orphaned: nothing was committed since the run was taken over from an owner that crashed, see [Head.Orphaned].
+	// Orphaned: nothing was committed since the run was taken over from an owner that crashed,
+	// see [Head.Orphaned].
 	Orphaned bool
 
 	// ModelAsked: this activation has called the model; it does not call it twice.
@@ -46,13 +49,16 @@ type Conditions struct {
 	// Cancelled: the program that runs the engine wants the run to end.
 	Cancelled bool
 
-	// ParkFor: the agent cannot be used now. The run is given back as it is, and comes again this many ms later; 0 if it can.
+	// ParkFor: the agent cannot be used now. The run is given back as it is, and comes again
+	// this many ms later; 0 if it can.
 	ParkFor int64
 
-	// Ending is why the run ends, once bodies were stopped for it. Their outcomes don't change it.
+	// Ending is why the run ends, once bodies were stopped for it. Their outcomes don't change
+	// it.
 	Ending *Reason
 
-	// Broken: the run cannot go on whatever is tried, for example because its pinned version is gone.
+	// Broken: the run cannot go on whatever is tried, for example because its pinned version is
+	// gone.
 	Broken *Reason
 }
 
@@ -77,8 +83,8 @@ type Limits struct {
 	ModelTries int // answers in a row that were no turn after which the run ends
 	Calls      int // calls in one round
 
-	// Outage is how many ms a run waits for a model that does not answer, from the first failure in a row on, where its definition
-	// does not say. Then the run ends.
+	// Outage is how many ms a run waits for a model that does not answer, from the first
+	// failure in a row on, where its definition does not say. Then the run ends.
 	Outage int64
 }
 
@@ -101,13 +107,15 @@ type BodyOutcome struct {
 // overlaps says whether two bodies ran without seeing each other's writes.
 func (o BodyOutcome) overlaps(other BodyOutcome) bool { return o.Nth > other.Saw && other.Nth > o.Saw }
 
-// InFlight is a body that was begun and has not returned. The planner skips its call: planned again, it would run twice.
+// InFlight is a body that was begun and has not returned. The planner skips its call: planned
+// again, it would run twice.
 type InFlight struct {
 	CallID string
 	Saw    int // see [BodyOutcome]
 }
 
-// Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that is sent only once.
+// Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that
+// is sent only once.
 type Sent struct{ Key, Failed string }
 
 // ModelFailure is a model call without a turn.
@@ -116,7 +124,8 @@ type ModelFailure struct {
 	Retryable bool   // it may pass: try again later
 	After     int64  // ms that the provider wants to be left alone for; 0 if it did not say
 
-	// Answered: the model answered, and what it said is no turn. Asking again costs as much each time.
+	// Answered: the model answered, and what it said is no turn. Asking again costs as much
+	// each time.
 	Answered bool
 }
 

@@ -50,8 +50,9 @@ func (a *activation) work(ctx context.Context) error {
 	return a.carryOut(ctx, core.Decide)
 }
 
-// carryOut goes round: decide, then commit or do one thing, until a commit gives the claim up. A commit is always followed by a new
-// decision, on the head it returned, so that a signal that came meanwhile is seen before the next body or model call.
+// carryOut goes round: decide, then commit or do one thing, until a commit gives the claim up. A
+// commit is always followed by a new decision, on the head it returned, so that a signal that came
+// meanwhile is seen before the next body or model call.
 func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.Plan, error)) error {
 	var late error // set once the lease is too near its end for a body
 	for {
@@ -81,7 +82,8 @@ func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.
 	}
 }
 
-// do carries out a plan that writes nothing. A plan of a kind that it doesn't know is an error: to decide again would give the same plan.
+// do carries out a plan that writes nothing. A plan of a kind that it doesn't know is an error: to
+// decide again would give the same plan.
 func (a *activation) do(ctx context.Context, plan core.Plan) error {
 	switch plan := plan.(type) {
 	case core.FireHooks:
@@ -103,8 +105,8 @@ func (a *activation) do(ctx context.Context, plan core.Plan) error {
 	return fmt.Errorf("engine: no way to carry out a plan of type %T", plan)
 }
 
-// letGo makes the planner release the run with what is done, although its lease seems over: if the clock was only ahead, other workers
-// would wait for the end of a lease that still has long to go.
+// letGo makes the planner release the run with what is done, although its lease seems over: if the
+// clock was only ahead, other workers would wait for the end of a lease that still has long to go.
 func (a *activation) letGo(ctx context.Context) error {
 	a.view.LeaseEnding = true
 	if a.flight == nil {
@@ -113,9 +115,10 @@ func (a *activation) letGo(ctx context.Context) error {
 	return a.stop(ctx, errDeadline)
 }
 
-// endBroken lets a run end with error whose next write the store refused because of an invariant: the same plan would be refused
-// again and again. It does so once; if the end is refused as well, the step fails, and the run comes back when its lease is over. A
-// fault of this program is behind it either way, so it is logged as one.
+// endBroken lets a run end with error whose next write the store refused because of an invariant:
+// the same plan would be refused again and again. It does so once; if the end is refused as well,
+// the step fails, and the run comes back when its lease is over. A fault of this program is behind
+// it either way, so it is logged as one.
 func (a *activation) endBroken(err error) bool {
 	invariant, ok := errors.AsType[*core.InvariantError](err)
 	if !ok {

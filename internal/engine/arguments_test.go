@@ -12,8 +12,9 @@ import (
 
 func nested(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
-// A call whose arguments two readers could understand differently, or that no reader could take, fails at once, with an error that
-// the model can correct. No rule is asked, no person is, and nothing runs.
+// A call whose arguments two readers could understand differently, or that no reader could take,
+// fails at once, with an error that the model can correct. No rule is asked, no person is, and
+// nothing runs.
 func TestArgumentsThatCannotRun(t *testing.T) {
 	for _, tt := range []struct{ name, args, want string }{
 		{"members that differ by case", `{"amountCents":1,"amountcents":5000000}`, "differ only by case"},
@@ -50,7 +51,8 @@ func TestArgumentsThatCannotRun(t *testing.T) {
 	}
 }
 
-// What rules judge, what an approver is shown and what the tool is run with is one text, whatever the model wrote.
+// What rules judge, what an approver is shown and what the tool is run with is one text, whatever
+// the model wrote.
 func TestWhatIsShownIsWhatRunsAndWhatRulesJudge(t *testing.T) {
 	const written = `{ "to" : "\u004d\u0061llory & <co>", "amount" : 120.50 , "b":1e2}`
 	const canonical = `{"amount":120.50,"b":1e2,"to":"Mallory & <co>"}`

@@ -6,7 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// An approval that the starter may have given doesn't answer a rule that bars the starter, though both ask in the same words.
+// An approval that the starter may have given doesn't answer a rule that bars the starter, though
+// both ask in the same words.
 func TestAnApprovalDoesNotLiftARuleThatBarsItsApprover(t *testing.T) {
 	r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
 	bars := ""

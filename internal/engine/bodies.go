@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// runBodies begins the bodies of calls, side by side if there are several, then awaits them and those that run already.
+// runBodies begins the bodies of calls, side by side if there are several, then awaits them and
+// those that run already.
 func (a *activation) runBodies(ctx context.Context, runs []core.BodyRun) error {
 	bodies := make([]body, len(runs))
 	for i, run := range runs {
@@ -53,8 +54,9 @@ func (a *activation) body(run core.BodyRun) (body, error) {
 		Again: run.MayHaveBegun}
 	watch := a.watchBodies()
 	req.Progress = func(p Progress) { watch.says(run.Call, p) }
-	// The last look at the clock before an effect that no store can take back. A process that was frozen after it committed its
-	// intent finds its lease over here; the next owner has asked a person meanwhile.
+	// The last look at the clock before an effect that no store can take back. A process that
+	// was frozen after it committed its intent finds its lease over here; the next owner has
+	// asked a person meanwhile.
 	if run.AtMostOnce && a.timeLeft() <= 0 {
 		return nil, errLeaseOver
 	}

@@ -19,7 +19,8 @@ func many(tool string, first, n int) core.Turn {
 	return turn
 }
 
-// wantSpent are the calls that were let through in the run, and how many were refused for want of budget.
+// wantSpent are the calls that were let through in the run, and how many were refused for want of
+// budget.
 func (r *rig) wantSpent(let, refused int) {
 	r.t.Helper()
 	n := 0

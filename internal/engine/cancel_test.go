@@ -24,14 +24,15 @@ func (r *rig) blocking(name string, started chan<- struct{}, stop func(ctx conte
 	}})
 }
 
-// whileRunning does a step in the background, calls f once started is closed, and moves the clock until the step ends.
+// whileRunning does a step in the background, calls f once started is closed, and moves the clock
+// until the step ends.
 func (r *rig) whileRunning(started <-chan struct{}, f func()) {
 	r.t.Helper()
 	r.whileRunningUntil(started, f, func() bool { return false })
 }
 
-// whileRunningUntil is whileRunning with a clock that stands still from told on: what ends by itself then is not left behind because the
-// machine is busy.
+// whileRunningUntil is whileRunning with a clock that stands still from told on: what ends by
+// itself then is not left behind because the machine is busy.
 func (r *rig) whileRunningUntil(started <-chan struct{}, f func(), told func() bool) {
 	r.t.Helper()
 	var wg sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// until is when an activation that begins now must be over. One that had less time to work than is kept for writing down would only come
-// again.
+// until is when an activation that begins now must be over. One that had less time to work than is
+// kept for writing down would only come again.
 func (e *Engine) until(ctx context.Context) (time.Time, error) {
 	now := e.o.Clock.Now()
 	deadline, ok := ctx.Deadline()
@@ -22,8 +22,8 @@ func (e *Engine) until(ctx context.Context) (time.Time, error) {
 	return deadline, nil
 }
 
-// claim makes one claim. Its id is fresh for each call: two deliveries of one message must never count as one claim, or both
-// workers would own the run under one epoch.
+// claim makes one claim. Its id is fresh for each call: two deliveries of one message must never
+// count as one claim, or both workers would own the run under one epoch.
 func (e *Engine) claim(ctx context.Context, w Wakeup, until time.Time) (core.Head, error) {
 	end := until.Add(e.o.Skew).UnixMilli()
 	grain := e.o.Grain.Milliseconds()
@@ -34,5 +34,6 @@ func (e *Engine) claim(ctx context.Context, w Wakeup, until time.Time) (core.Hea
 	})
 }
 
-// ErrNoTime: too little of the context's time is left to begin an activation, so nothing was claimed.
+// ErrNoTime: too little of the context's time is left to begin an activation, so nothing was
+// claimed.
 var ErrNoTime = errors.New("engine: too little time is left for a step")

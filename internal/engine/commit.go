@@ -35,8 +35,8 @@ func (a *activation) commit(ctx context.Context, c *core.Commit) error {
 	return nil
 }
 
-// patience is how long calls to an unavailable store are retried. While bodies are in flight, that is as long as they may run: giving up would
-// stop them.
+// patience is how long calls to an unavailable store are retried. While bodies are in flight, that
+// is as long as they may run: giving up would stop them.
 func (a *activation) patience() time.Duration {
 	if a.flight == nil {
 		return a.e.o.Patience
@@ -44,8 +44,9 @@ func (a *activation) patience() time.Duration {
 	return max(a.e.o.Patience, a.timeLeft())
 }
 
-// wake sends the next step's message. If that fails, the message at hand is to come again in its place: everything is committed, so it
-// finds the next step. Should it be lost, too, the due time brings the sweep.
+// wake sends the next step's message. If that fails, the message at hand is to come again in its
+// place: everything is committed, so it finds the next step. Should it be lost, too, the due time
+// brings the sweep.
 func (a *activation) wake(ctx context.Context, delay time.Duration) error {
 	h := a.view.Head
 	_, err := retrying(ctx, a.e, func() (struct{}, error) {

@@ -68,8 +68,8 @@ func spent(before, after sqlite.Stats) cost {
 	return cost{after.Statements - before.Statements, after.BytesWritten - before.BytesWritten}
 }
 
-// remembering keeps the segments it has read: what is measured is writing, and reading a thousand segments a thousand times
-// takes long.
+// remembering keeps the segments it has read: what is measured is writing, and reading a thousand
+// segments a thousand times takes long.
 type remembering struct {
 	engine.Store
 	known []core.Segment

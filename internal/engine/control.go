@@ -13,12 +13,12 @@ import (
 // answers at once, and neither fails nor panics; [GuardControl] makes one of functions that may.
 // Safe for concurrent use.
 type RunControl interface {
-	// ShouldYield is asked after the model's answer and before it is accepted. True drops the answer,
-	// which is counted and journaled, and the model is asked again later.
+	// ShouldYield is asked after the model's answer and before it is accepted. True drops the
+	// answer, which is counted and journaled, and the model is asked again later.
 	ShouldYield(ctx context.Context, run RunRef) bool
 
-	// IsCancelled is asked between the parts of a step and while a body or the model runs. True ends
-	// the run as cancelled.
+	// IsCancelled is asked between the parts of a step and while a body or the model runs. True
+	// ends the run as cancelled.
 	IsCancelled(ctx context.Context, run RunRef) bool
 }
 
@@ -35,10 +35,10 @@ type Controls struct {
 const controlTime = time.Second
 
 // GuardControl is a control whose answer is no where a function fails, panics or has not answered
-// within a second. So a control that is broken neither stops a run nor loses anything of it: the run
-// goes on as if there were none. A function that has not answered is left behind, and is not asked
-// about the same run again until it has. What went wrong is logged once until an answer comes.
-// It returns nil if there is no function at all.
+// within a second. So a control that is broken neither stops a run nor loses anything of it: the
+// run goes on as if there were none. A function that has not answered is left behind, and is not
+// asked about the same run again until it has. What went wrong is logged once until an answer
+// comes. It returns nil if there is no function at all.
 func GuardControl(c Controls, clock Clock, log *slog.Logger) RunControl {
 	if c.ShouldYield == nil && c.IsCancelled == nil {
 		return nil
@@ -104,7 +104,8 @@ type controlAnswer struct {
 	err error
 }
 
-// begin says whether the question may be asked: it is not if the last time it was asked has no answer yet.
+// begin says whether the question may be asked: it is not if the last time it was asked has no
+// answer yet.
 func (g *guardedControl) begin(question string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

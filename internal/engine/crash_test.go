@@ -87,7 +87,8 @@ func (r *rig) recover() {
 	r.work()
 }
 
-// story plays a whole life: a round of three kinds of call, an approval with a question behind it, and an end.
+// story plays a whole life: a round of three kinds of call, an approval with a question behind it,
+// and an end.
 func story(t *testing.T) *rig {
 	r := newRig(t, calls(call("c1", "echo", `{}`), call("c2", "pay", `{}`), call("c3", "once", `{}`)), calls(call("c4", "calc", `{}`)), says("done"))
 	r.ask("pay")
@@ -95,7 +96,8 @@ func story(t *testing.T) *rig {
 	return r
 }
 
-// finish plays it to the end however often the process is lost, answering as a truthful person would.
+// finish plays it to the end however often the process is lost, answering as a truthful person
+// would.
 func (r *rig) finish() {
 	r.t.Helper()
 	for range 30 {

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// An approver is shown all messages of a run, so each names the segment of the one before it. Two in one segment name that of the
-// one before both.
+// An approver is shown all messages of a run, so each names the segment of the one before it. Two
+// in one segment name that of the one before both.
 func TestEachUserMessageNamesTheOneBefore(t *testing.T) {
 	r := newRig(t, calls(call("c1", "pay", `{}`)), calls(call("c2", "pay", `{}`)), says("done"))
 	r.ask("pay")

@@ -24,19 +24,22 @@ type Options struct {
 	Live     Live       // nil: nobody looks on while a model speaks
 	Logger   *slog.Logger
 
-	// Lease is how long one activation may take, where the context of a step has no deadline; one that has says it by that. Margin of it
-	// is kept for writing down what was done: bodies and model calls are stopped when it begins.
+	// Lease is how long one activation may take, where the context of a step has no deadline;
+	// one that has says it by that. Margin of it is kept for writing down what was done: bodies
+	// and model calls are stopped when it begins.
 	Lease, Margin time.Duration
 
-	// Skew is how much longer others wait before they take a claim over: what clocks may differ by.
+	// Skew is how much longer others wait before they take a claim over: what clocks may differ
+	// by.
 	Skew time.Duration
 
-	// Grain is what the due time of a claimed run is rounded up to, so that the index changes seldom. Recovery after a
-	// crash takes up to Lease + Grain.
+	// Grain is what the due time of a claimed run is rounded up to, so that the index changes
+	// seldom. Recovery after a crash takes up to Lease + Grain.
 	Grain time.Duration
 
-	// Patience is how long a request that the store does not answer is sent again before the step is given up: an owner that lives
-	// need not wait for its own lease to end. Zero: a few times, for less than a second.
+	// Patience is how long a request that the store does not answer is sent again before the
+	// step is given up: an owner that lives need not wait for its own lease to end. Zero: a few
+	// times, for less than a second.
 	Patience time.Duration
 
 	// Watch is how often a cancel is looked for while a body or the model runs.
@@ -52,7 +55,8 @@ type Options struct {
 // Engine does steps. Safe for concurrent use.
 type Engine struct{ o Options }
 
-// New fills in what o leaves open: a lease of 2 minutes, a margin of 10 s, a grain of 5 s, a watch of 1 s, the default limits.
+// New fills in what o leaves open: a lease of 2 minutes, a margin of 10 s, a grain of 5 s, a watch
+// of 1 s, the default limits.
 func New(o Options) *Engine {
 	o.Lease = cmp.Or(o.Lease, 2*time.Minute)
 	o.Margin = cmp.Or(o.Margin, 10*time.Second)
@@ -71,9 +75,10 @@ func New(o Options) *Engine {
 	return &Engine{o}
 }
 
-// Step works on the thread a wake-up names: claim, one step, release. A nil error means that the message can be deleted,
-// whatever the outcome. An error means that it should be delivered again later; nothing is lost if it is not, since the sweep
-// finds what is due. The deadline of ctx, if it has one, is read on the engine's clock.
+// Step works on the thread a wake-up names: claim, one step, release. A nil error means that the
+// message can be deleted, whatever the outcome. An error means that it should be delivered again
+// later; nothing is lost if it is not, since the sweep finds what is due. The deadline of ctx, if
+// it has one, is read on the engine's clock.
 func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	until, err := e.until(ctx)
 	if err != nil {

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// What a store or a queue may answer. Adapters translate every failure of their technology to one of these, or wrap
-// [ErrUnavailable] around what they cannot name.
+// What a store or a queue may answer. Adapters translate every failure of their technology to one
+// of these, or wrap [ErrUnavailable] around what they cannot name.
 var (
 	// ErrUnavailable: it may or may not have happened. The same request may be sent again.
 	ErrUnavailable = errors.New("engine: the store did not answer")
 
-	// ErrUnreadable: something that is stored cannot be read, however often it is asked for. It comes with ErrUnavailable: a newer
-	// program, or a repair, may be able to.
+	// ErrUnreadable: something that is stored cannot be read, however often it is asked for. It
+	// comes with ErrUnavailable: a newer program, or a repair, may be able to.
 	ErrUnreadable = errors.New("engine: stored data cannot be read")
 
-	// The following are an ErrUnavailable whose reason is known. Nothing was written, but for ErrDisk and ErrGone, where it cannot be told.
+	// The following are an ErrUnavailable whose reason is known. Nothing was written, but for
+	// ErrDisk and ErrGone, where it cannot be told.
 
 	// ErrNoRoom: the store's disk is full.
 	ErrNoRoom = fmt.Errorf("%w: the disk is full", ErrUnavailable)
@@ -24,7 +25,8 @@ var (
 	// ErrDisk: the store's disk answers with errors. They may pass, or not.
 	ErrDisk = fmt.Errorf("%w: the disk fails", ErrUnavailable)
 
-	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a person to repair it.
+	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a
+	// person to repair it.
 	ErrDamaged = fmt.Errorf("%w: what is stored is damaged", ErrUnavailable)
 
 	// ErrGone: the store is not there any more, or another one is in its place.
@@ -33,17 +35,19 @@ var (
 	// ErrDenied: the store refuses this program's credentials, or what they may do.
 	ErrDenied = fmt.Errorf("%w: the store refuses this program", ErrUnavailable)
 
-	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes with it.
+	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes
+	// with it.
 	ErrRefused = errors.New("engine: refused by a condition")
 
 	// ErrFenced: somebody else owns the run now. Stop and touch nothing.
 	ErrFenced = errors.New("engine: another owner has the run")
 
-	// ErrSignals: the commit closes a door and a signal is there that it has not seen. Nothing was written; the head with
-	// the signal comes with it.
+	// ErrSignals: the commit closes a door and a signal is there that it has not seen. Nothing
+	// was written; the head with the signal comes with it.
 	ErrSignals = errors.New("engine: unseen signals")
 
-	// ErrNewerSchema: the head was written by a newer program. Nothing was written; give the message back.
+	// ErrNewerSchema: the head was written by a newer program. Nothing was written; give the
+	// message back.
 	ErrNewerSchema = errors.New("engine: the run was written by a newer version")
 
 	// ErrNotFound: there is no such thing.
@@ -53,14 +57,15 @@ var (
 // lasting are the reasons of [ErrUnavailable] that do not pass while a request waits.
 var lasting = []error{ErrUnreadable, ErrDamaged, ErrGone, ErrDenied}
 
-// Lasting says whether sending the request of an [ErrUnavailable] again is of no use until a person has done something.
+// Lasting says whether sending the request of an [ErrUnavailable] again is of no use until a person
+// has done something.
 func Lasting(err error) bool {
 	return slices.ContainsFunc(lasting, func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// LacksError is the [ErrNotFound] of something that a stored version cannot do without. Its text may be shown to callers.
-// Name is what the definition calls it; "" if it names nothing that could be looked for in its
-// file.
+// LacksError is the [ErrNotFound] of something that a stored version cannot do without. Its text
+// may be shown to callers. Name is what the definition calls it; "" if it names nothing that could
+// be looked for in its file.
 type LacksError struct{ Text, Name string }
 
 func (e *LacksError) Error() string { return e.Text }
@@ -68,8 +73,9 @@ func (e *LacksError) Error() string { return e.Text }
 // Unwrap makes it an [ErrNotFound].
 func (e *LacksError) Unwrap() error { return ErrNotFound }
 
-// AgentUnavailableError is what [Agents.Load] answers for an agent that is deployed and that this program cannot serve for now: a
-// secret is not set, a file cannot be read. Its runs wait; none of them fails for it. Reason may be shown to callers.
+// AgentUnavailableError is what [Agents.Load] answers for an agent that is deployed and that this
+// program cannot serve for now: a secret is not set, a file cannot be read. Its runs wait; none of
+// them fails for it. Reason may be shown to callers.
 type AgentUnavailableError struct{ Name, Reason string }
 
 func (e *AgentUnavailableError) Error() string {

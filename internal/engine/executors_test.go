@@ -20,7 +20,8 @@ type script struct {
 	steps int // the budget of a step
 }
 
-// plainTools neither read nor write the state; writers write, in ways that others may at the same time, and do not tell what they saw.
+// plainTools neither read nor write the state; writers write, in ways that others may at the same
+// time, and do not tell what they saw.
 var (
 	plainTools = []string{"echo", "calc", "bad", "panics", "pay", "upload", "wizard", "closed", "given", "invalid", "nope"}
 	writers    = []string{"count", "tag", "ask_and_count"}
@@ -43,7 +44,8 @@ func randomScript(rng *rand.Rand, tools []string) script {
 	return s
 }
 
-// perform plays a script to its end, in the given terms, answering each waiting call as its id says, in random order.
+// perform plays a script to its end, in the given terms, answering each waiting call as its id
+// says, in random order.
 func (s script) perform(t *testing.T, rng *rand.Rand, terms core.Terms) *rig {
 	r := newRig(t, s.turns...)
 	r.terms = terms
@@ -144,7 +146,8 @@ func waitsOnce(write func(*engine.Pad)) body {
 	}
 }
 
-// TestExecutorsAgree plays random rounds one after the other and side by side. Each prompt on the way is held to I-7 by the rig's model.
+// TestExecutorsAgree plays random rounds one after the other and side by side. Each prompt on the
+// way is held to I-7 by the rig's model.
 func TestExecutorsAgree(t *testing.T) {
 	for seed := range uint64(24) {
 		tools := plainTools
@@ -171,7 +174,8 @@ func TestExecutorsAgree(t *testing.T) {
 	}
 }
 
-// TestEveryPromptIsWellFormed plays the same scripts where the model is asked while calls wait: what it says then differs, and I-7 holds.
+// TestEveryPromptIsWellFormed plays the same scripts where the model is asked while calls wait:
+// what it says then differs, and I-7 holds.
 func TestEveryPromptIsWellFormed(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -6,8 +6,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// FeedPlace is a place in a tenant's feed: a moment, and the order among the entries of that moment. With an empty Tie it is before all
-// entries of the moment; the zero value is before all entries.
+// FeedPlace is a place in a tenant's feed: a moment, and the order among the entries of that
+// moment. With an empty Tie it is before all entries of the moment; the zero value is before all
+// entries.
 type FeedPlace struct {
 	At  int64 // ms
 	Tie string
@@ -18,8 +19,9 @@ func (p FeedPlace) Compare(q FeedPlace) int {
 	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Tie, q.Tie))
 }
 
-// FeedEntry names a segment that [core.Segment.FeedMarks] marks, in the feed of its tenant. Its At is when it was stored, by the clock of its
-// store. A store whose commits are two writes may list a segment before, or without, its head naming it: only the journal says what is committed.
+// FeedEntry names a segment that [core.Segment.FeedMarks] marks, in the feed of its tenant. Its At
+// is when it was stored, by the clock of its store. A store whose commits are two writes may list a
+// segment before, or without, its head naming it: only the journal says what is committed.
 type FeedEntry struct {
 	FeedPlace
 	Thread string
@@ -28,8 +30,9 @@ type FeedEntry struct {
 	Marks  core.FeedMarks
 }
 
-// FeedQuery says which part of a feed is wanted: up to Limit entries behind From, oldest first; or, with Newest, before From, newest first,
-// where the zero From is the end of the feed. Fewer than Limit entries say that there are no more.
+// FeedQuery says which part of a feed is wanted: up to Limit entries behind From, oldest first; or,
+// with Newest, before From, newest first, where the zero From is the end of the feed. Fewer than
+// Limit entries say that there are no more.
 type FeedQuery struct {
 	From   FeedPlace
 	Newest bool
@@ -42,7 +45,8 @@ const (
 	maxFeedTie = 512
 )
 
-// Check says whether a place may be one of a feed; a caller may have made it up. [ErrRefused] if not.
+// Check says whether a place may be one of a feed; a caller may have made it up. [ErrRefused] if
+// not.
 func (p FeedPlace) Check() error {
 	if p.At < 0 || p.At > maxFeedAt || len(p.Tie) > maxFeedTie {
 		return ErrRefused

@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// flight is the set of bodies that an activation has begun, under one watch, until all have ended. It outlives commits: a decision that
-// arrives while bodies run is committed beside them.
+// flight is the set of bodies that an activation has begun, under one watch, until all have ended.
+// It outlives commits: a decision that arrives while bodies run is committed beside them.
 //
 //	activation   begin A, B ── await ──────┐ plan ── commit the decision ── begin C ── await ──┐ plan
 //	A            ──────── ended            │                                                   │
@@ -77,8 +77,9 @@ func (f *flight) ended(one *bodyInFlight, got answer[ran]) {
 	}
 }
 
-// ticked is called at each look of the watch. An outcome of an at-most-once body waits for other such bodies until the next look, and no longer:
-// a crash before its commit makes it a question to a person.
+// ticked is called at each look of the watch. An outcome of an at-most-once body waits for other
+// such bodies until the next look, and no longer: a crash before its commit makes it a question to
+// a person.
 func (f *flight) ticked(decided bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +97,8 @@ func (f *flight) ring() {
 	}
 }
 
-// next is closed when all bodies have ended; with early, also when there is something to commit beside those that run.
+// next is closed when all bodies have ended; with early, also when there is something to commit
+// beside those that run.
 func (f *flight) next(early bool) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +110,9 @@ func (f *flight) next(early bool) <-chan struct{} {
 	return wake
 }
 
-// await waits until all bodies in flight have ended, or there is something to commit beside them. An outcome counts even if it is late; a body
-// that was stopped from outside, or does not stop, counts as interrupted.
+// await waits until all bodies in flight have ended, or there is something to commit beside them.
+// An outcome counts even if it is late; a body that was stopped from outside, or does not stop,
+// counts as interrupted.
 func (a *activation) await(ctx context.Context) error {
 	return a.awaitFrom(ctx, a.rest())
 }
@@ -135,7 +138,8 @@ func (a *activation) stop(ctx context.Context, cause error) error {
 	return f.collect(ctx)
 }
 
-// collect takes new outcomes, and what the watch has seen, into the view. An error gives the activation up.
+// collect takes new outcomes, and what the watch has seen, into the view. An error gives the
+// activation up.
 func (f *flight) collect(ctx context.Context) error {
 	a := f.a
 	for _, one := range f.collected() {
@@ -159,7 +163,8 @@ func (f *flight) collect(ctx context.Context) error {
 	return nil
 }
 
-// collected removes the bodies that have ended from the flight; once they were asked to stop, all of them.
+// collected removes the bodies that have ended from the flight; once they were asked to stop, all
+// of them.
 func (f *flight) collected() (done []bodyInFlight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,7 +195,8 @@ func (f *flight) unsaid(h core.Head) (starts []Note) {
 	return starts
 }
 
-// abandon stops bodies that are still in flight when the activation is given up. It does not wait for those that don't stop.
+// abandon stops bodies that are still in flight when the activation is given up. It does not wait
+// for those that don't stop.
 func (a *activation) abandon(err error) {
 	if f := a.flight; f != nil {
 		f.watch.cancel(err)

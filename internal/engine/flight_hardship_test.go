@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// background does a step in a context of its own and gives its error; kill loses the process, as far as the engine can tell.
+// background does a step in a context of its own and gives its error; kill loses the process, as
+// far as the engine can tell.
 func (l *longRound) background() (kill func(), over <-chan error) {
 	ctx, kill := context.WithCancel(l.ctx)
 	done := make(chan error, 1)
@@ -121,7 +122,8 @@ func TestAnOutcomeThatMustNotBeLostDoesNotWaitForTheSlowest(t *testing.T) {
 	l.wantRun(core.RunDone, core.NaturalEnd)
 }
 
-// A commit beside a body does not say that it runs: the owner after a crash asks its gate again, on the state of that moment.
+// A commit beside a body does not say that it runs: the owner after a crash asks its gate again, on
+// the state of that moment.
 func TestABodyThatWasInFlightAsksItsGateAgainAfterACrash(t *testing.T) {
 	l := newLongRound(t, true, calls(call("p", "pay", `{}`), call("s", "slow", `{}`), call("o", "one", `{}`)))
 	l.writer()

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// longRound is a rig whose tool "slow" runs until release is closed, or it is stopped, and whose tool "pay" is asked about.
+// longRound is a rig whose tool "slow" runs until release is closed, or it is stopped, and whose
+// tool "pay" is asked about.
 type longRound struct {
 	*rig
 	started, release chan struct{}
@@ -34,7 +35,8 @@ func newLongRound(t *testing.T, parallel bool, turn core.Turn) *longRound {
 	return l
 }
 
-// whileSlow does a step, calls f while the slow body runs, and lets the watch look at the head once. The clock does not move after that.
+// whileSlow does a step, calls f while the slow body runs, and lets the watch look at the head
+// once. The clock does not move after that.
 func (l *longRound) whileSlow(f func()) {
 	l.whileRunningUntil(l.started, func() { f(); l.seen() }, func() bool { return true })
 }

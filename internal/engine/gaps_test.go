@@ -80,7 +80,8 @@ func TestAbandoningTheWaitBeforeTheFirstStepIsNoYes(t *testing.T) {
 	}
 }
 
-// In a parallel batch, what hooks wrote before all bodies is folded in after the body of an earlier call.
+// In a parallel batch, what hooks wrote before all bodies is folded in after the body of an earlier
+// call.
 func TestHooksBeforeABatchCountBeforeItsBodies(t *testing.T) {
 	r := newRig(t, calls(call("a", "wa", `{}`), call("b", "wb", `{}`)), says("ok"))
 	r.terms.Parallel = true

@@ -19,7 +19,8 @@ func roundOf(n int, tool string) core.Turn {
 	return calls(all...)
 }
 
-// wantGates holds how often a hook's gate was asked since it was last reset against twice the calls of a round, in all and for each call.
+// wantGates holds how often a hook's gate was asked since it was last reset against twice the calls
+// of a round, in all and for each call.
 func (p *probe) wantGates(t *testing.T, n int) {
 	t.Helper()
 	total := p.times("tool_gate")
@@ -34,7 +35,8 @@ func (p *probe) wantGates(t *testing.T, n int) {
 	}
 }
 
-// exactly says how often the probe was called as what says, and not for a call whose id only begins so.
+// exactly says how often the probe was called as what says, and not for a call whose id only begins
+// so.
 func (p *probe) exactly(what string) (n int) {
 	for _, s := range p.seen {
 		if s == what {
@@ -240,7 +242,8 @@ func TestABodyRestsOnAVerdictForTheStateThatItSees(t *testing.T) {
 	})
 }
 
-// beforeClosing does something while the first commit that closes a door is on its way, once it is armed.
+// beforeClosing does something while the first commit that closes a door is on its way, once it is
+// armed.
 type beforeClosing struct {
 	engine.Store
 	armed bool
@@ -255,7 +258,8 @@ func (b *beforeClosing) Commit(ctx context.Context, req engine.CommitRequest) (e
 	return b.Store.Commit(ctx, req)
 }
 
-// BenchmarkGates is a round of 40 calls whose gate looks at the state, which each body writes to. gates/round is how often it was asked.
+// BenchmarkGates is a round of 40 calls whose gate looks at the state, which each body writes to.
+// gates/round is how often it was asked.
 func BenchmarkGates(b *testing.B) {
 	const n = 40
 	for name, parallel := range map[string]bool{"sequential": false, "parallel": true} {

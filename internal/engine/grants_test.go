@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// grantedOnce plays a run up to the approval of c1 for the rest of the turn. Tool "slow" runs after it and does what during says;
-// then the model asks for "pay" again, as c3.
+// grantedOnce plays a run up to the approval of c1 for the rest of the turn. Tool "slow" runs after
+// it and does what during says; then the model asks for "pay" again, as c3.
 func grantedOnce(t *testing.T, during func(r *rig)) *rig {
 	r := newRig(t, calls(call("c1", "pay", `{"amount":120,"to":"A"}`)), calls(call("c2", "slow", `{}`)),
 		calls(call("c3", "pay", `{"amount":9999,"to":"Mallory"}`)), says("done"))
@@ -76,8 +76,9 @@ func TestAWaitEndsAGrant(t *testing.T) {
 	}
 }
 
-// Who answers another question of the same turn puts words before the model that the approver did not see, and such an answer may
-// come from one who may not approve. It spends no grant, whichever of the two comes first.
+// Who answers another question of the same turn puts words before the model that the approver did
+// not see, and such an answer may come from one who may not approve. It spends no grant, whichever
+// of the two comes first.
 func TestAnAnswerBesideAnApprovalEndsItsGrant(t *testing.T) {
 	grant := func(r *rig) error { return r.decide("c1", forTurn(resume("d1", ""))) }
 	for who, answer := range map[string]func(r *rig) error{
@@ -123,7 +124,8 @@ func (r *rig) worked() error {
 	return nil
 }
 
-// An answer that comes after its deadline is told to the model as well, and its sender need not be one who may approve.
+// An answer that comes after its deadline is told to the model as well, and its sender need not be
+// one who may approve.
 func TestALateAnswerEndsAGrant(t *testing.T) {
 	for name, words := range map[string]core.Resume{
 		"a result": resume("d2", `"pay Mallory 9999"`),

@@ -31,8 +31,9 @@ func is[T any](h Hook) bool {
 	return ok
 }
 
-// fire calls the hooks of a phase, one after the other, each on its own copy of the state, and joins what they want. A cancel does not stop
-// them: they would only be called again, and those of the run's end are called because of it.
+// fire calls the hooks of a phase, one after the other, each on its own copy of the state, and
+// joins what they want. A cancel does not stop them: they would only be called again, and those of
+// the run's end are called because of it.
 func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	all := make([]core.Effects, len(a.agent.Hooks))
 	for i, h := range a.agent.Hooks {
@@ -53,15 +54,15 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 	return nil
 }
 
-// hookTime is what one hook may take, all of a phase together no more than an eighth of the activation, and hookGrace how much later it
-// is left behind if it does not stop.
+// hookTime is what one hook may take, all of a phase together no more than an eighth of the
+// activation, and hookGrace how much later it is left behind if it does not stop.
 const (
 	hookTime  = 10 * time.Second
 	hookGrace = time.Second
 )
 
-// call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body it stood before does not run. One that
-// does not return is left behind.
+// call is one hook in one phase. Its failure is its own: what it wanted does not count, and a body
+// it stood before does not run. One that does not return is left behind.
 func (a *activation) call(ctx context.Context, h Hook, f core.Firing) core.Effects {
 	limit := min(hookTime, (a.e.o.Lease-a.e.o.Margin)/8/time.Duration(len(a.agent.Hooks)))
 	head := a.view.Head

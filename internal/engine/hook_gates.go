@@ -58,8 +58,9 @@ func (r ruled) Preview(call core.ToolCall) *core.PreviewSource {
 	return nil
 }
 
-// Gate implements [core.Rules]: the strictest of all verdicts, the definition's first. Where several ask, one approval answers all, and
-// grants only what all of them would; it bars every approver whom one of them bars.
+// Gate implements [core.Rules]: the strictest of all verdicts, the definition's first. Where
+// several ask, one approval answers all, and grants only what all of them would; it bars every
+// approver whom one of them bars.
 func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
 	v := r.Rules.Gate(call, state)
 	for _, gate := range r.gates {

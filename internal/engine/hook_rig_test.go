@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// probe is a hook of every phase. It notes each time it is called, and then does what the test has given it for the phase.
+// probe is a hook of every phase. It notes each time it is called, and then does what the test has
+// given it for the phase.
 type probe struct {
 	name string
 	at   map[core.Phase]func(visit) (core.Effects, error)

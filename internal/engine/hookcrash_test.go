@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// lossy is a run of one call whose process can be lost at the first write after a hook of one phase was called.
+// lossy is a run of one call whose process can be lost at the first write after a hook of one phase
+// was called.
 func lossy(t *testing.T, phase core.Phase, spec core.ToolSpec) (r *rig, p *probe, die func()) {
 	r = newRig(t, calls(call("c1", "once", `{}`)), says("done"))
 	r.tool("once", toolRule{effect: core.Allow, spec: spec})
@@ -104,8 +105,8 @@ func TestACrashBetweenAHookAndItsCommit(t *testing.T) {
 	})
 }
 
-// TestEffectsCountOnceWhereverTheProcessIsLost loses the process before and after every operation on the store, with hooks that count
-// in every phase.
+// TestEffectsCountOnceWhereverTheProcessIsLost loses the process before and after every operation
+// on the store, with hooks that count in every phase.
 func TestEffectsCountOnceWhereverTheProcessIsLost(t *testing.T) {
 	counting := func(t *testing.T, store *breaking) *rig {
 		r := story(t)
@@ -130,7 +131,8 @@ func TestEffectsCountOnceWhereverTheProcessIsLost(t *testing.T) {
 				r := counting(t, &breaking{at: at, before: before, how: dies})
 				r.wantRun(core.RunDone, core.NaturalEnd)
 				r.wantConversation(storyEnd...)
-				// A call whose body was lost is begun again, by the hooks too; everything else is as without the loss.
+				// A call whose body was lost is begun again, by the hooks too;
+				// everything else is as without the loss.
 				if got := string(core.Encode(r.state().Run)); got != want && !slices.Contains(r.reasked(), "unknown_outcome") {
 					t.Errorf("the hooks counted %s, want %s", got, want)
 				}
@@ -139,8 +141,9 @@ func TestEffectsCountOnceWhereverTheProcessIsLost(t *testing.T) {
 	}
 }
 
-// TestACrashAfterAHookRefusedOneOfSeveralCalls: the commit with the refusal contains what the hooks of the
-// calls beside it wanted, so that those must not be called again when the process is lost before the bodies.
+// TestACrashAfterAHookRefusedOneOfSeveralCalls: the commit with the refusal contains what the hooks
+// of the calls beside it wanted, so that those must not be called again when the process is lost
+// before the bodies.
 func TestACrashAfterAHookRefusedOneOfSeveralCalls(t *testing.T) {
 	for at := 1; at < 20; at++ {
 		t.Run(fmt.Sprintf("lost after operation %d", at), func(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Hook takes part in the runs of an agent: it implements one or more of the interfaces below, one for each [core.Phase]. What a
-// hook wants is told in [core.Effects]; which members count is said there. What it writes to the state of its request
-// becomes visible to others after the phase. A hook may be called again after a crash, unless what it wanted was committed.
+// Hook takes part in the runs of an agent: it implements one or more of the interfaces below, one
+// for each [core.Phase]. What a hook wants is told in [core.Effects]; which members count is said
+// there. What it writes to the state of its request becomes visible to others after the phase. A
+// hook may be called again after a crash, unless what it wanted was committed.
 //
-// An error of a hook is journaled and the run goes on without its effects; of a BeforeToolHook it refuses the call, and a panic
-// in a ToolGateHook denies it. The hooks of one phase are isolated from one another, in what they write and in how they fail.
+// An error of a hook is journaled and the run goes on without its effects; of a BeforeToolHook it
+// refuses the call, and a panic in a ToolGateHook denies it. The hooks of one phase are isolated
+// from one another, in what they write and in how they fail.
 type Hook interface {
 	// Name is what definitions call it, and what the journal says of its failures.
 	Name() string
@@ -44,8 +46,9 @@ type AfterInferenceHook interface {
 	AfterInference(ctx context.Context, req HookRequest, turn core.Turn) (core.Effects, error)
 }
 
-// ToolGateHook says whether a call may run; nil for no opinion. Pure: the same call and state, the same verdict, which is remembered
-// ([core.GateMemo]). It can only be stricter than the permissions.
+// ToolGateHook says whether a call may run; nil for no opinion. Pure: the same call and state, the
+// same verdict, which is remembered ([core.GateMemo]). It can only be stricter than the
+// permissions.
 type ToolGateHook interface {
 	ToolGate(call core.ToolCall, state core.State) *core.Verdict
 }
@@ -60,7 +63,8 @@ type AfterToolHook interface {
 	AfterToolExecute(ctx context.Context, req HookRequest, call core.ToolCall, out core.Outcome) (core.Effects, error)
 }
 
-// StepEndHook is called after the round of a step, also when the round has to wait; not again when it is gone on with.
+// StepEndHook is called after the round of a step, also when the round has to wait; not again when
+// it is gone on with.
 type StepEndHook interface {
 	StepEnd(ctx context.Context, req HookRequest) (core.Effects, error)
 }
@@ -72,12 +76,14 @@ type RunEndHook interface {
 
 // A hook that is a [core.StopRule] is asked after the rules of the definition.
 
-// Memory is what an agent remembers between runs. Best effort: a failure is journaled and nothing else.
+// Memory is what an agent remembers between runs. Best effort: a failure is journaled and nothing
+// else.
 type Memory interface {
 	// Recall returns text for the model, before the first step of a run; "" for nothing.
 	Recall(ctx context.Context, req MemoryRequest) (string, error)
 
-	// Commit is given the conversation after a run that ended by itself. It may be called twice for one run.
+	// Commit is given the conversation after a run that ended by itself. It may be called twice
+	// for one run.
 	Commit(ctx context.Context, req MemoryRequest) error
 }
 

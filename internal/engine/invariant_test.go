@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// meddled is a store that is sent broken heads: those of releases forget why the run waits or has ended, so many times.
+// meddled is a store that is sent broken heads: those of releases forget why the run waits or has
+// ended, so many times.
 type meddled struct {
 	engine.Store
 	times int

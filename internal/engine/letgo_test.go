@@ -24,8 +24,8 @@ func (s *jumping) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 	return w, err
 }
 
-// A clock that is an hour ahead for a moment, between an intent and its body, makes the owner give up. The run does not wait for the end of the lease
-// that this leaves, and the body has not run.
+// A clock that is an hour ahead for a moment, between an intent and its body, makes the owner give
+// up. The run does not wait for the end of the lease that this leaves, and the body has not run.
 func TestAMomentOfAWrongClockDoesNotCostALease(t *testing.T) {
 	r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
 	r.ask("pay")

@@ -1,7 +1,8 @@
 package engine
 
-// Link is the record of an approval link: what it may answer, for whom it was made, by whom, and until when. The link itself is not
-// in it, so a reader of the store cannot answer with what is stored.
+// Link is the record of an approval link: what it may answer, for whom it was made, by whom, and
+// until when. The link itself is not in it, so a reader of the store cannot answer with what is
+// stored.
 type Link struct {
 	Tenant string `json:"-"`
 	Run    string `json:"-"`
@@ -31,7 +32,8 @@ func (l Link) Ends() int64 {
 	return l.Expires
 }
 
-// LinkKept is how long, in milliseconds, a record is kept after its link has expired, for callers who ask what was sent to whom.
+// LinkKept is how long, in milliseconds, a record is kept after its link has expired, for callers
+// who ask what was sent to whom.
 const LinkKept = 30 * 24 * 60 * 60 * 1000
 
 // Gone is when a store may delete the record.

@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Live is told what models say while they speak, and what bodies do while they run, for readers who look on. It is no part of what is durable: what it loses, the commit
-// brings. Every method returns at once, and neither fails nor panics; the engine goes on if one does.
+// Live is told what models say while they speak, and what bodies do while they run, for readers who
+// look on. It is no part of what is durable: what it loses, the commit brings. Every method returns
+// at once, and neither fails nor panics; the engine goes on if one does.
 //
 //	Begin(1)  Say(1) Say(1) ...  the turn is committed  End(1)
 //	Begin(1)  Say(1)  the model begins anew  End(1)  Begin(2)  Say(2) ...  the turn is committed  End(2)
@@ -19,14 +20,16 @@ type Live interface {
 	// Begin says that an attempt speaks. Whatever attempt of the thread spoke before is void.
 	Begin(a Attempt)
 
-	// Say is what it says next. Offsets of one kind follow one another without gaps, and no piece ends within a character.
+	// Say is what it says next. Offsets of one kind follow one another without gaps, and no
+	// piece ends within a character.
 	Say(a Attempt, p Piece)
 
 	// Note is what a body of the attempt's step does. Versions grow by one.
 	Note(a Attempt, n Note)
 
-	// End says that it is decided what became of the attempt: its turn is committed, or it was given up. It comes after that commit, so that
-	// who does not find the attempt any more finds the commit, if there is one.
+	// End says that it is decided what became of the attempt: its turn is committed, or it was
+	// given up. It comes after that commit, so that who does not find the attempt any more
+	// finds the commit, if there is one.
 	End(a Attempt)
 }
 
@@ -35,7 +38,8 @@ type Attempt struct {
 	Tenant, Thread, Run string
 	Turn, Step          int
 
-	// Epoch and Restart name the attempt among those of its thread: the claim it is made under, and how often the model began anew in it.
+	// Epoch and Restart name the attempt among those of its thread: the claim it is made under,
+	// and how often the model began anew in it.
 	Epoch   int64
 	Restart int
 
@@ -64,8 +68,9 @@ const (
 	pieceTime  = 100 * time.Millisecond
 )
 
-// speaker gathers what a model says to pieces and hands them over. Safe for concurrent use: a timer hands over what a model that
-// pauses has said, and a model that was left behind may go on speaking, to nobody.
+// speaker gathers what a model says to pieces and hands them over. Safe for concurrent use: a timer
+// hands over what a model that pauses has said, and a model that was left behind may go on
+// speaking, to nobody.
 type speaker struct {
 	live  Live
 	clock Clock
@@ -143,7 +148,8 @@ func (s *speaker) restart() {
 	}
 }
 
-// flush hands over what is held: all of it, or but for the beginning of a character whose end may still come.
+// flush hands over what is held: all of it, or but for the beginning of a character whose end may
+// still come.
 func (s *speaker) flush(all bool) {
 	n := len(s.held)
 	if !all {
@@ -184,7 +190,8 @@ func (s *speaker) quiet() {
 	}
 }
 
-// rest hands over what is left of a turn that is whole; what was said of one that is not goes no further. Nothing is taken after it.
+// rest hands over what is left of a turn that is whole; what was said of one that is not goes no
+// further. Nothing is taken after it.
 func (s *speaker) rest(whole bool) {
 	if s == nil {
 		return
@@ -217,8 +224,9 @@ func (s *speaker) end() {
 // harmless keeps the panic of one who looks on from the model and from the process.
 func harmless() { _ = recover() }
 
-// endLive ends the live text of the activation's model and the live notes of its bodies: they are committed, or the activation is given up.
-// Bodies in flight continue with notes of the next commit.
+// endLive ends the live text of the activation's model and the live notes of its bodies: they are
+// committed, or the activation is given up. Bodies in flight continue with notes of the next
+// commit.
 func (a *activation) endLive() {
 	a.speaker.end()
 	a.speaker = nil
@@ -230,10 +238,12 @@ func (a *activation) endLive() {
 	a.bodies = nil
 }
 
-// patient says whether the run may soon wait for a person or a client: some tool that the model is offered runs elsewhere, or is not simply
-// allowed. The gate is asked once for each tool, with arguments that cannot be read: a condition on them then counts as one that asks or refuses.
-// So a tool that is asked about for some arguments only is found, and one that is refused for some and never asked about is taken for
-// such a one, which costs a dearer cache entry and nothing else. What hooks ask and what a body waits for by itself is not known before.
+// patient says whether the run may soon wait for a person or a client: some tool that the model is
+// offered runs elsewhere, or is not simply allowed. The gate is asked once for each tool, with
+// arguments that cannot be read: a condition on them then counts as one that asks or refuses. So a
+// tool that is asked about for some arguments only is found, and one that is refused for some and
+// never asked about is taken for such a one, which costs a dearer cache entry and nothing else.
+// What hooks ask and what a body waits for by itself is not known before.
 func (a *activation) patient(offered []core.ToolSpec) bool {
 	for _, tool := range offered {
 		if tool.Client {

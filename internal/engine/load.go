@@ -42,7 +42,8 @@ func isUnavailable(err error) bool {
 	return ok
 }
 
-// park gives the run back as it is: nothing is drained, run or decided, but for a cancel, which needs no agent.
+// park gives the run back as it is: nothing is drained, run or decided, but for a cancel, which
+// needs no agent.
 func (a *activation) park(err error) {
 	h := a.view.Head
 	a.e.o.Logger.Warn("a run waits for its agent", "run", h.Run, "thread", h.Thread, "error", err)
@@ -57,8 +58,8 @@ func missingDetail(h core.Head, err error) string {
 	return fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)
 }
 
-// loadRound reads what the journal knows of the round and of the state: the segments since the older of the two, and the last snapshot
-// if it is before them.
+// loadRound reads what the journal knows of the round and of the state: the segments since the
+// older of the two, and the last snapshot if it is before them.
 func (a *activation) loadRound(ctx context.Context) error {
 	h := a.view.Head
 	from, inRound := h.RoundFrom()
@@ -111,7 +112,8 @@ func (a *activation) refresh(ctx context.Context) error {
 	return nil
 }
 
-// journal reads the segments from..head.seq and holds them to the chain of stamps that the head ends.
+// journal reads the segments from..head.seq and holds them to the chain of stamps that the head
+// ends.
 func (a *activation) journal(ctx context.Context, from int64) ([]core.Segment, error) {
 	h := a.view.Head
 	from = max(from, 1)

@@ -13,7 +13,8 @@ const memoryTime = 10 * time.Second
 
 func (a *activation) remembers() bool { return a.agent.Memory != nil && !a.view.Head.NoMemory }
 
-// recall asks the agent's memory, best effort. An error is the journal's, which is not for the memory to bear.
+// recall asks the agent's memory, best effort. An error is the journal's, which is not for the
+// memory to bear.
 func (a *activation) recall(ctx context.Context) (text, failure string, err error) {
 	req, err := a.conversation(ctx)
 	if err != nil {
@@ -27,7 +28,8 @@ func (a *activation) recall(ctx context.Context) (text, failure string, err erro
 	return text, "", nil
 }
 
-// commitMemory gives the conversation to the agent's memory, best effort. An error is the journal's: nothing was given yet.
+// commitMemory gives the conversation to the agent's memory, best effort. An error is the
+// journal's: nothing was given yet.
 func (a *activation) commitMemory(ctx context.Context) (failure string, err error) {
 	if !a.remembers() {
 		return "", nil

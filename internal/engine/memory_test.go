@@ -226,7 +226,8 @@ func (d *deadly) Commit(ctx context.Context, req engine.MemoryRequest) error {
 	return d.memory.Commit(ctx, req)
 }
 
-// A store that answers badly for longer than a read is tried is no memory that fails: the next activation offers the conversation again.
+// A store that answers badly for longer than a read is tried is no memory that fails: the next
+// activation offers the conversation again.
 func TestAJournalThatCannotBeReadIsNoFailureOfTheMemory(t *testing.T) {
 	for name, at := range map[string]func(h core.Head) bool{
 		"at the start": func(h core.Head) bool { return h.End == nil },

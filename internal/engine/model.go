@@ -80,8 +80,8 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	return nil
 }
 
-// passing is a failure after which the model is asked again. A model that was still answering when the time of the activation was
-// over does not count as an outage.
+// passing is a failure after which the model is asked again. A model that was still answering when
+// the time of the activation was over does not count as an outage.
 func (a *activation) passing(err error) *core.ModelFailure {
 	_, cut := errors.AsType[*CutShort](err)
 	f := &core.ModelFailure{Retryable: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}

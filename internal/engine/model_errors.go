@@ -15,7 +15,8 @@ type ModelError struct{ Detail string }
 
 func (e *ModelError) Error() string { return "engine: model: " + e.Detail }
 
-// CutShort is the end of a context while a model answered: what it has said so far is paid for. It wraps the cause of the context.
+// CutShort is the end of a context while a model answered: what it has said so far is paid for. It
+// wraps the cause of the context.
 type CutShort struct{ Cause error }
 
 func (e *CutShort) Error() string { return e.Cause.Error() }
@@ -30,7 +31,8 @@ type TryLater struct {
 	After  time.Duration // for which the provider wants to be left alone; 0 if it did not say
 	Cause  error         // for the log; may be nil
 
-	// Answered: the model answered, or began to, and what it said is no turn. Without it nothing answered, which is an outage.
+	// Answered: the model answered, or began to, and what it said is no turn. Without it
+	// nothing answered, which is an outage.
 	Answered bool
 }
 

@@ -22,7 +22,8 @@ func (r *rig) down(lasts time.Duration) {
 	}
 }
 
-// waitOut works whenever an attempt is due, until the run does not wait for its model any more, and returns the pauses in seconds.
+// waitOut works whenever an attempt is due, until the run does not wait for its model any more, and
+// returns the pauses in seconds.
 func (r *rig) waitOut() (pauses []float64) {
 	r.t.Helper()
 	for range 500 {

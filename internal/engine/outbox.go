@@ -6,8 +6,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// send works the outbox off. What cannot be sent now stays, and does not keep the entries behind it; the agent's memory is asked once and never keeps a run from being done. An error
-// is the journal's, from which the memory is told: the next activation sends.
+// send works the outbox off. What cannot be sent now stays, and does not keep the entries behind
+// it; the agent's memory is asked once and never keeps a run from being done. An error is the
+// journal's, from which the memory is told: the next activation sends.
 func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		sent := core.Sent{Key: key}

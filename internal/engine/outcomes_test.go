@@ -189,7 +189,8 @@ var situations = []situation{
 	}, core.EventCallCancelled, "Not run: the run ended first (blocked).", 0},
 }
 
-// TestOutcomes plays each situation: event, tool message and API say the outcome that its sentence describes.
+// TestOutcomes plays each situation: event, tool message and API say the outcome that its sentence
+// describes.
 func TestOutcomes(t *testing.T) {
 	rows := map[core.CallOutcome]bool{}
 	for _, s := range situations {
@@ -207,7 +208,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// wantOutcome holds what callers read of the call's end, and what the model reads, against the situation.
+// wantOutcome holds what callers read of the call's end, and what the model reads, against the
+// situation.
 func (r *rig) wantOutcome(s situation) {
 	r.t.Helper()
 	front := query.New(frontend.New(frontend.Options{Store: r.db, Catalog: r.db, Waker: r.db, Clock: r.clock, Random: r.random}))
@@ -300,7 +302,8 @@ func (r *rig) paying(err error) {
 	r.tool("pay", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) { return core.Outcome{}, err }})
 }
 
-// dying does n steps in processes that are lost behind the body of c1, before its outcome is committed.
+// dying does n steps in processes that are lost behind the body of c1, before its outcome is
+// committed.
 func (r *rig) dying(n int, spec core.ToolSpec) {
 	r.t.Helper()
 	store := &breaking{Store: r.db, how: dies, before: true}

@@ -8,9 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Pad is the shared state as one body or hook sees it: what was there when it began, and what it wrote itself. Its writes take
-// effect with its result, all or none; of a body or hook that fails, none. Safe for concurrent use. The nil Pad is empty and drops
-// writes.
+// Pad is the shared state as one body or hook sees it: what was there when it began, and what it
+// wrote itself. Its writes take effect with its result, all or none; of a body or hook that fails,
+// none. Safe for concurrent use. The nil Pad is empty and drops writes.
 type Pad struct {
 	mu    sync.Mutex
 	state core.State
@@ -30,7 +30,8 @@ func (p *Pad) Get(scope core.Scope, key string) json.RawMessage {
 	return p.state.Get(scope, key)
 }
 
-// Set writes a value; nobody else may write the key at the same time. The error says that value has no JSON form.
+// Set writes a value; nobody else may write the key at the same time. The error says that value has
+// no JSON form.
 func (p *Pad) Set(scope core.Scope, key string, value any) error {
 	raw, err := core.EncodeAny(value)
 	if err == nil {

@@ -28,7 +28,8 @@ func (d *down) Commit(ctx context.Context, req engine.CommitRequest) (engine.Wri
 	return d.Store.Commit(ctx, req)
 }
 
-// An owner that lives sends its commit again, for as long as it is patient: the run does not wait for its lease.
+// An owner that lives sends its commit again, for as long as it is patient: the run does not wait
+// for its lease.
 func TestALivingOwnerOutwaitsAnErrorThatPasses(t *testing.T) {
 	const patience = 30 * time.Second
 	for _, c := range []struct {

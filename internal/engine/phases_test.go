@@ -156,7 +156,8 @@ const phasesDoc = "../../docs/phases.md"
 // phaseRow is a line of the table in the document: number, phase, when, effects.
 var phaseRow = regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)` \\| [^|]+ \\| ([^|]+) \\|$")
 
-// documented are the phases as the document has them: their order, and the effects that count in each.
+// documented are the phases as the document has them: their order, and the effects that count in
+// each.
 func documented(t *testing.T) (order []string, effects map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile(phasesDoc)

@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// TestAPlanOfNoKnownKind holds the loop to the sealed type: a plan that it cannot carry out ends the activation at once, and is never
-// decided again.
+// TestAPlanOfNoKnownKind holds the loop to the sealed type: a plan that it cannot carry out ends
+// the activation at once, and is never decided again.
 func TestAPlanOfNoKnownKind(t *testing.T) {
 	for name, plan := range map[string]core.Plan{"none": nil, "of another type": struct{ core.Plan }{}} {
 		t.Run(name, func(t *testing.T) {

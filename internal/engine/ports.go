@@ -8,37 +8,43 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Store is what a worker needs of a store. Every method is safe for concurrent use, by several processes too. Each
-// write is atomic, and sending the same request again after [ErrUnavailable] has the effect of sending it once.
+// Store is what a worker needs of a store. Every method is safe for concurrent use, by several
+// processes too. Each write is atomic, and sending the same request again after [ErrUnavailable]
+// has the effect of sending it once.
 type Store interface {
-	// Claim makes the caller the owner of the thread's run if [core.Head.Claimable] holds: it raises epoch, rev and
-	// tries, sets lease, claim and due, and the status to running, and returns the head as it is then. A repeat of a claim
-	// that was granted returns the head as it is, epoch not raised again. [ErrRefused] if the condition does not hold
-	// or there is no such thread, [ErrNewerSchema] if the head's schema is above req.Schema.
+	// Claim makes the caller the owner of the thread's run if [core.Head.Claimable] holds: it
+	// raises epoch, rev and tries, sets lease, claim and due, and the status to running, and
+	// returns the head as it is then. A repeat of a claim that was granted returns the head as
+	// it is, epoch not raised again. [ErrRefused] if the condition does not hold or there is no
+	// such thread, [ErrNewerSchema] if the head's schema is above req.Schema.
 	Claim(ctx context.Context, req ClaimRequest) (core.Head, error)
 
-	// Commit writes a segment, if there is one, and the owner's attributes of the head, removes the drained signals, and returns
-	// the head as it is then, with the signals that came meanwhile. Both or neither become visible. A repeat of a commit
-	// that landed, known by its stamp, is a success. [ErrFenced] if epoch or rev differ; [ErrSignals] (with the head) if only
-	// the demanded sigs differ. [*core.InvariantError] if [CommitRequest.Check] refuses it, before anything is written.
+	// Commit writes a segment, if there is one, and the owner's attributes of the head, removes
+	// the drained signals, and returns the head as it is then, with the signals that came
+	// meanwhile. Both or neither become visible. A repeat of a commit that landed, known by its
+	// stamp, is a success. [ErrFenced] if epoch or rev differ; [ErrSignals] (with the head) if
+	// only the demanded sigs differ. [*core.InvariantError] if [CommitRequest.Check] refuses
+	// it, before anything is written.
 	Commit(ctx context.Context, req CommitRequest) (Written, error)
 
 	// Load reads the head, consistently. [ErrNotFound] if there is none.
 	Load(ctx context.Context, tenant, thread string) (core.Head, error)
 
-	// Segments reads the segments from..to, in order, consistently. Those that no head ever named may be among
-	// them only above the head's seq.
+	// Segments reads the segments from..to, in order, consistently. Those that no head ever
+	// named may be among them only above the head's seq.
 	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
 
-	// Start creates a run. The engine uses it for the run that a held message begins, in place of the one it owns: req.Owned.
-	// Errors as for the frontend's Store; [ErrFenced], [ErrSignals] and [*core.InvariantError] as for Commit.
+	// Start creates a run. The engine uses it for the run that a held message begins, in place
+	// of the one it owns: req.Owned. Errors as for the frontend's Store; [ErrFenced],
+	// [ErrSignals] and [*core.InvariantError] as for Commit.
 	Start(ctx context.Context, req StartRequest) (Written, error)
 
 	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 }
 
-// Wakeup is a hint that a thread may have work. It may be lost, doubled, late or out of order, and carries nothing else.
+// Wakeup is a hint that a thread may have work. It may be lost, doubled, late or out of order, and
+// carries nothing else.
 type Wakeup struct {
 	Tenant string `json:"tenant"`
 	Thread string `json:"thread"`
@@ -49,18 +55,20 @@ type Waker interface {
 	Send(ctx context.Context, w Wakeup, delay time.Duration) error
 }
 
-// Receiver hands out wake-ups. A delivery that is neither acknowledged nor given back becomes visible again when its
-// visibility ends, and goes to the dead letters after too many attempts.
+// Receiver hands out wake-ups. A delivery that is neither acknowledged nor given back becomes
+// visible again when its visibility ends, and goes to the dead letters after too many attempts.
 type Receiver interface {
-	// Receive returns up to max deliveries without waiting; none if nothing is visible. Tenants take turns, where the queue can do
-	// that: the next delivery is of the tenant with the fewest deliveries that are not settled yet, and of several such tenants, of
-	// the one that has waited longest for its turn.
+	// Receive returns up to max deliveries without waiting; none if nothing is visible. Tenants
+	// take turns, where the queue can do that: the next delivery is of the tenant with the
+	// fewest deliveries that are not settled yet, and of several such tenants, of the one that
+	// has waited longest for its turn.
 	Receive(ctx context.Context, max int) ([]Delivery, error)
 
 	// Ack removes a delivery. [ErrRefused] if its visibility ended and somebody else has it.
 	Ack(ctx context.Context, d Delivery) error
 
-	// Nack gives it back, visible after delay; cause is kept for the dead letters. [ErrRefused] as for Ack.
+	// Nack gives it back, visible after delay; cause is kept for the dead letters. [ErrRefused]
+	// as for Ack.
 	Nack(ctx context.Context, d Delivery, delay time.Duration, cause string) error
 }
 
@@ -74,17 +82,19 @@ type Delivery struct {
 
 // Overdue is what the sweep needs of a store.
 type Overdue interface {
-	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns their threads. It moves first,
-	// so that several sweeps do not send one entry twice, and what it returned and nobody sent comes back at next. An entry that
-	// cannot be moved stays due and does not keep those behind it: what was moved comes with the error, which is [Failures] if it is
-	// about single entries.
+	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns
+	// their threads. It moves first, so that several sweeps do not send one entry twice, and
+	// what it returned and nobody sent comes back at next. An entry that cannot be moved stays
+	// due and does not keep those behind it: what was moved comes with the error, which is
+	// [Failures] if it is about single entries.
 	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
 }
 
 // Clock tells the time and wakes later. Real or virtual.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f once, d from now, in a goroutine of its own unless stop is called before.
+	// AfterFunc calls f once, d from now, in a goroutine of its own unless stop is called
+	// before.
 	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
@@ -96,12 +106,15 @@ type Random interface {
 
 // Agents finds pinned definitions.
 type Agents interface {
-	// Load returns the version of the agent that a run is pinned to, narrowed by what the version deployed now denies, by the
-	// policy over all agents, and by the run's own permissions. [ErrNotFound] if that version, or something it cannot do
-	// without, is not there any more; [*AgentUnavailableError] if it will be there again; [ErrUnavailable] if it cannot be told now.
+	// Load returns the version of the agent that a run is pinned to, narrowed by what the
+	// version deployed now denies, by the policy over all agents, and by the run's own
+	// permissions. [ErrNotFound] if that version, or something it cannot do without, is not
+	// there any more; [*AgentUnavailableError] if it will be there again; [ErrUnavailable] if
+	// it cannot be told now.
 	Load(ctx context.Context, pin Pin) (Agent, error)
 
-	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is none any more.
+	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is
+	// none any more.
 	Newest(ctx context.Context, tenant, name string) (version string, err error)
 }
 
@@ -124,11 +137,13 @@ type Agent struct {
 
 // Model answers with the next turn. The same prompt may be asked again after a crash.
 type Model interface {
-	// Ask returns the next assistant turn, whole: an answer that broke off is an error and never a turn. A [*StopError] ends the run as
-	// stopped; a [*TryLater], or an error that wraps [ErrTryAgain], is tried again later by another activation, for as long as the
-	// agent waits for its model, or a few times if it is Answered; any other ends the run with error. It may repeat a request at once,
-	// a few times and for a few seconds in all, and does not sleep longer than that. If ctx ends first, the error is the cause of ctx,
-	// in a [*CutShort] if the model had begun to answer.
+	// Ask returns the next assistant turn, whole: an answer that broke off is an error and
+	// never a turn. A [*StopError] ends the run as stopped; a [*TryLater], or an error that
+	// wraps [ErrTryAgain], is tried again later by another activation, for as long as the agent
+	// waits for its model, or a few times if it is Answered; any other ends the run with error.
+	// It may repeat a request at once, a few times and for a few seconds in all, and does not
+	// sleep longer than that. If ctx ends first, the error is the cause of ctx, in a
+	// [*CutShort] if the model had begun to answer.
 	Ask(ctx context.Context, p Prompt) (core.Turn, error)
 }
 
@@ -141,11 +156,14 @@ type Prompt struct {
 	Tools               []core.ToolSpec
 	Parameters          map[string]any // for this request only, as hooks want them; an adapter takes what it knows
 
-	// Patient: the run may soon wait for somebody, longer than minutes. What a provider caches for this prompt is worth keeping for an hour.
+	// Patient: the run may soon wait for somebody, longer than minutes. What a provider caches
+	// for this prompt is worth keeping for an hour.
 	Patient bool
 
-	// Say takes what the model says while it speaks, for readers who look on; nil if nobody can. It may be called from the goroutine of Ask
-	// alone, returns at once and stores nothing: the turn that Ask returns is all that counts. Restart says that what was said so far is void.
+	// Say takes what the model says while it speaks, for readers who look on; nil if nobody
+	// can. It may be called from the goroutine of Ask alone, returns at once and stores
+	// nothing: the turn that Ask returns is all that counts. Restart says that what was said so
+	// far is void.
 	Say func(Delta)
 }
 
@@ -158,8 +176,9 @@ type Delta struct {
 
 // Tool runs a call's body.
 type Tool interface {
-	// Run executes the body. For an at-least-once tool it may run again after a crash, with the same key. When ctx ends it must
-	// return soon. An error is a failure that the model is told of; to suspend, return an outcome with a ticket.
+	// Run executes the body. For an at-least-once tool it may run again after a crash, with the
+	// same key. When ctx ends it must return soon. An error is a failure that the model is told
+	// of; to suspend, return an outcome with a ticket.
 	Run(ctx context.Context, req ToolRequest) (core.Outcome, error)
 }
 
@@ -177,7 +196,8 @@ type ToolRequest struct {
 	Again               bool           // an execution in a process that was lost may have begun before this one, with the same key
 }
 
-// Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the outbox.
+// Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the
+// outbox.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }

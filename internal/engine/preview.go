@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// previewTime is what reading a preview may take, all of a round together no more than an eighth of the activation: until they are
-// read no approver is asked, and a cancel is not looked at.
+// previewTime is what reading a preview may take, all of a round together no more than an eighth of
+// the activation: until they are read no approver is asked, and a cancel is not looked at.
 const previewTime = 10 * time.Second
 
 // preview calls a tool that only reads, so that an approver is shown what is there now. What goes

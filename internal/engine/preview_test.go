@@ -189,8 +189,8 @@ func TestSlowPreviewsOfARoundShareTheirTime(t *testing.T) {
 	}
 }
 
-// A process that is lost between the reading and the commit costs a reading, which changes nothing. One that is lost again and again is taken
-// to be lost because of it.
+// A process that is lost between the reading and the commit costs a reading, which changes nothing.
+// One that is lost again and again is taken to be lost because of it.
 func TestACrashWhileAPreviewIsRead(t *testing.T) {
 	for _, times := range []int{1, 5} {
 		lives := times

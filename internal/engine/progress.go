@@ -27,7 +27,8 @@ type Note struct {
 // mostProgressText bounds what a tool says of its progress.
 const mostProgressText = 500
 
-// bodyWatch sends readers live events of what bodies do. Safe for concurrent use. The nil bodyWatch does nothing.
+// bodyWatch sends readers live events of what bodies do. Safe for concurrent use. The nil bodyWatch
+// does nothing.
 type bodyWatch struct {
 	live  Live
 	clock Clock
@@ -112,8 +113,8 @@ func (w *bodyWatch) end() {
 	}
 }
 
-// goOn moves bodies that still run past a commit: their notes now belong to the next one. Starts that no commit contains are noted again, for
-// readers that begin there.
+// goOn moves bodies that still run past a commit: their notes now belong to the next one. Starts
+// that no commit contains are noted again, for readers that begin there.
 func (w *bodyWatch) goOn(next Attempt, begun []Note) {
 	if w == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// ClaimRequest asks for a thread's run. Claim is random for each claim; only its own retries share it, never two
-// deliveries of one message.
+// ClaimRequest asks for a thread's run. Claim is random for each claim; only its own retries share
+// it, never two deliveries of one message.
 type ClaimRequest struct {
 	Tenant, Thread string
 	Claim          string
@@ -19,12 +19,13 @@ type ClaimRequest struct {
 
 // CommitRequest is one write of the owner.
 type CommitRequest struct {
-	// Next is the head after the write. The store takes the owner's attributes from it; Inbox, Sigs and Due are not among
-	// them. Next.Epoch and Next.Rev-1 are the condition. Next.CID is the write's stamp. Next.Lease 0 gives the
-	// claim up.
+	// Next is the head after the write. The store takes the owner's attributes from it; Inbox,
+	// Sigs and Due are not among them. Next.Epoch and Next.Rev-1 are the condition. Next.CID is
+	// the write's stamp. Next.Lease 0 gives the claim up.
 	Next core.Head
 
-	// Segment is what the write adds to the journal, nil for nothing. Its number is Next.Seq, its stamp Next.CID.
+	// Segment is what the write adds to the journal, nil for nothing. Its number is Next.Seq,
+	// its stamp Next.CID.
 	Segment *core.Segment
 
 	// Drained are the inbox keys whose signals the segment contains.
@@ -37,8 +38,8 @@ type CommitRequest struct {
 	// Due is what the index shall say; nil leaves it as it is, 0 removes the entry.
 	Due *int64
 
-	// Wake asks for a wake-up after the write. A store that is also the queue may send it in the same transaction and say so in
-	// [Written.Woken].
+	// Wake asks for a wake-up after the write. A store that is also the queue may send it in
+	// the same transaction and say so in [Written.Woken].
 	Wake *Delay
 }
 
@@ -58,16 +59,19 @@ type StartRequest struct {
 	// Head is the head to create, or, with Prior, the head that takes its place.
 	Head core.Head
 
-	// Prior is the finished head this run follows, as it was read: the condition is its Rev and that it is done. It is kept as a
-	// [core.Record]. Nil creates the thread, on condition that there is none.
+	// Prior is the finished head this run follows, as it was read: the condition is its Rev and
+	// that it is done. It is kept as a [core.Record]. Nil creates the thread, on condition that
+	// there is none.
 	Prior *core.Head
 
-	// Owned: Prior is the caller's own, claimed and ended (its End is set) but not done. The condition is then its Epoch and Rev,
-	// and that its Sigs is still Seen, in place of being done; refused as a commit is.
+	// Owned: Prior is the caller's own, claimed and ended (its End is set) but not done. The
+	// condition is then its Epoch and Rev, and that its Sigs is still Seen, in place of being
+	// done; refused as a commit is.
 	Owned bool
 	Seen  int64
 
-	// Key makes the start idempotent; nil for a start without a key, or one that creates its thread.
+	// Key makes the start idempotent; nil for a start without a key, or one that creates its
+	// thread.
 	Key *Key
 
 	Due  int64
@@ -94,8 +98,8 @@ type Answer struct {
 	Call, Suspension string
 }
 
-// SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head still holds Run, that its
-// end is not set, that InboxKey is not there, and on those below.
+// SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head
+// still holds Run, that its end is not set, that InboxKey is not there, and on those below.
 type SignalRequest struct {
 	Tenant, Thread, Run string
 	InboxKey            string
@@ -107,8 +111,8 @@ type SignalRequest struct {
 	// MaxMessages: fewer than this many signals are in the inbox; 0 for no limit.
 	MaxMessages int
 
-	// Together are more decisions, stored in the same write: each under the id of its suspension, on its own condition, all of them or
-	// none. They count as one signal.
+	// Together are more decisions, stored in the same write: each under the id of its
+	// suspension, on its own condition, all of them or none. They count as one signal.
 	Together []Answer
 
 	// Late: this suspension is among those whose deadline closed them.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// retries are the pauses before a request is sent again; the same request, so that sending it twice has the effect of once.
-// patientPause is each one after those, jittered, until the patience has run out.
+// retries are the pauses before a request is sent again; the same request, so that sending it twice
+// has the effect of once. patientPause is each one after those, jittered, until the patience has
+// run out.
 var retries = []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond}
 
 const patientPause = 2 * time.Second
@@ -37,8 +38,8 @@ func retryingFor[T any](ctx context.Context, e *Engine, patience time.Duration, 
 	}
 }
 
-// Sleep waits for d on c, or until ctx ends, whose error it then returns. A clock that has its own way to sleep (a virtual one, which
-// must know who sleeps) is asked to.
+// Sleep waits for d on c, or until ctx ends, whose error it then returns. A clock that has its own
+// way to sleep (a virtual one, which must know who sleeps) is asked to.
 func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	if own, ok := c.(interface {
 		Sleep(context.Context, time.Duration) error
@@ -56,7 +57,8 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
-// Jitter is between half of whole and all of it, so that many that failed together do not come again together.
+// Jitter is between half of whole and all of it, so that many that failed together do not come
+// again together.
 func Jitter(r Random, whole time.Duration) time.Duration {
 	n := 0
 	for _, letter := range r.Text(2) {

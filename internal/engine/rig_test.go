@@ -120,7 +120,8 @@ func (r *rig) tool(name string, rule toolRule) {
 	r.tools[name] = rule
 }
 
-// suspending is a tool that waits by itself until it was decided on times times, in the mode that passes decisions on.
+// suspending is a tool that waits by itself until it was decided on times times, in the mode that
+// passes decisions on.
 func (r *rig) suspending(name string, mode core.ResumeMode, times int) {
 	attempts := 0
 	r.tool(name, toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
@@ -461,7 +462,8 @@ func (r *rig) wantAsked(want int) {
 	}
 }
 
-// invariants are I-5 and I-6, that events are numbered without gaps, and that steps are paired and never nested.
+// invariants are I-5 and I-6, that events are numbered without gaps, and that steps are paired and
+// never nested.
 func (r *rig) invariants() {
 	r.t.Helper()
 	h := r.head()

@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// Scheduler runs what an activation does beside itself: a body or a model call while its own time and the run are watched, several
-// bodies at once. A simulation, which lets one thing happen at a time, brings its own.
+// Scheduler runs what an activation does beside itself: a body or a model call while its own time
+// and the run are watched, several bodies at once. A simulation, which lets one thing happen at a
+// time, brings its own.
 type Scheduler interface {
 	// Spawn runs f beside the caller.
 	Spawn(f func())
@@ -26,8 +27,9 @@ func (goroutines) Await(a, b <-chan struct{}) {
 	}
 }
 
-// Slots are the right to compute, where many activations share a process. A step begins with a slot, gives it up while it waits
-// for bodies, the model, a hook or the memory, and takes one again before it goes on. So an activation that waits does not keep others from computing.
+// Slots are the right to compute, where many activations share a process. A step begins with a
+// slot, gives it up while it waits for bodies, the model, a hook or the memory, and takes one again
+// before it goes on. So an activation that waits does not keep others from computing.
 type Slots interface {
 	// GiveUp returns the slot of an activation of the tenant.
 	GiveUp(tenant string)
@@ -46,7 +48,8 @@ func (a *activation) rest() (back func()) {
 	return func() { slots.Take(tenant) }
 }
 
-// beside runs f, guarded, and closes done when it is over. The answer is there then, and not before.
+// beside runs f, guarded, and closes done when it is over. The answer is there then, and not
+// before.
 func beside[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (done <-chan struct{}, got *answer[T]) {
 	over := make(chan struct{})
 	got = &answer[T]{err: errNoAnswer}

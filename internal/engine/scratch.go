@@ -8,8 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Scratch is what one call remembers from one run of its body to the next, while it waits. It is committed with the wait, and gone when
-// the call settles. Safe for concurrent use. The nil Scratch is empty and keeps nothing.
+// Scratch is what one call remembers from one run of its body to the next, while it waits. It is
+// committed with the wait, and gone when the call settles. Safe for concurrent use. The nil Scratch
+// is empty and keeps nothing.
 type Scratch struct {
 	mu      sync.Mutex
 	value   json.RawMessage
@@ -34,8 +35,8 @@ func (s *Scratch) Get() json.RawMessage {
 	return s.value
 }
 
-// Set replaces what is kept; nil keeps nothing. An error says that value has no JSON form or is larger than [core.MaxScratch], and changes
-// nothing.
+// Set replaces what is kept; nil keeps nothing. An error says that value has no JSON form or is
+// larger than [core.MaxScratch], and changes nothing.
 func (s *Scratch) Set(value any) error {
 	raw, err := core.EncodeAny(value)
 	switch {
@@ -55,7 +56,8 @@ func (s *Scratch) Set(value any) error {
 	return nil
 }
 
-// outcome is what is to be kept as an outcome says it: nil if nothing changed, null if nothing is kept any more.
+// outcome is what is to be kept as an outcome says it: nil if nothing changed, null if nothing is
+// kept any more.
 func (s *Scratch) outcome() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

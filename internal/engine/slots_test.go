@@ -62,8 +62,8 @@ func (s slotted) Segments(ctx context.Context, tenant, thread string, from, to i
 	return s.Store.Segments(ctx, tenant, thread, from, to)
 }
 
-// An activation gives its slot up while it waits for a body, the model, a hook or the memory, however that ends, and computes with
-// one.
+// An activation gives its slot up while it waits for a body, the model, a hook or the memory,
+// however that ends, and computes with one.
 func TestAnActivationThatWaitsHoldsNoSlot(t *testing.T) {
 	r := newRig(t, calls(call("c1", "slow", `{}`), call("c2", "fails", `{}`), call("c3", "panics", `{}`)),
 		calls(call("c4", "slow", `{}`), call("c5", "panics", `{}`)), says("done"))

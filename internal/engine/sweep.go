@@ -11,12 +11,14 @@ import (
 // sweepBatch is how many entries are moved at a time.
 const sweepBatch = 100
 
-// Sweep wakes every thread that is due: first its entry is moved a period ahead, then the wake-up is sent, so that several sweeps
-// do not send it twice and a sweep that can do only a part gets to the rest the next time. What a crash leaves unsent comes
-// back a period later. It is the safety net of everything: a lost wake-up, a lost owner, a deadline.
+// Sweep wakes every thread that is due: first its entry is moved a period ahead, then the wake-up
+// is sent, so that several sweeps do not send it twice and a sweep that can do only a part gets to
+// the rest the next time. What a crash leaves unsent comes back a period later. It is the safety
+// net of everything: a lost wake-up, a lost owner, a deadline.
 //
-// An entry that cannot be moved or woken does not keep the others asleep: Sweep goes on until nothing
-// more is due, ctx ends, or not one wake-up of a batch can be sent. What failed is a [*SweepError].
+// An entry that cannot be moved or woken does not keep the others asleep: Sweep goes on until
+// nothing more is due, ctx ends, or not one wake-up of a batch can be sent. What failed is a
+// [*SweepError].
 func Sweep(ctx context.Context, store Overdue, waker Waker, clock Clock, period time.Duration) error {
 	var failed SweepError
 	for {
@@ -43,7 +45,8 @@ func (e *EntryError) Error() string {
 // Unwrap is what failed.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Failures are what went wrong beside what succeeded, in order; an [*EntryError] where one thread failed.
+// Failures are what went wrong beside what succeeded, in order; an [*EntryError] where one thread
+// failed.
 type Failures []error
 
 func (f Failures) Error() string {

@@ -67,7 +67,8 @@ func TestADecisionKeptBesideTheHead(t *testing.T) {
 	})
 }
 
-// A store may hold segments that no head ever named: those of owners that were lost before their commit.
+// A store may hold segments that no head ever named: those of owners that were lost before their
+// commit.
 func TestAJournalThatIsNotTheHeadsIsNotWorkedOn(t *testing.T) {
 	for what, change := range map[string]func([]core.Segment) []core.Segment{
 		"its last segment is one that the head does not name": func(s []core.Segment) []core.Segment {

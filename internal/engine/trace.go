@@ -4,8 +4,9 @@ import "context"
 
 // Tracer is told what an activation spends its time on. It must be quick, and cannot fail.
 type Tracer interface {
-	// Begin is called before something that takes time: a claim, a commit, a read of the journal, a model call, a body. What runs inside
-	// gets the context that it returns; end is called once, after it, with its error.
+	// Begin is called before something that takes time: a claim, a commit, a read of the
+	// journal, a model call, a body. What runs inside gets the context that it returns; end is
+	// called once, after it, with its error.
 	Begin(ctx context.Context, name string) (inside context.Context, end func(error))
 }
 

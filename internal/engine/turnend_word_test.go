@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs: the provider's word that an answer is not whole stands against everybody who would
-// have its calls run, or the run end well.
+// TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs: the provider's word that an answer is
+// not whole stands against everybody who would have its calls run, or the run end well.
 func TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs(t *testing.T) {
 	cut := &core.Reason{Kind: core.Stopped, Code: "max_tokens", Detail: "the answer was cut off"}
 	rounds, err := core.StopSpec{Type: "max_rounds", Rounds: 1}.Rule()
@@ -59,7 +59,8 @@ func TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs(t *testing.T) {
 	}
 }
 
-// TestACallThatWaitsDoesNotRunBehindAnAnswerThatWasCutOff: the model goes on beside it, is cut off, and the yes comes in that moment.
+// TestACallThatWaitsDoesNotRunBehindAnAnswerThatWasCutOff: the model goes on beside it, is cut off,
+// and the yes comes in that moment.
 func TestACallThatWaitsDoesNotRunBehindAnAnswerThatWasCutOff(t *testing.T) {
 	r := newRig(t, calls(call("c1", "pay", `{}`), call("c2", "echo", `{}`)),
 		core.Turn{Text: "so f", Calls: []core.ToolCall{call("c3", "calc", `{}`)}, End: &core.Reason{Kind: core.Stopped, Code: "max_tokens"}})
@@ -80,7 +81,8 @@ func TestACallThatWaitsDoesNotRunBehindAnAnswerThatWasCutOff(t *testing.T) {
 	}
 }
 
-// TestATokenBudgetCountsOnlyWhatIsSaidToBeUsed: of an answer without usage nobody knows. Readers are told so, and a bound on rounds has to end such a run.
+// TestATokenBudgetCountsOnlyWhatIsSaidToBeUsed: of an answer without usage nobody knows. Readers
+// are told so, and a bound on rounds has to end such a run.
 func TestATokenBudgetCountsOnlyWhatIsSaidToBeUsed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second core.Turn

@@ -23,16 +23,18 @@ func (a *activation) timeLeft() time.Duration {
 	return time.UnixMilli(a.view.Head.Lease).Add(-a.e.o.Skew - a.e.o.Margin).Sub(a.e.o.Clock.Now())
 }
 
-// timeUp says whether a new activation should begin the next piece of work: no time is left, or this one has worked and less than a
-// quarter of its time is left. One that has done no work yet continues, since a new one would have no more time.
+// timeUp says whether a new activation should begin the next piece of work: no time is left, or
+// this one has worked and less than a quarter of its time is left. One that has done no work yet
+// continues, since a new one would have no more time.
 func (a *activation) timeUp() bool {
 	left := a.timeLeft()
 	worked := a.report.Asked || a.report.Bodies > 0
 	return left <= 0 || worked && left < (left+a.e.o.Clock.Now().Sub(a.began))/4
 }
 
-// watched runs f in a context that ends when the lease is nearly over, when the run is cancelled, or when another owner took it.
-// What f has finished counts even if it finished late; an f that does not stop is left behind after half the margin.
+// watched runs f in a context that ends when the lease is nearly over, when the run is cancelled,
+// or when another owner took it. What f has finished counts even if it finished late; an f that
+// does not stop is left behind after half the margin.
 func watched[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (T, error) {
 	defer a.rest()()
 	w := startWatch(ctx, a, nil)
@@ -51,7 +53,8 @@ func watched[T any](ctx context.Context, a *activation, f func(context.Context) 
 	return got.v, w.cause(got.err)
 }
 
-// grace waits for done for half the margin: the time to stop that a body or a model has after it was asked to.
+// grace waits for done for half the margin: the time to stop that a body or a model has after it
+// was asked to.
 func (a *activation) grace(done <-chan struct{}) {
 	left := make(chan struct{})
 	defer a.e.o.Clock.AfterFunc(a.e.o.Margin/2, func() { close(left) })()
@@ -65,7 +68,8 @@ type answer[T any] struct {
 	there bool
 }
 
-// guarded turns a panic of a body or a model into an error without internals; those are for the log.
+// guarded turns a panic of a body or a model into an error without internals; those are for the
+// log.
 func guarded[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

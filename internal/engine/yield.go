@@ -9,8 +9,8 @@ import (
 
 // Newest is what a run looks at that makes way for newer ones.
 type Newest interface {
-	// Runs lists the runs of a tenant, newest first. It need not know the last writes. The thread and
-	// the cursor are empty.
+	// Runs lists the runs of a tenant, newest first. It need not know the last writes. The
+	// thread and the cursor are empty.
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 }
 
