@@ -67,8 +67,8 @@ func (p *scriptPlayer) check(wrong string) {
 	}
 }
 
-// model reads "says TEXT", "calls ID TOOL ARGUMENTS[; ID TOOL ARGUMENTS...]", "fails again" or
-// "fails for good". Each answer costs 100 tokens.
+// model reads "says TEXT", "calls ID TOOL ARGUMENTS[; ID TOOL ARGUMENTS...]", "breaks off in" such
+// calls, "fails again", "fails with nonsense" or "fails for good". Each answer costs 100 tokens.
 func (p *scriptPlayer) model(rest string) {
 	verb, rest, _ := strings.Cut(rest, " ")
 	turn := &core.Turn{InputTokens: 60, OutputTokens: 40}
@@ -76,13 +76,18 @@ func (p *scriptPlayer) model(rest string) {
 	switch verb {
 	case "says":
 		turn.Text = rest
+	case "breaks":
+		turn.End = &core.Reason{Kind: core.Stopped, Code: "max_tokens"}
+		_, rest, _ = strings.Cut(rest, "in ") // breaks off in ID TOOL ARGUMENTS
+		fallthrough
 	case "calls":
 		for one := range strings.SplitSeq(rest, "; ") {
 			part := append(strings.SplitN(one, " ", 3), "{}")
 			turn.Calls = append(turn.Calls, core.ToolCall{ID: part[0], Name: part[1], Arguments: json.RawMessage(part[2])})
 		}
 	case "fails":
-		turn, failure = nil, &core.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: "no answer"}, Retryable: rest == "again"}
+		turn, failure = nil, &core.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: "no answer"}, Retryable: rest != "for good",
+			Answered: rest == "with nonsense"}
 	default:
 		p.t.Fatalf("a model does not %s", verb)
 	}

@@ -124,8 +124,8 @@ func (p *scriptPlayer) carryOut(v *core.View, plan core.Plan, limit *scriptLimit
 		p.answer(v)
 		return "model", false
 	case core.RunBodies:
-		for _, run := range plan {
-			p.say("%s", sayBody(run))
+		for i, run := range plan {
+			p.say("%s", sayBody(run, i > 0))
 			v.InFlight = append(v.InFlight, core.InFlight{CallID: run.Call.ID, Saw: 0})
 		}
 		if limit.hit("crash-in", "body") {
@@ -220,14 +220,16 @@ func (p *scriptPlayer) answer(v *core.View) {
 	p.turns = p.turns[1:]
 }
 
-// land lets every body end that is not slow. If none is left, something happens meanwhile; if
-// nothing does, the slow ones end.
+// land lets what was to happen meanwhile happen, and every body end that is not slow. If nothing of
+// that is left, the slow ones end.
 func (p *scriptPlayer) land(v *core.View) {
 	quick := slices.ContainsFunc(v.InFlight, func(f core.InFlight) bool { return !p.slow[f.CallID] })
-	if !quick && len(p.during) > 0 {
+	if len(p.during) > 0 {
 		p.acts(&p.during)
 		v.Head = p.head.Clone()
-		return
+		if !quick {
+			return
+		}
 	}
 	for _, f := range slices.Clone(v.InFlight) {
 		if quick && p.slow[f.CallID] {

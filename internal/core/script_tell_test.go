@@ -10,9 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// sayBody is a body that is begun, with what is decided about it.
-func sayBody(run core.BodyRun) string {
-	line := fmt.Sprintf("run %s %s%s", run.Call.ID, run.Call.Name, run.Call.Arguments)
+// sayBody is a body that is begun, perhaps beside others of the same plan, with what is decided
+// about it.
+func sayBody(run core.BodyRun, beside bool) string {
+	line := fmt.Sprintf("%s %s%s", run.Call.ID, run.Call.Name, run.Call.Arguments)
+	if beside {
+		line = "beside " + line
+	} else {
+		line = "run " + line
+	}
 	if run.Attempt > 0 {
 		line += fmt.Sprintf(", attempt %d", run.Attempt)
 	}
@@ -57,6 +63,9 @@ func sayCommit(c *core.Commit, before core.Head, now int64) (lines []string) {
 	if h := c.Head; h.NotBefore > now && h.NotBefore != before.NotBefore {
 		lines = append(lines, fmt.Sprintf("  not before +%.1fs", float64(h.NotBefore-now)/1000))
 	}
+	if outage := c.Head.Outage; outage != nil && outage != before.Outage {
+		lines = append(lines, fmt.Sprintf("  outage for %.1fs, failures %d", float64(now-outage.Since)/1000, c.Head.ModelTries))
+	}
 	if len(c.Head.Grants) > 0 {
 		lines = append(lines, "  grants "+strings.Join(c.Head.Grants, ", "))
 	}
@@ -73,6 +82,9 @@ func sayConditions(c *core.Commit, now int64) string {
 	}
 	if c.Due != nil && *c.Due > 0 {
 		words = append(words, fmt.Sprintf("due +%.1fs", float64(*c.Due-now)/1000))
+	}
+	if c.Over && c.Head.Pending > 0 {
+		words = append(words, fmt.Sprintf("pending %d", c.Head.Pending))
 	}
 	if c.Wake != nil {
 		words = append(words, fmt.Sprintf("wake +%.1fs", float64(*c.Wake)/1000))
@@ -132,6 +144,12 @@ func sayData(raw json.RawMessage) string {
 		default:
 			words = append(words, fmt.Sprint(name, " ", v))
 		}
+	}
+	if pending, ok := data["pending"].(map[string]any); ok {
+		words = append(words, string(core.Encode(pending["arguments"])))
+	}
+	if ops, ok := data["ops"].([]any); ok {
+		words = append(words, fmt.Sprint(len(ops), " writes"))
 	}
 	if len(words) == 0 {
 		return ""
