@@ -4,6 +4,10 @@ import "errors"
 
 // Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates
 // remembers: the same view, the same plan.
+//
+// An error comes without a plan. It names what in the view contradicts itself or cannot be read: a
+// fault of the program, or of what is stored. Nothing may be written then, and the same view gives
+// the same error again.
 func Decide(v View) (Plan, error) {
 	plan, err := newDraft(v).decide()
 	if torn, ok := errors.AsType[conflict](err); ok {
@@ -15,9 +19,14 @@ func Decide(v View) (Plan, error) {
 	if ahead, ok := errors.AsType[unpreviewed](err); ok {
 		return ReadPreview{ahead.read}, nil
 	}
-	return plan, err
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
 }
 
+// decide is one pass over the view. It stops early, with an [unfired], an [unpreviewed] or a
+// [conflict], where something has to be called first or nothing of what was done counts.
 func (d *draft) decide() (Plan, error) {
 	d.foldOutbox()
 	if d.parked() {
