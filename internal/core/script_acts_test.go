@@ -24,6 +24,7 @@ func init() {
 		"start": func(p *scriptPlayer, rest string) {
 			p.message(core.KeyStart, core.Signal{Kind: core.SignalStart}, rest)
 		},
+		"retry":   (*scriptPlayer).retry,
 		"message": (*scriptPlayer).userMessage,
 		"decide":  (*scriptPlayer).decide,
 		"late":    (*scriptPlayer).late,
@@ -159,6 +160,16 @@ func (p *scriptPlayer) userMessage(rest string) {
 		}
 	}
 	p.message(core.MessageKey("m"+strconv.FormatInt(p.head.Sigs, 10)), s, rest)
+}
+
+// retry begins the next run of the thread without an input, as a retry of the one that is done.
+func (p *scriptPlayer) retry(string) {
+	if p.head.Status != core.RunDone {
+		p.t.Fatalf("a retry of a run that is %s", p.head.Status)
+	}
+	before := p.head.Run
+	p.head = p.head.Succeed("v1", core.Signal{Kind: core.SignalStart, At: p.now}, p.now)
+	p.head.RetryOf = before
 }
 
 // readScriptDecision reads "resume", "grant", "edit ARGUMENTS", "result JSON", "error TEXT" or
