@@ -32,11 +32,16 @@ func (v Verdict) asks() string {
 }
 
 // approve notes that an approver let the call run, and which ask that satisfied.
-func (c *Call) approve() {
-	c.Approved = true
-	if c.AskDigest != "" {
-		c.WaivedAsk = c.AskDigest
+func (a *Approval) approve() {
+	a.Approved = true
+	if a.AskDigest != "" {
+		a.WaivedAsk = a.AskDigest
 	}
+}
+
+// waives says whether an approval has satisfied what the verdict asks.
+func (a Approval) waives(v Verdict) bool {
+	return a.WaivedAsk == anyAsk || a.WaivedAsk != "" && a.WaivedAsk == v.asks()
 }
 
 // verdict is what the gate says of a call with the arguments that run, on the state as it is, once
@@ -54,11 +59,10 @@ func (d *draft) lifted(call ToolCall, v Verdict) (rest Verdict, granted bool) {
 	if v.Mode != ReplayToolCall {
 		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
 	}
-	lifts := d.h.Calls[call.ID].WaivedAsk
-	lifted := lifts == anyAsk || lifts != "" && lifts == v.asks()
-	granted = !lifted && d.granted(v.Grant)
+	waived := d.h.Calls[call.ID].waives(v)
+	granted = !waived && d.granted(v.Grant)
 	switch {
-	case !lifted && !granted:
+	case !waived && !granted:
 	case v.Result != nil:
 		v.Effect = SetResult
 	default:

@@ -37,7 +37,7 @@ func (d *draft) runBodies(batch []ToolCall) (Plan, error) {
 func (d *draft) prepare(batch []ToolCall) (s State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
-		if c := d.h.Calls[call.ID]; c.IntentEpoch == d.h.Epoch || c.HooksEpoch != 0 {
+		if c := d.h.Calls[call.ID]; c.intendedBy(d.h.Epoch) || c.HooksEpoch != 0 {
 			continue // a commit contains what its hooks wanted
 		}
 		i, runs, err := d.before(call, s)

@@ -17,6 +17,11 @@ type Call struct {
 	TurnSegment        int64  `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
 }
 
+// waitsOn says whether the call is suspended on exactly this suspension.
+func (c Call) waitsOn(suspension string) bool {
+	return c.Status == CallSuspended && c.Sus == suspension
+}
+
 // Wait is the suspension of a call, the one it waits on or waited on last.
 type Wait struct {
 	Kind           Kind       `json:"kind,omitempty"`
@@ -36,6 +41,15 @@ type Attempt struct {
 	HooksEpoch   int64 `json:"rdy,omitempty"` // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
 	MayHaveBegun bool  `json:"ag,omitempty"`  // the body may have begun, in this attempt, in a process that crashed
 }
+
+// renew begins the next attempt, after a decision: nothing of it may have begun yet.
+func (a *Attempt) renew() {
+	a.Number++
+	a.MayHaveBegun = false
+}
+
+// intendedBy says whether the owner of an epoch has committed the intent of the body.
+func (a Attempt) intendedBy(epoch int64) bool { return a.IntentEpoch == epoch }
 
 // Approval is what lets the body of a call run, and with which arguments.
 type Approval struct {

@@ -26,7 +26,7 @@ func (d *draft) recordInvalidAnswer(s delivery) {
 	var why string
 	_ = json.Unmarshal(s.value, &why) // a value that is lost leaves the reason out
 	d.event(EventCallInvalidAnswer, invalidAnswer{s.Call, s.Sus, clip(why, 500), s.By, s.Via}, 0)
-	if c, ok := d.h.Calls[s.Call]; ok && c.Sus == s.Sus && c.Status == CallSuspended {
+	if c, ok := d.h.Calls[s.Call]; ok && c.waitsOn(s.Sus) {
 		d.change(s.Call, func(c *Call) { c.InvalidAnswers++ })
 	}
 }

@@ -4,9 +4,9 @@ package core
 // it may have begun before. A call whose body seems to kill the process each time is taken out of
 // the way.
 
-// Orphaned says, of a head that was just claimed, that whoever had it before was lost: what was at
-// hand then may have begun.
-func (h Head) Orphaned() bool { return h.ClaimKept || h.Tries > 1 }
+// Orphaned says, of a head that was just claimed, that the previous owner crashed: work that it had
+// planned may have begun.
+func (o Ownership) Orphaned() bool { return o.ClaimKept || o.Tries > 1 }
 
 // rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes
 // the run this owner's: their bodies may be run by another one still.

@@ -23,7 +23,7 @@ func (d *draft) applyDecision(s delivery) error {
 	}
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
-	if !ok || c.Status != CallSuspended || c.Sus != s.key {
+	if !ok || !c.waitsOn(s.key) {
 		d.journalDecision(s)
 		return nil
 	}
@@ -69,8 +69,7 @@ func (d *draft) apply(call ToolCall, rec DecisionRecord) error {
 	approved := rec.Action == ActionResume && rec.Error == ""
 	d.change(call.ID, func(c *Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
-		c.Number++
-		c.MayHaveBegun = false
+		c.renew()
 		own := c.AskDigest == "" // the body's question; its answer is kept over whatever is asked before it runs again
 		if c.Kind != KindUnknownOutcome && c.Mode == PassDecisionToTool && (own || c.PassedDecision == "") {
 			c.PassedDecision = rec.Suspension

@@ -14,7 +14,7 @@ const anyAsk = "*"
 
 // edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them
 // has answered for the call as it is now.
-func (c *Call) edit(suspension string) { c.EditedBy, c.WaivedAsk = suspension, anyAsk }
+func (a *Approval) edit(suspension string) { a.EditedBy, a.WaivedAsk = suspension, anyAsk }
 
 // effective is the call with the arguments that run: the model's, or those that a decision put in
 // their place.

@@ -23,7 +23,7 @@ func (d *draft) atMostOnce(call ToolCall) bool {
 // were called.
 func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 	for _, call := range batch {
-		if !d.atMostOnce(call) || d.h.Calls[call.ID].IntentEpoch == d.h.Epoch {
+		if !d.atMostOnce(call) || d.h.Calls[call.ID].intendedBy(d.h.Epoch) {
 			continue
 		}
 		runs, err := d.readyFor(call)
@@ -47,7 +47,7 @@ func (d *draft) intend(batch []ToolCall) (refused bool, err error) {
 // not begun.
 func (d *draft) intended(batch []ToolCall) (calls []ToolCall) {
 	for _, call := range batch {
-		if d.h.Calls[call.ID].IntentEpoch == d.h.Epoch && !d.inFlight(call) {
+		if d.h.Calls[call.ID].intendedBy(d.h.Epoch) && !d.inFlight(call) {
 			calls = append(calls, call)
 		}
 	}
@@ -67,7 +67,7 @@ func (d *draft) settleRunning(call ToolCall) error {
 // runsAgain says whether the body of a running call may run: its intent is this owner's, or it may
 // run twice.
 func (d *draft) runsAgain(call ToolCall) bool {
-	return d.h.Calls[call.ID].IntentEpoch == d.h.Epoch || !d.atMostOnce(call)
+	return d.h.Calls[call.ID].intendedBy(d.h.Epoch) || !d.atMostOnce(call)
 }
 
 // askWhatHappened is for an at-most-once body whose end nobody saw.

@@ -111,7 +111,7 @@ func (m Message) MessageID(thread string, segment int64, n int) string {
 //	message stored ── tool asks: which colour? ── drain: a message like any other
 func (d *draft) questionOf(s Signal) (ToolCall, bool) {
 	for _, call := range d.round.Calls {
-		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Status == CallSuspended && c.Kind == KindInput && c.Sus == s.Sus {
+		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Kind == KindInput && c.waitsOn(s.Sus) {
 			return call, true
 		}
 	}
