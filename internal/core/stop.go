@@ -25,34 +25,34 @@ type StopRule interface {
 
 // Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it
 // also reached the limit.
-type limit interface{ isLimit() }
+type limit interface{ IsLimit() }
 
 // A rule with 0 never fires.
 
 type maxRounds int
 
-func (n maxRounds) isLimit() {}
+func (n maxRounds) IsLimit() {}
 func (n maxRounds) Stop(p Progress) (code, detail string, stop bool) {
 	return "max_rounds", fmt.Sprintf("%d of %d steps", p.Steps, n), n > 0 && p.Steps >= int(n)
 }
 
 type timeout int
 
-func (n timeout) isLimit() {}
+func (n timeout) IsLimit() {}
 func (n timeout) Stop(p Progress) (code, detail string, stop bool) {
 	return "timeout", fmt.Sprintf("more than %d s", n), n > 0 && p.Awake > int64(n)*1000
 }
 
 type tokenBudget int
 
-func (n tokenBudget) isLimit() {}
+func (n tokenBudget) IsLimit() {}
 func (n tokenBudget) Stop(p Progress) (code, detail string, stop bool) {
 	return "token_budget", fmt.Sprintf("%d of %d tokens", p.Tokens, n), n > 0 && p.Tokens > int64(n)
 }
 
 type consecutiveErrors int
 
-func (n consecutiveErrors) isLimit() {}
+func (n consecutiveErrors) IsLimit() {}
 func (n consecutiveErrors) Stop(p Progress) (code, detail string, stop bool) {
 	return "consecutive_errors", fmt.Sprintf("%d rounds in a row failed", p.Errors), n > 0 && p.Errors >= int(n)
 }
