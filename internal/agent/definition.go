@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
 // Definition is one version of an agent, complete: two definitions with one digest behave alike. What is not
@@ -30,7 +31,7 @@ type Definition struct {
 	Parallel  bool                   `json:"parallel,omitempty"`   // the calls of a round run side by side
 	Continue  bool                   `json:"continue,omitempty"`   // the model goes on while calls wait
 	YieldWhen string                 `json:"yield_when,omitempty"` // [YieldToNewer], or empty: it does not yield
-	Stop      []core.StopSpec        `json:"stop,omitempty"`       // in the order they are asked
+	Stop      []stoprule.Spec        `json:"stop,omitempty"`       // in the order they are asked
 	Budget    Budget                 `json:"budget,omitzero"`
 	Deadlines map[core.Kind]Deadline `json:"deadlines,omitempty"` // of waits, by their kind: approval, client and input
 	Finish    *Finish                `json:"finish,omitempty"`    // nil: the agent has no such tool
@@ -147,13 +148,13 @@ const DefaultRounds = 50
 // BoundRounds writes the default down as a rule of this version, behind the file's own. So a run keeps the bound of the version that
 // it is pinned to: one that was stored before there was a default has none.
 func (d *Definition) BoundRounds() {
-	own := func(spec core.StopSpec) bool { return spec.Type == "max_rounds" }
+	own := func(spec stoprule.Spec) bool { return spec.Type == "max_rounds" }
 	if !slices.ContainsFunc(d.Stop, own) {
-		d.Stop = append(d.Stop, core.StopSpec{Type: "max_rounds", Rounds: DefaultRounds})
+		d.Stop = append(d.Stop, stoprule.Spec{Type: "max_rounds", Rounds: DefaultRounds})
 	}
 }
 
 // Unbounded says whether no stop rule bounds the steps, the tokens or the time of a run.
 func (d Definition) Unbounded() bool {
-	return !slices.ContainsFunc(d.Stop, func(s core.StopSpec) bool { return s.Rounds > 0 || s.MaxTotal > 0 || s.Seconds > 0 })
+	return !slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.Rounds > 0 || s.MaxTotal > 0 || s.Seconds > 0 })
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // Preview is what an approver is shown of what a call would do: a text with the call's arguments in
@@ -17,11 +18,11 @@ type Preview struct {
 // notGiven stands in a preview where an argument is missing.
 const notGiven = "(not given)"
 
-var _ core.Previewer = (*Rules)(nil)
+var _ planner.Previewer = (*Rules)(nil)
 
-// Preview implements [core.Previewer]. A stored template that cannot be read has no preview: it was
+// Preview implements [planner.Previewer]. A stored template that cannot be read has no preview: it was
 // checked when it was loaded.
-func (r *Rules) Preview(call core.ToolCall) *core.PreviewSource {
+func (r *Rules) Preview(call core.ToolCall) *planner.PreviewSource {
 	t, _ := r.pinned.Tool(call.Name)
 	if t.Preview == nil {
 		return nil
@@ -32,7 +33,7 @@ func (r *Rules) Preview(call core.ToolCall) *core.PreviewSource {
 		if err != nil {
 			return nil
 		}
-		return &core.PreviewSource{Text: template.preview(args)}
+		return &planner.PreviewSource{Text: template.preview(args)}
 	}
 	sent := map[string]any{}
 	for name, text := range t.Preview.Arguments {
@@ -48,7 +49,7 @@ func (r *Rules) Preview(call core.ToolCall) *core.PreviewSource {
 		}
 		sent[name] = template.preview(args)
 	}
-	return &core.PreviewSource{Read: &core.ToolCall{Name: t.Preview.Tool, Arguments: core.Encode(sent)}}
+	return &planner.PreviewSource{Read: &core.ToolCall{Name: t.Preview.Tool, Arguments: core.Encode(sent)}}
 }
 
 // preview is the template with arguments in it: text as it is, anything else as JSON.

@@ -5,27 +5,27 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
 func TestRoundsAreBoundedUnlessTheFileLiftsThat(t *testing.T) {
-	byDefault := core.StopSpec{Type: "max_rounds", Rounds: 50}
-	lifted := core.StopSpec{Type: "max_rounds"}
-	tokens := core.StopSpec{Type: "token_budget", MaxTotal: 9}
+	byDefault := stoprule.Spec{Type: "max_rounds", Rounds: 50}
+	lifted := stoprule.Spec{Type: "max_rounds"}
+	tokens := stoprule.Spec{Type: "token_budget", MaxTotal: 9}
 	for stop, want := range map[string]struct {
-		rules     []core.StopSpec
+		rules     []stoprule.Spec
 		unbounded bool
 	}{
-		"":                                {[]core.StopSpec{byDefault}, false},
-		"stop: []":                        {[]core.StopSpec{byDefault}, false},
-		"stop: [{token_budget: 9}]":       {[]core.StopSpec{tokens, byDefault}, false},
-		"stop: [{timeout: 1m}]":           {[]core.StopSpec{{Type: "timeout", Seconds: 60}, byDefault}, false},
-		"stop: [{max_rounds: 200}]":       {[]core.StopSpec{{Type: "max_rounds", Rounds: 200}}, false},
-		"stop: [{max_rounds: unlimited}]": {[]core.StopSpec{lifted}, true},
-		"stop: [{max_rounds: 0}]":         {[]core.StopSpec{lifted}, true},
-		"stop: [{consecutive_errors: 3}, {type: max_rounds, rounds: unlimited}]": {[]core.StopSpec{{Type: "consecutive_errors", Max: 3}, lifted}, true},
-		"stop: [{max_rounds: unlimited}, {token_budget: 9}]":                     {[]core.StopSpec{lifted, tokens}, false},
-		"stop: [{max_rounds: unlimited}, {timeout: 10m}]":                        {[]core.StopSpec{lifted, {Type: "timeout", Seconds: 600}}, false},
+		"":                                {[]stoprule.Spec{byDefault}, false},
+		"stop: []":                        {[]stoprule.Spec{byDefault}, false},
+		"stop: [{token_budget: 9}]":       {[]stoprule.Spec{tokens, byDefault}, false},
+		"stop: [{timeout: 1m}]":           {[]stoprule.Spec{{Type: "timeout", Seconds: 60}, byDefault}, false},
+		"stop: [{max_rounds: 200}]":       {[]stoprule.Spec{{Type: "max_rounds", Rounds: 200}}, false},
+		"stop: [{max_rounds: unlimited}]": {[]stoprule.Spec{lifted}, true},
+		"stop: [{max_rounds: 0}]":         {[]stoprule.Spec{lifted}, true},
+		"stop: [{consecutive_errors: 3}, {type: max_rounds, rounds: unlimited}]": {[]stoprule.Spec{{Type: "consecutive_errors", Max: 3}, lifted}, true},
+		"stop: [{max_rounds: unlimited}, {token_budget: 9}]":                     {[]stoprule.Spec{lifted, tokens}, false},
+		"stop: [{max_rounds: unlimited}, {timeout: 10m}]":                        {[]stoprule.Spec{lifted, {Type: "timeout", Seconds: 600}}, false},
 	} {
 		d := parse(t, head+stop+"\n")
 		if !slices.Equal(d.Stop, want.rules) || d.Unbounded() != want.unbounded {

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
 const everything = head + `
@@ -50,7 +51,7 @@ func TestParseReadsHowARunIsWorkedOn(t *testing.T) {
 		Hooks: d.Hooks, Memory: d.Memory, Effects: d.Effects}
 	want := agent.Definition{
 		Parallel: true, Continue: true, YieldWhen: agent.YieldToNewer,
-		Stop: []core.StopSpec{{Type: "max_rounds", Rounds: 5}, {Type: "timeout", Seconds: 600}, {Type: "timeout"},
+		Stop: []stoprule.Spec{{Type: "max_rounds", Rounds: 5}, {Type: "timeout", Seconds: 600}, {Type: "timeout"},
 			{Type: "stop_on_tool", ToolName: "finish"}, {Type: "content_match", Pattern: "^DONE"}, {Type: "loop_detection", Window: 3},
 			{Type: "token_budget", MaxTotal: 1000}, {Type: "consecutive_errors", Max: 2}},
 		Budget: agent.Budget{Step: 4, Run: 40},

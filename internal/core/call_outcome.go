@@ -54,14 +54,6 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether its body may have taken effect."},
 }
 
-// CallOutcome is the outcome of a body that ran: success or failure.
-func (o Outcome) CallOutcome() CallOutcome {
-	if o.Failed {
-		return CallOutcomeToolError
-	}
-	return CallOutcomeSucceeded
-}
-
 // CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and
 // for a message of another role. A message stores it only where its Error flag alone would mean
 // something else.
@@ -75,25 +67,25 @@ func (m Message) CallOutcome() CallOutcome {
 	return Outcome{Failed: m.Error}.CallOutcome()
 }
 
-// stored is the outcome as a message stores it: empty where the Error flag says the same.
-func (o CallOutcome) stored(failed bool) CallOutcome {
+// Stored is the outcome as a message stores it: empty where the Error flag says the same.
+func (o CallOutcome) Stored(failed bool) CallOutcome {
 	if o == (Outcome{Failed: failed}).CallOutcome() {
 		return ""
 	}
 	return o
 }
 
-// orTimedOut is o unless the deadline decided.
-func (o CallOutcome) orTimedOut(rec DecisionRecord) CallOutcome {
+// OrTimedOut is o unless the deadline decided.
+func (o CallOutcome) OrTimedOut(rec DecisionRecord) CallOutcome {
 	if rec.TimedOut {
 		return CallOutcomeTimedOut
 	}
 	return o
 }
 
-// ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the
+// Ended is the data of call.succeeded, call.failed and call.cancelled events. The result is the
 // message's.
-type ended struct {
+type Ended struct {
 	CallState
 	Outcome    CallOutcome `json:"outcome,omitempty"` // only where no message holds it
 	StartedAt  int64       `json:"started_at,omitempty"`

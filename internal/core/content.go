@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func clip(text string, most int) string {
+func Clip(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

@@ -2,8 +2,6 @@ package core
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 )
 
 // A deadline is set when a call is suspended, and closes it as a decision would. An answer that
@@ -30,123 +28,11 @@ const (
 var deadlineNames = []string{"fail", "cancel", "result"}
 
 func (o DeadlineOutcome) String() string { return name(deadlineNames, uint8(o)) }
+
 func (o DeadlineOutcome) MarshalText() ([]byte, error) {
 	return marshalName("deadline outcome", deadlineNames, uint8(o))
 }
+
 func (o *DeadlineOutcome) UnmarshalText(b []byte) error {
 	return unmarshalName("deadline outcome", deadlineNames, b, o)
-}
-
-// deadlineOf is when a new suspension is closed. A tool's own wish counts before the definition's.
-// What happened to a lost body is known or not, and time does not tell; and an interrupted run
-// waits for whoever interrupted it.
-func (d *draft) deadlineOf(call ToolCall, kind Kind, t SuspendTicket) int64 {
-	within := t.Within
-	if within == 0 {
-		within = d.v.Rules.Deadline(call, kind).Within
-	}
-	if within <= 0 || kind == KindUnknownOutcome || kind == KindInterrupt {
-		return 0
-	}
-	return d.v.Now + within
-}
-
-// deadline is the earliest of all suspended calls, 0 if none has one.
-func (d *draft) deadline() (first int64) {
-	for _, c := range d.h.Calls {
-		if c.Status == CallSuspended && c.Deadline != 0 && (first == 0 || c.Deadline < first) {
-			first = c.Deadline
-		}
-	}
-	return first
-}
-
-// applyDeadlines closes the calls whose deadline has passed and that nobody has answered. That
-// closes a door: an answer that was accepted before this commit refuses it, is drained, and wins.
-//
-//	owner sees the deadline passed ── answer stored (202) ── commit: refused
-func (d *draft) applyDeadlines() error {
-	for _, call := range d.round.Calls {
-		c := d.h.Calls[call.ID]
-		if c.Status != CallSuspended || c.Deadline == 0 || c.Deadline > d.v.Now {
-			continue
-		}
-		d.openTurn(CauseDeadline)
-		d.closes, d.must = true, true
-		if len(d.h.TimedOut) < mostTimed {
-			d.h.TimedOut[c.Sus] = 1
-		}
-		rec := DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.deadlineDecision(call, c)}
-		if err := d.apply(call, rec); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deadlineDecision is what a deadline decides.
-func (d *draft) deadlineDecision(call ToolCall, c Call) Resume {
-	r := Resume{DecisionID: "deadline", Action: ActionResume, UpdatedAt: d.v.Now}
-	switch limit := d.v.Rules.Deadline(call, c.Kind); {
-	case limit.Outcome == DeadlineCancel:
-		r.Action, r.Reason = ActionCancel, "nobody answered in time"
-	case limit.Outcome == DeadlineResult && c.Kind != KindApproval:
-		r.Result = limit.Result
-	case c.Kind == KindApproval:
-		r.Error = "Not run: nobody approved it in time."
-	default:
-		r.Error = "No answer came in time."
-	}
-	return r
-}
-
-// mostTimed bounds how many timed out suspensions of a run take a late answer.
-const mostTimed = 32
-
-// recordLate records the first answer that came after the deadline of its suspension had decided,
-// and tells the model once. Nothing else follows from it.
-func (d *draft) recordLate(s delivery) {
-	sus := strings.TrimPrefix(s.key, LateKey(""))
-	r, _ := readResume(s) // what cannot be read came too late all the same
-	if d.h.TimedOut[sus] == 0 {
-		return
-	}
-	delete(d.h.TimedOut, sus)
-	rec := record(sus, s.Signal, r)
-	rec.Late = true
-	d.round.LateWords = d.round.LateWords || rec.words()
-	d.endGrantsOfAnswered()
-	d.event(EventDecisionRecorded, rec, 0)
-	d.message(Message{Role: RoleSystem, Parts: TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, clip(decisionLine(r), 500)))})
-}
-
-// decisionLine is a decision in one line.
-func decisionLine(r Resume) string {
-	switch {
-	case r.Error != "":
-		return "error " + r.Error
-	case !IsNull(r.Result):
-		return r.Action.String() + " " + resultText(r.Result)
-	case r.Reason != "":
-		return r.Action.String() + ": " + r.Reason
-	}
-	return r.Action.String()
-}
-
-// wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
-func (d *draft) wakeAt(deadline int64) *int64 {
-	delay := deadline - d.v.Now
-	if deadline == 0 || delay > LongestPause {
-		return nil
-	}
-	delay = max(0, delay)
-	return &delay
-}
-
-// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is
-// an attempt as well then.
-func (d *draft) wakeForDeadline() {
-	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
-		d.h.NotBefore = min(d.h.NotBefore, first)
-	}
 }

@@ -160,3 +160,31 @@ func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	}
 	return ActionResume, nil
 }
+
+// readOutcome: resume with neither result nor error runs the call, so a null result, which reads
+// the same once it is stored, is refused.
+func readOutcome(in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Error != "":
+		return ActionResume, nil
+	case in.Result != nil && IsNull(in.Result):
+		return 0, &DecisionError{CodeUnclearDecision, "null does not say whether the call happened; send its result, an error, or action resume alone to run it"}
+	case in.Action == "" && approvalShaped(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "an approval does not say what happened; send the call's result, an error, or action resume to run it"}
+	case in.Result != nil, in.Action != "":
+		return ActionResume, nil
+	}
+	return 0, &DecisionError{CodeUnclearDecision, "say what happened: a result, an error, action resume to run it, or action cancel to leave it"}
+}
+
+// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its
+// work half done.
+func readGoOn(in DecisionInput) (ResumeAction, error) {
+	switch {
+	case in.Action == ActionCancel.String():
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run goes on or ends: resume it, or cancel the run instead"}
+	case in.Error != "", !IsNull(in.Result):
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
+	}
+	return ActionResume, nil
+}

@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was
 // accepted but overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the

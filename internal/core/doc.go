@@ -1,7 +1,8 @@
-// Package core says what a run is and what may happen to it. It decides and never does: given the
-// head of a thread, the signals waiting in it, the time and the last outcome, [Decide] returns the
-// next thing to do. Package core knows no clock, no randomness and no I/O, and imports the standard
-// library alone; times are milliseconds since the Unix epoch and come in as arguments.
+// Package core says what a run is; package planner, in it, says what happens next. It decides and
+// never does: given the head of a thread, the signals waiting in it, the time and the last outcome,
+// planner.Decide returns the next thing to do. They know no clock, no randomness and no I/O, and
+// import the standard library alone; times are milliseconds since the Unix epoch and come in as
+// arguments.
 //
 // # Terms
 //
@@ -20,8 +21,9 @@
 //
 // # Reading order
 //
-// Start with [Head] and [View], what is known; [Plan], what can be asked for; and the two tables in
-// transitions.go, the only ways a status changes. Then follow one decision through decide.go:
+// Start with [Head], what is known, and the two tables in transitions.go, the only ways a status
+// changes. Go on with View and Plan in package planner, what a plan is made from and what it can ask
+// for. Then follow one decision through planner/decide.go:
 //
 //	decide ── foldOutbox ── foldTurn ── foldOutcomes ── applyInbox ── foldFailure ── startRun ── goOn
 //	goOn   ── settle: every call that needs no body ── next
@@ -35,56 +37,46 @@
 //
 // Each behaviour has one owner. The index names the function to begin with, and its file.
 //
-//	a call that a rule denies          denyByRule         denial.go
-//	a call that an approver denies     cancelCall         denial.go
-//	the gate of a call                 gate               gate.go
-//	an approval                        askApproval        approval.go
-//	what an approval waives            lifted             approval.go
-//	edited arguments                   edit               edited_arguments.go
-//	a grant for the rest of the turn   grant              grant.go
-//	a decision from the inbox          applyDecision      decision_applied.go
+//	a call that a rule denies          denyByRule         planner/denial.go
+//	a call that an approver denies     cancelCall         planner/denial.go
+//	the gate of a call                 gate               planner/gate.go
+//	an approval                        askApproval        planner/approval.go
+//	what an approval waives            lifted             planner/approval.go
+//	an edit by an approver             Edit               edited_arguments.go
+//	the arguments that run             effective          planner/edited_arguments.go
+//	a grant for the rest of the turn   grant              planner/grant.go
+//	a decision from the inbox          applyDecision      planner/decision_applied.go
 //	the reading of a decision          ReadDecision       decision.go
-//	a deadline that passes             applyDeadlines     deadline.go
-//	an answer after its deadline       recordLate         deadline.go
-//	an interrupt                       applyInterrupt     interrupt.go
-//	a wait of the run itself           suspendRun         run_wait.go
-//	a call that begins to wait         suspend            suspend.go
-//	a message                          applyMessage       message.go
-//	a message that abandons a wait     abandon            message.go
-//	a message for the next run         hold               next_run.go
-//	the order of signals               inboxOrder         inbox.go
-//	a result of a client               askClient          client_tool.go
-//	a model call                       ask                model_call.go
-//	a model's turn, a new round        foldTurn           model_turn.go
-//	a model that does not answer       waitForModel       outage.go
-//	a turn that makes way for others   yield              yield.go
-//	which bodies run now               batch              batch.go
-//	the start of bodies                runBodies          body.go
-//	the outcome of a body              foldOutcome        outcome.go
-//	a decision while bodies run        await              flight.go
-//	an intent, at most once            intend             intent.go
-//	a crash after an intent            askWhatHappened    intent.go
-//	a crash without an intent          rememberOrphans    crash.go
-//	a call that kills the process      settleCrashing     crash.go
-//	stop rules                         stopOf             stop.go
-//	budgets of tool calls              overBudget         budget.go
-//	hooks                              fire               hooks.go
-//	the shared state                   writeState         state.go
-//	time is up                         releasePartial     release.go
-//	a run that waits                   releaseWaiting     release.go
-//	the outbox                         empty              outbox.go
-//	a finish                           finishWith         finish.go
-//	a cancel, and any other end        end                end.go
-//	an agent that is unavailable       park               agent_unavailable.go
-//
-// # Invariants
-//
-// What Decide promises, whatever the head holds:
-//
-//   - A tool body is asked for only if its gate allowed it on the state that is there, or a
-//     decision on exactly this suspension said resume for these arguments and no rule denies them.
-//   - A closing commit (end, release to waiting) is conditional on there being no unread signals.
-//   - A run with an unresolved call ends only by cancel, stop or error, which close it with a
-//     result.
-//   - Deciding again from what was committed asks for the same work.
+//	a deadline that passes             applyDeadlines     planner/deadline.go
+//	an answer after its deadline       recordLate         planner/deadline.go
+//	an interrupt                       applyInterrupt     planner/interrupt.go
+//	a wait of the run itself           suspendRun         planner/run_wait.go
+//	a call that begins to wait         suspend            planner/suspend.go
+//	a message                          applyMessage       planner/message.go
+//	a message that abandons a wait     abandon            planner/message.go
+//	a message for the next run         hold               planner/next_run.go
+//	the order of signals               inboxOrder         planner/inbox.go
+//	a result of a client               askClient          planner/client_tool.go
+//	a model call                       ask                planner/model_call.go
+//	a model's turn, a new round        foldTurn           planner/model_turn.go
+//	a model that does not answer       waitForModel       planner/outage.go
+//	a turn that makes way for others   yield              planner/yield.go
+//	which bodies run now               batch              planner/batch.go
+//	the start of bodies                runBodies          planner/body.go
+//	the outcome of a body              foldOutcome        planner/outcome.go
+//	a decision while bodies run        await              planner/flight.go
+//	an intent, at most once            intend             planner/intent.go
+//	a crash after an intent            askWhatHappened    planner/intent.go
+//	a crash without an intent          rememberOrphans    planner/crash.go
+//	a call that kills the process      settleCrashing     planner/crash.go
+//	stop rules                         stopOf             planner/stop.go
+//	budgets of tool calls              overBudget         planner/budget.go
+//	hooks                              fire               planner/hooks.go
+//	the shared state                   writeState         planner/state.go
+//	time is up                         releasePartial     planner/release.go
+//	a run that waits                   releaseWaiting     planner/release.go
+//	the outbox                         empty              planner/outbox.go
+//	a finish                           finishWith         planner/finish.go
+//	a cancel, and any other end        end                planner/end.go
+//	an agent that is unavailable       park               planner/agent_unavailable.go
 package core

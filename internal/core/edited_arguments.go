@@ -12,48 +12,12 @@ import (
 // anyAsk is lifted by somebody who wrote the arguments himself.
 const anyAsk = "*"
 
-// edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them
+// Edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them
 // has answered for the call as it is now.
-func (a *Approval) edit(suspension string) { a.EditedBy, a.WaivedAsk = suspension, anyAsk }
+func (a *Approval) Edit(suspension string) { a.EditedBy, a.WaivedAsk = suspension, anyAsk }
 
-// effective is the call with the arguments that run: the model's, or those that a decision put in
-// their place.
-func (d *draft) effective(call ToolCall) ToolCall {
-	c := d.h.Calls[call.ID]
-	if rec, ok := d.round.Decisions[c.EditedBy]; ok && c.EditedBy != "" && !IsNull(rec.Arguments) {
-		call.Arguments = rec.Arguments
-	}
-	return call
-}
-
-// edited says whether a decision put other arguments in place of the model's.
-func (d *draft) edited(call ToolCall) bool { return d.h.Calls[call.ID].EditedBy != "" }
-
-// editedArguments are those that run if they were edited; nil if the model's do.
-func (d *draft) editedArguments(call ToolCall) json.RawMessage {
-	if !d.edited(call) {
-		return nil
-	}
-	return d.effective(call).Arguments
-}
-
-// invalidToRun says why an approved call cannot run with its arguments: edited ones are checked
-// like a model's, the model's own were when the call was new. Empty if it can.
-func (d *draft) invalidToRun(call ToolCall) string {
-	if d.edited(call) {
-		if err := d.check(d.effective(call)); err != nil {
-			return "Not run: the edited arguments are not valid: " + err.Error()
-		}
-		return ""
-	}
-	if _, err := ReadArguments(call.Arguments); err != nil {
-		return "Not run: the arguments are not valid: " + err.Error()
-	}
-	return ""
-}
-
-// digestArguments notes what a decision was about: the call as it would have run without it.
-func (d *DecisionRecord) digestArguments(asked, shown ToolCall) {
+// DigestArguments notes what a decision was about: the call as it would have run without it.
+func (d *DecisionRecord) DigestArguments(asked, shown ToolCall) {
 	if asked.Name == "" {
 		return // the run's own wait has no arguments
 	}

@@ -1,6 +1,8 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // The enums of this package are small integers whose zero value is the usual case; outside, in JSON
 // and on the screen, they are the short lower-case words of these tables.

@@ -159,9 +159,9 @@ type Origin struct {
 	Ev0      int64           `json:"ev0"`  // and its events those after Ev0
 }
 
-// upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so
+// Upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so
 // one answers whatever is asked.
-func (h *Head) upgrade() {
+func (h *Head) Upgrade() {
 	if h.Schema >= 2 {
 		return
 	}
@@ -184,10 +184,10 @@ func (h Head) Open() bool { return h.Status != RunDone }
 
 // Clone returns a head that shares no map with h.
 func (h Head) Clone() Head {
-	h.Calls = cloneMap(h.Calls)
-	h.TimedOut = cloneMap(h.TimedOut)
-	h.Out = cloneMap(h.Out)
-	h.Inbox = cloneMap(h.Inbox)
+	h.Calls = CloneMap(h.Calls)
+	h.TimedOut = CloneMap(h.TimedOut)
+	h.Out = CloneMap(h.Out)
+	h.Inbox = CloneMap(h.Inbox)
 	h.Held = slices.Clone(h.Held)
 	h.Grants = slices.Clone(h.Grants)
 	if h.End != nil {
@@ -201,7 +201,7 @@ func (h Head) Clone() Head {
 	return h
 }
 
-func cloneMap[V any](m map[string]V) map[string]V {
+func CloneMap[V any](m map[string]V) map[string]V {
 	if m == nil {
 		return map[string]V{}
 	}
@@ -236,3 +236,68 @@ const (
 	ResponseNoOp          ResponseState = "no_op"
 	ResponseAwaitingInput ResponseState = "awaiting_input"
 )
+
+// Decided says whether a decision is in the inbox.
+func (h Head) Decided() bool {
+	for _, s := range h.Inbox {
+		if s.Kind == SignalDecision {
+			return true
+		}
+	}
+	return false
+}
+
+// A message can wait for the end of the run and then begin the next one of its thread.
+//
+//	applyMessage ── hold … releaseDone ── StartHeld ── FindHeld ── Succeed
+
+// Succeed is the head of the next run of h's thread, on condition that h is done or about to be:
+// what never goes back goes on from h. The input is its first signal; version is the definition it
+// is pinned to.
+func (h Head) Succeed(version string, input Signal, now int64) Head {
+	return Head{
+		Identity: Identity{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version,
+			Schema: SchemaVersion, Idem: h.Idem},
+		Position:     Position{Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1},
+		Ownership:    Ownership{Claim: h.Claim},
+		Conversation: Conversation{LastUserMessage: h.LastUserMessage},
+		StateLog:     h.StateLog,
+		Origin:       Origin{Born: now, At: now, Seq0: h.Seq, Ev0: h.Ev},
+		Inbox:        map[string]Signal{KeyStart: input},
+	}
+}
+
+// How far a run of an agent with [Terms.Yield] makes way for newer ones.
+const (
+	// MostYields is how many turns in a row it gives up. The next one is accepted, so that
+	// every run goes on although newer ones keep coming.
+	MostYields = 3
+
+	// NewestLooked is how many of the newest runs of its tenant are looked at.
+	NewestLooked = 20
+
+	// newerWaits is how long a run must have waited for a worker, in ms. A worker with nothing
+	// else to do takes a run much sooner, and nothing has to make way for it.
+	newerWaits = 1000
+)
+
+// MayMakeWay says whether the run may give up one more turn for a newer run.
+func (h Head) MayMakeWay() bool { return h.YieldsInRow < MostYields }
+
+// MakesWay says whether the run makes way for one of the newest runs of its tenant, which are
+// listed newest first: for a run of the same agent that was started later and that no worker has
+// taken yet.
+func (h Head) MakesWay(newest []Record, now int64) bool {
+	if !h.MayMakeWay() {
+		return false
+	}
+	for _, r := range newest[:min(len(newest), NewestLooked)] {
+		switch {
+		case r.Born < h.Born || r.Born == h.Born && r.Run <= h.Run:
+			return false // this run and older ones follow
+		case r.Agent == h.Agent && r.Status == RunCreated && now-r.Born >= newerWaits:
+			return true
+		}
+	}
+	return false
+}

@@ -55,7 +55,7 @@ func Digest(data []byte) string {
 
 func jsonTrim(raw json.RawMessage) json.RawMessage { return bytes.Trim(raw, " \t\r\n") }
 
-func sortedKeys[V any](m map[string]V) []string {
+func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

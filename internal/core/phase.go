@@ -1,5 +1,32 @@
 package core
 
+// Fired is a firing's answer, as the view carries it until a commit contains it.
+type Fired struct {
+	Phase Phase
+	Call  string // of the tool phases
+	Of    string // what exactly it answers
+	Effects
+}
+
+// Answer is the effects of f's hooks as the view carries them.
+func (f Firing) Answer(e Effects) Fired {
+	fired := Fired{Phase: f.Phase, Of: f.Digest(), Effects: e}
+	if f.Call != nil {
+		fired.Call = f.Call.ID
+	}
+	return fired
+}
+
+// Digest tells apart two firings of one phase between two commits: the outcome that was seen may
+// not be the one that stands, if a signal comes in between.
+func (f Firing) Digest() string {
+	of := map[string]any{"step": f.Step, "rev": f.Rev, "call": f.Call, "reason": f.Reason}
+	if out := f.Outcome; out != nil {
+		of["outcome"] = []any{out.Text, out.Failed, out.Ticket != nil}
+	}
+	return Digest(Encode(of))[:16]
+}
+
 // Phase is a place in the life of a run where hooks are called. They are called in this order; the
 // middle of it comes once for each step, and the three of a call once for each call of the step.
 type Phase uint8
@@ -21,8 +48,10 @@ var phaseNames = []string{"run_start", "step_start", "before_inference", "after_
 // Phases are all phases, in their order.
 var Phases = []Phase{RunStart, StepStart, BeforeInference, AfterInference, ToolGate, BeforeToolExecute, AfterToolExecute, StepEnd, RunEnd}
 
-func (p Phase) String() string                { return name(phaseNames, uint8(p)) }
-func (p Phase) MarshalText() ([]byte, error)  { return marshalName("phase", phaseNames, uint8(p)) }
+func (p Phase) String() string { return name(phaseNames, uint8(p)) }
+
+func (p Phase) MarshalText() ([]byte, error) { return marshalName("phase", phaseNames, uint8(p)) }
+
 func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
 
 // phaseWords say of each phase when its hooks are called and which of their effects count.
@@ -94,5 +123,3 @@ type Override struct {
 	Instructions string         // in place of the agent's
 	Parameters   map[string]any // for the model's adapter
 }
-
-func (unfired) Error() string { return "core: hooks must be called first" }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -87,50 +85,6 @@ func enumRoundTrip[E comparable](t *testing.T, what string, names []string, make
 		var e E
 		if json.Unmarshal([]byte(`"nonsense"`), &e) == nil {
 			t.Errorf("nonsense was taken as %v", e)
-		}
-	})
-}
-
-func TestJoin(t *testing.T) {
-	end := &Reason{Kind: BehaviorRequested, Detail: "first"}
-	set := func(key, value string) []StateOp {
-		return []StateOp{{Key: key, Op: StateSet, Value: json.RawMessage(value)}}
-	}
-	for _, c := range []struct {
-		name   string
-		wishes []Effects
-		want   Effects
-	}{
-		{"nothing", []Effects{{}, {}}, Effects{}},
-		{"C61 both writes are there", []Effects{{State: set("a", "1")}, {State: set("b", "2")}}, Effects{State: append(set("a", "1"), set("b", "2")...)}},
-		{"the first that ends counts", []Effects{{}, {End: end}, {End: &Reason{Kind: Stopped}}}, Effects{End: end}},
-		{"the first that refuses counts", []Effects{{Refuse: "a"}, {Refuse: "b"}}, Effects{Refuse: "a"}},
-		{"what is appended stands line by line", []Effects{{Append: "a"}, {}, {Append: "b"}}, Effects{Append: "a\nb"}},
-		{"C69 offered is what every hook offers", []Effects{{Include: []string{"a", "b"}}, {Include: []string{"b", "c"}}, {Exclude: []string{"c"}}},
-			Effects{Include: []string{"b"}, Exclude: []string{"c"}}},
-		{"C69 nothing in common is no tool", []Effects{{Include: []string{"a"}}, {Include: []string{"b"}}}, Effects{Include: []string{""}}},
-		{"of two overrides the later, member by member", []Effects{{Override: &Override{Instructions: "a", Parameters: map[string]any{"x": 1, "y": 1}}},
-			{Override: &Override{Parameters: map[string]any{"y": 2}}}},
-			Effects{Override: &Override{Instructions: "a", Parameters: map[string]any{"x": 1, "y": 2}}}},
-		{"failures are all told", []Effects{{Notes: []string{"a"}}, {Notes: []string{"b"}}}, Effects{Notes: []string{"a", "b"}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := Join(c.wishes); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
-		})
-	}
-	t.Run("two hooks that write one exclusive key: nothing of the phase counts but what failed", func(t *testing.T) {
-		got := Join([]Effects{{State: set("k", "1"), Append: "x", Notes: []string{"n"}}, {State: set("k", "2"), End: end}})
-		if got.Conflict == "" || got.State != nil || got.End != nil || got.Append != "" || !slices.Equal(got.Notes, []string{"n"}) {
-			t.Errorf("got %+v", got)
-		}
-	})
-	t.Run("the wishes stay as they are", func(t *testing.T) {
-		a := Effects{Include: append(make([]string, 0, 8), "a", "b"), Override: &Override{Parameters: map[string]any{"x": 1}}}
-		Join([]Effects{a, {Include: []string{"b"}, Override: &Override{Parameters: map[string]any{"x": 2}}}})
-		if !slices.Equal(a.Include, []string{"a", "b"}) || a.Override.Parameters["x"] != 1 {
-			t.Errorf("became %+v", a)
 		}
 	})
 }

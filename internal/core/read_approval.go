@@ -57,7 +57,7 @@ func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	}
 	switch {
 	case v.says == saysNo && explicit && v.word:
-		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves and the result %s does not; send action cancel to deny", clip(string(in.Result), 60))}
+		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves and the result %s does not; send action cancel to deny", Clip(string(in.Result), 60))}
 	case v.says == saysNo:
 		return ActionCancel, nil
 	case v.says == saysMuddled:

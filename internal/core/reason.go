@@ -19,13 +19,15 @@ const (
 	Failed
 )
 
-var reasonNames = []string{"", "natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "suspended", "error"}
+var ReasonNames = []string{"", "natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "suspended", "error"}
 
-func (k ReasonKind) String() string { return name(reasonNames, uint8(k)) }
+func (k ReasonKind) String() string { return name(ReasonNames, uint8(k)) }
+
 func (k ReasonKind) MarshalText() ([]byte, error) {
-	return marshalName("reason", reasonNames, uint8(k))
+	return marshalName("reason", ReasonNames, uint8(k))
 }
-func (k *ReasonKind) UnmarshalText(b []byte) error { return unmarshalName("reason", reasonNames, b, k) }
+
+func (k *ReasonKind) UnmarshalText(b []byte) error { return unmarshalName("reason", ReasonNames, b, k) }
 
 // Reason is why it ended, with the code and the detail that stopped, blocked and error carry.
 type Reason struct {

@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Record is what remains of a run when the next one takes its place in the head, and what lists
 // show.

@@ -8,8 +8,8 @@ import (
 // DefaultResult is how many bytes of a result's text are kept where nothing else is said.
 const DefaultResult = 256 << 10
 
-// resultText is a JSON value as a tool result: a string is its own text, anything else its JSON.
-func resultText(raw json.RawMessage) string {
+// ResultText is a JSON value as a tool result: a string is its own text, anything else its JSON.
+func ResultText(raw json.RawMessage) string {
 	if IsNull(raw) {
 		return ""
 	}
@@ -20,33 +20,16 @@ func resultText(raw json.RawMessage) string {
 	return string(jsonTrim(raw))
 }
 
-// answered is the outcome of a call whose result is a JSON value that a decision carries.
-func answered(raw json.RawMessage) Outcome {
+// Answered is the outcome of a call whose result is a JSON value that a decision carries.
+func Answered(raw json.RawMessage) Outcome {
 	if IsNull(raw) {
 		return Outcome{}
 	}
-	return Outcome{Text: resultText(raw), Value: raw}
+	return Outcome{Text: ResultText(raw), Value: raw}
 }
 
-// textResult is a result that is text alone.
-func textResult(text string) Message { return Message{Parts: TextParts(text)} }
-
-// message is the outcome as the log keeps it: at most so many bytes of its text, and its value if
-// nothing was cut off.
-func (o Outcome) message(most int) Message {
-	text := CutResult(o.Text, most)
-	m := Message{Parts: append(TextParts(text), o.Media...)}
-	if text != o.Text || len(o.Value) > most || !plainValue(o.Value) {
-		return m
-	}
-	switch same := string(o.Value) == text; {
-	case same:
-		m.JSON = true
-	default:
-		m.Value = o.Value
-	}
-	return m
-}
+// TextResult is a result that is text alone.
+func TextResult(text string) Message { return Message{Parts: TextParts(text)} }
 
 // plainValue says whether a value is worth keeping beside its text: valid JSON that is no string
 // and not null.

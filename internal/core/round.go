@@ -53,17 +53,17 @@ func ReadRound(h Head, segments []Segment) Round {
 				switch err := json.Unmarshal(e.Data, &d); {
 				case err != nil:
 				case d.Late:
-					r.LateWords = r.LateWords || d.words()
+					r.LateWords = r.LateWords || d.Words()
 				case d.Applied && d.Action != 0:
 					r.Decisions[d.Suspension] = d
 				}
 			case EventCallSuspended:
 				var c SuspendedCall
 				if json.Unmarshal(e.Data, &c) == nil {
-					r.keep(c)
+					r.Keep(c)
 				}
 				if h.Calls[c.CallID].Synthetic && h.Calls[c.CallID].Sus == c.Suspension.ID {
-					r.Calls = append(r.Calls, syntheticCall(c.CallID))
+					r.Calls = append(r.Calls, SyntheticCall(c.CallID))
 				}
 			}
 		}
@@ -71,8 +71,8 @@ func ReadRound(h Head, segments []Segment) Round {
 	return r
 }
 
-// keep notes what a call keeps from its suspension on.
-func (r Round) keep(c SuspendedCall) {
+// Keep notes what a call keeps from its suspension on.
+func (r Round) Keep(c SuspendedCall) {
 	switch {
 	case len(c.Kept) == 0:
 	case IsNull(c.Kept):
@@ -125,4 +125,8 @@ func CheckChain(h Head, from int64, segments []Segment) error {
 		return fmt.Errorf("core: the last segment of %s is not the one its head names", h.Thread)
 	}
 	return nil
+}
+
+func SyntheticCall(id string) ToolCall {
+	return ToolCall{ID: id, Arguments: json.RawMessage("{}")}
 }

@@ -1,6 +1,8 @@
 package core
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestARoundIsReadFromTheOldestTurnThatIsOpen(t *testing.T) {
 	for name, c := range map[string]struct {

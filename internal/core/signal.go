@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too
 // large for the head is stored beside it under its digest first, and Ref names it.

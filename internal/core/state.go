@@ -9,16 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// checkState says why a body's writes cannot be kept.
-func (d *draft) checkState(ops []StateOp) error {
-	if err := checkOps(ops); err != nil {
-		return err
-	}
-	if len(ops) > 0 && len(Encode(d.state.Apply(ops))) > MaxState {
-		return fmt.Errorf("the state would be larger than %d bytes", MaxState)
-	}
-	return nil
-}
+// Conflict is two writes of one exclusive key that nobody put into an order.
+type Conflict string
+
+func (c Conflict) Error() string { return "conflict: " + string(c) }
 
 // Scope says how long a key lives.
 type Scope uint8
@@ -30,8 +24,10 @@ const (
 
 var scopeNames = []string{"run", "thread"}
 
-func (s Scope) String() string                { return name(scopeNames, uint8(s)) }
-func (s Scope) MarshalText() ([]byte, error)  { return marshalName("scope", scopeNames, uint8(s)) }
+func (s Scope) String() string { return name(scopeNames, uint8(s)) }
+
+func (s Scope) MarshalText() ([]byte, error) { return marshalName("scope", scopeNames, uint8(s)) }
+
 func (s *Scope) UnmarshalText(b []byte) error { return unmarshalName("scope", scopeNames, b, s) }
 
 // State is what the tools and hooks of a run share, by key. Values are JSON. It is for small
@@ -74,9 +70,11 @@ const (
 var stateOpNames = []string{"set", "delete", "add", "insert"}
 
 func (k StateOpKind) String() string { return name(stateOpNames, uint8(k)) }
+
 func (k StateOpKind) MarshalText() ([]byte, error) {
 	return marshalName("state operation", stateOpNames, uint8(k))
 }
+
 func (k *StateOpKind) UnmarshalText(b []byte) error {
 	return unmarshalName("state operation", stateOpNames, b, k)
 }
@@ -110,7 +108,7 @@ func (op StateOp) check() error {
 	return nil
 }
 
-func checkOps(ops []StateOp) error {
+func CheckOps(ops []StateOp) error {
 	for _, op := range ops {
 		if err := op.check(); err != nil {
 			return err
@@ -125,7 +123,7 @@ func (s State) Apply(ops []StateOp) State {
 	if len(ops) == 0 {
 		return s
 	}
-	next := State{Run: cloneMap(s.Run), Thread: cloneMap(s.Thread)}
+	next := State{Run: CloneMap(s.Run), Thread: CloneMap(s.Thread)}
 	for _, op := range ops {
 		next.apply(op)
 	}
@@ -177,7 +175,7 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 			case !touched:
 				first[at] = touch{i, op.Op}
 			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
-				return nil, conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
+				return nil, Conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
 			case op.Op != before.kind:
 				first[at] = touch{i, StateSet} // two kinds of write are an order: nobody may write beside them
 			}
@@ -197,7 +195,7 @@ func ReadState(h Head, segments []Segment) State {
 			case e.Type == EventStateSnapshot && seg.Seq >= h.Snapshot:
 				var snap State
 				if json.Unmarshal(e.Data, &snap) == nil {
-					s = State{Run: cloneMap(snap.Run), Thread: cloneMap(snap.Thread)}
+					s = State{Run: CloneMap(snap.Run), Thread: CloneMap(snap.Thread)}
 				}
 			case e.Type == EventStateDelta && h.FirstDelta != 0 && seg.Seq >= h.FirstDelta:
 				var delta StateDelta
@@ -218,27 +216,4 @@ func ReadState(h Head, segments []Segment) State {
 // StateDelta is the data of a state.delta event.
 type StateDelta struct {
 	Ops []StateOp `json:"ops"`
-}
-
-// writeState applies writes to the draft and journals them. A body that may run because of them
-// runs after they are committed: after a crash their writer may run again and write something else.
-func (d *draft) writeState(ops []StateOp) {
-	if len(ops) == 0 {
-		return
-	}
-	d.must = true
-	d.state, d.revision = d.state.Apply(ops), d.revision.after(ops)
-	d.event(EventStateDelta, StateDelta{ops}, 0)
-	if d.h.FirstDelta == 0 {
-		d.h.FirstDelta = d.seq()
-	}
-}
-
-// snapshot journals the whole state, if it was written to since it was last.
-func (d *draft) snapshot() {
-	if d.h.FirstDelta == 0 {
-		return
-	}
-	d.event(EventStateSnapshot, d.state, 0)
-	d.h.Snapshot, d.h.FirstDelta = d.seq(), 0
 }

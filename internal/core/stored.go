@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // The stored form of a segment says once what its messages and events have in common: the run, the
 // thread, the time, the turn and the step. Events are numbered from the first one's number on. An

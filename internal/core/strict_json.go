@@ -2,11 +2,9 @@ package core
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -203,9 +201,9 @@ func closed(dec *json.Decoder) error {
 
 func sameMember(one, other string) error {
 	if one == other {
-		return fmt.Errorf("%q is given twice; give each member once", clip(one, 80))
+		return fmt.Errorf("%q is given twice; give each member once", Clip(one, 80))
 	}
-	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", clip(one, 80), clip(other, 80))
+	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", Clip(one, 80), Clip(other, 80))
 }
 
 // FoldCase returns one text for all names that some reader takes for the same because it ignores
@@ -241,32 +239,6 @@ const longestName = 128
 
 // longestRefused is how much is kept of arguments that were refused, in bytes.
 const longestRefused = 2 << 10
-
-// read returns the turn with the arguments of its calls in their canonical form. Text that is not
-// JSON becomes a JSON string, which no schema of arguments takes. Of arguments that are refused it
-// keeps the beginning, as a JSON string too; faults says why, by call.
-func (t Turn) read() (read Turn, faults []string) {
-	faults = make([]string, len(t.Calls))
-	t.Calls = slices.Clone(t.Calls)
-	for i, c := range t.Calls {
-		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
-		if len(c.Name) > longestName {
-			c.Name = clipBytes(c.Name, longestName) + "…"
-			faults[i] = fmt.Sprintf("the name of the tool is longer than %d bytes", longestName)
-		}
-		canonical, err := ReadArguments(c.Arguments)
-		switch {
-		case err == errNotJSON:
-			canonical = Encode(string(c.Arguments))
-		case err != nil:
-			canonical = refusedArguments(c.Arguments)
-			faults[i] = cmp.Or(faults[i], err.Error())
-		}
-		c.Arguments = canonical
-		t.Calls[i] = c
-	}
-	return t, faults
-}
 
 // refusedArguments is what the journal keeps of arguments that were refused: text that is safe to
 // store and to show.

@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // ResumeMode says how a decision becomes a result. The zero value is ReplayToolCall.
 type ResumeMode uint8
@@ -14,9 +16,11 @@ const (
 var modeNames = []string{"replay_tool_call", "use_decision_as_tool_result", "pass_decision_to_tool"}
 
 func (m ResumeMode) String() string { return name(modeNames, uint8(m)) }
+
 func (m ResumeMode) MarshalText() ([]byte, error) {
 	return marshalName("resume mode", modeNames, uint8(m))
 }
+
 func (m *ResumeMode) UnmarshalText(b []byte) error {
 	return unmarshalName("resume mode", modeNames, b, m)
 }
@@ -35,8 +39,10 @@ const (
 
 var kindNames = []string{"", "approval", "client", "input", "unknown_outcome", "interrupt"}
 
-func (k Kind) String() string                { return name(kindNames, uint8(k)) }
-func (k Kind) MarshalText() ([]byte, error)  { return marshalName("kind", kindNames, uint8(k)) }
+func (k Kind) String() string { return name(kindNames, uint8(k)) }
+
+func (k Kind) MarshalText() ([]byte, error) { return marshalName("kind", kindNames, uint8(k)) }
+
 func (k *Kind) UnmarshalText(b []byte) error { return unmarshalName("kind", kindNames, b, k) }
 
 // Suspension is why a call waits. Its id is random for each suspension and carries the number of
@@ -124,9 +130,11 @@ const (
 var actionNames = []string{"", "resume", "cancel"}
 
 func (a ResumeAction) String() string { return name(actionNames, uint8(a)) }
+
 func (a ResumeAction) MarshalText() ([]byte, error) {
 	return marshalName("action", actionNames, uint8(a))
 }
+
 func (a *ResumeAction) UnmarshalText(b []byte) error {
 	return unmarshalName("action", actionNames, b, a)
 }

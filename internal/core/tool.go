@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Delivery is the promise a tool's body carries.
 type Delivery uint8
@@ -15,9 +17,11 @@ const (
 var deliveryNames = []string{"", "at_least_once", "at_most_once"}
 
 func (d Delivery) String() string { return name(deliveryNames, uint8(d)) }
+
 func (d Delivery) MarshalText() ([]byte, error) {
 	return marshalName("delivery", deliveryNames, uint8(d))
 }
+
 func (d *Delivery) UnmarshalText(b []byte) error {
 	return unmarshalName("delivery", deliveryNames, b, d)
 }

@@ -27,7 +27,7 @@ func Transcript(log []Message) []Message {
 	}
 	out := make([]Message, 0, len(log))
 	for _, m := range log {
-		if m.Role == RoleTool || m.inResult() {
+		if m.Role == RoleTool || m.InResult() {
 			continue
 		}
 		if m.Answers != "" {
@@ -45,8 +45,8 @@ func Transcript(log []Message) []Message {
 	return out
 }
 
-// inResult says whether all of a user message is the result of the call that it answers.
-func (m Message) inResult() bool { return m.Answers != "" && len(media(m.Parts)) == 0 }
+// InResult says whether all of a user message is the result of the call that it answers.
+func (m Message) InResult() bool { return m.Answers != "" && len(media(m.Parts)) == 0 }
 
 // media are the parts of a message that are not text.
 func media(parts []Part) []Part {

@@ -1,6 +1,8 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // RunStatus is the coarse life of a run. The zero value is RunCreated.
 type RunStatus uint8
@@ -99,15 +101,19 @@ func allows[S comparable](table map[S][]S, from, to S) bool {
 }
 
 func (s RunStatus) String() string { return name(runNames, uint8(s)) }
+
 func (s RunStatus) MarshalText() ([]byte, error) {
 	return marshalName("run status", runNames, uint8(s))
 }
+
 func (s *RunStatus) UnmarshalText(b []byte) error { return unmarshalName("run status", runNames, b, s) }
 
 func (s CallStatus) String() string { return name(callNames, uint8(s)) }
+
 func (s CallStatus) MarshalText() ([]byte, error) {
 	return marshalName("call status", callNames, uint8(s))
 }
+
 func (s *CallStatus) UnmarshalText(b []byte) error {
 	return unmarshalName("call status", callNames, b, s)
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // activation is one invocation's work on a run it has claimed.
 type activation struct {
 	e      *Engine
 	began  time.Time
-	view   core.View
+	view   planner.View
 	agent  Agent
 	report Report
 
@@ -30,13 +31,13 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, began: e.o.Clock.Now(), view: core.View{
+	return &activation{e: e, began: e.o.Clock.Now(), view: planner.View{
 		Head:       head,
 		Limits:     e.o.Limits,
 		Notify:     e.o.Notifier != nil,
-		Gates:      core.NewGateMemo(),
+		Gates:      planner.NewGateMemo(),
 		Fresh:      func() string { return e.o.Random.Text(16) },
-		Conditions: core.Conditions{Orphaned: head.Orphaned()},
+		Conditions: planner.Conditions{Orphaned: head.Orphaned()},
 	}}
 }
 
@@ -47,13 +48,13 @@ func (a *activation) work(ctx context.Context) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
-	return a.carryOut(ctx, core.Decide)
+	return a.carryOut(ctx, planner.Decide)
 }
 
 // carryOut goes round: decide, then commit or do one thing, until a commit gives the claim up. A
 // commit is always followed by a new decision, on the head it returned, so that a signal that came
 // meanwhile is seen before the next body or model call.
-func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.Plan, error)) error {
+func (a *activation) carryOut(ctx context.Context, decide func(planner.View) (planner.Plan, error)) error {
 	var late error // set once the lease is too near its end for a body
 	for {
 		if err := a.refresh(ctx); err != nil {
@@ -64,11 +65,11 @@ func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.
 			return err
 		}
 		switch plan := plan.(type) {
-		case *core.Commit:
+		case *planner.Commit:
 			if err = a.commit(ctx, plan); err == nil && plan.Over {
 				return late
 			}
-		case core.StartHeld:
+		case planner.StartHeld:
 			return a.startHeld(ctx, plan.Held)
 		default:
 			err = a.do(ctx, plan)
@@ -84,22 +85,22 @@ func (a *activation) carryOut(ctx context.Context, decide func(core.View) (core.
 
 // do carries out a plan that writes nothing. A plan of a kind that it doesn't know is an error: to
 // decide again would give the same plan.
-func (a *activation) do(ctx context.Context, plan core.Plan) error {
+func (a *activation) do(ctx context.Context, plan planner.Plan) error {
 	switch plan := plan.(type) {
-	case core.FireHooks:
+	case planner.FireHooks:
 		return a.fire(ctx, plan.Firing)
-	case core.RunBodies:
+	case planner.RunBodies:
 		return a.runBodies(ctx, plan)
-	case core.AwaitBodies:
+	case planner.AwaitBodies:
 		return a.await(ctx)
-	case core.StopBodies:
+	case planner.StopBodies:
 		a.view.Ending = &plan.Reason
 		return a.stop(ctx, errStopping)
-	case core.ReadPreview:
+	case planner.ReadPreview:
 		return a.preview(ctx, plan.Call)
-	case core.AskModel:
+	case planner.AskModel:
 		return a.askModel(ctx, plan.Request)
-	case core.SendOutbox:
+	case planner.SendOutbox:
 		return a.send(ctx, plan.Keys)
 	}
 	return fmt.Errorf("engine: no way to carry out a plan of type %T", plan)

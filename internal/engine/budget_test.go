@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -194,7 +195,7 @@ func TestFinish(t *testing.T) {
 		}
 	})
 	t.Run("a turn that does nothing but finish outweighs a limit it reached as well; one that will not be accepted does not", func(t *testing.T) {
-		rule, err := core.StopSpec{Type: "max_rounds", Rounds: 1}.Rule()
+		rule, err := stoprule.Spec{Type: "max_rounds", Rounds: 1}.Rule()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +298,7 @@ func TestFinish(t *testing.T) {
 		p.wantOrder(t, "run_start", "step_start", "before_inference", "after_inference", "after_tool_execute f", "step_end", "run_end")
 	})
 	t.Run("a stop rule that names it stops the run without it", func(t *testing.T) {
-		r := finished(t, func(r *rig) { r.stopping(t, core.StopSpec{Type: "stop_on_tool", ToolName: core.FinishTool}) }, calls(finish("f", "done")))
+		r := finished(t, func(r *rig) { r.stopping(t, stoprule.Spec{Type: "stop_on_tool", ToolName: core.FinishTool}) }, calls(finish("f", "done")))
 		r.wantEnd(core.Stopped, "stop_on_tool")
 		if h := r.head(); h.Finish != "" || h.Response != "" {
 			t.Errorf("finished by %q, response %q", h.Finish, h.Response)

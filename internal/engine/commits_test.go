@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -16,9 +17,9 @@ import (
 func TestCommits(t *testing.T) {
 	t.Run("C162 nothing changed: no write", func(t *testing.T) {
 		r := newRig(t)
-		plan, err := core.Decide(core.View{Rules: r, Limits: core.DefaultLimits, Put: 1,
+		plan, err := planner.Decide(planner.View{Rules: r, Limits: planner.DefaultLimits, Put: 1,
 			Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 3, Rev: 7}, Stage: core.Stage{TurnOpen: true}}})
-		if _, asks := plan.(core.AskModel); err != nil || !asks {
+		if _, asks := plan.(planner.AskModel); err != nil || !asks {
 			t.Errorf("plan %+v (%v)", plan, err)
 		}
 		waiting := paying(t)

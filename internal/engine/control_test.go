@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -143,7 +144,7 @@ func TestYield(t *testing.T) {
 	})
 	t.Run("tokens of dropped turns count for a token budget", func(t *testing.T) {
 		r := controlled(t, &control{yields: 2}, core.Turn{Calls: []core.ToolCall{call("c1", "echo", `{}`)}, InputTokens: 100})
-		r.stopping(t, core.StopSpec{Type: "token_budget", MaxTotal: 250})
+		r.stopping(t, stoprule.Spec{Type: "token_budget", MaxTotal: 250})
 		r.start("hi")
 		r.patiently()
 		r.wantEnd(core.Stopped, "token_budget")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -430,13 +431,13 @@ func TestRecovery(t *testing.T) {
 }
 
 // orphan plans the commit for a call that is resuming and nothing else.
-func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *core.Commit {
+func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *planner.Commit {
 	t.Helper()
-	plan, err := core.Decide(core.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
+	plan, err := planner.Decide(planner.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
 		Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 1},
 			Stage: core.Stage{TurnOpen: true}, Calls: map[string]core.Call{"c": {Status: core.CallResuming, Wait: core.Wait{Sus: "sus_1_a"}}}},
-		Rules: newRig(t), Limits: core.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Conditions: core.Conditions{ModelAsked: true}})
-	c, ok := plan.(*core.Commit)
+		Rules: newRig(t), Limits: planner.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Conditions: planner.Conditions{ModelAsked: true}})
+	c, ok := plan.(*planner.Commit)
 	if err != nil || !ok {
 		t.Fatalf("plan %#v (%v)", plan, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -182,7 +183,7 @@ func TestHooksEndARun(t *testing.T) {
 	})
 	t.Run("a hook's end outweighs a stop rule and a natural end", func(t *testing.T) {
 		r := newRig(t, says("done"))
-		r.stopping(t, core.StopSpec{Type: "content_match", Pattern: "done"})
+		r.stopping(t, stoprule.Spec{Type: "content_match", Pattern: "done"})
 		r.watching("p").wants(core.AfterInference, core.Effects{End: &core.Reason{Kind: core.BehaviorRequested}})
 		r.play()
 		r.wantEnd(core.BehaviorRequested, "")
@@ -237,7 +238,7 @@ func TestHooksAroundATurn(t *testing.T) {
 	})
 	t.Run("stop rules look at the turn without the dropped calls", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`), call("c2", "calc", `{}`)), says("done"))
-		r.stopping(t, core.StopSpec{Type: "stop_on_tool", ToolName: "echo"})
+		r.stopping(t, stoprule.Spec{Type: "stop_on_tool", ToolName: "echo"})
 		r.watching("p").wants(core.AfterInference, core.Effects{Drop: []string{"c1"}})
 		r.play()
 		r.wantRun(core.RunDone, core.NaturalEnd)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -157,7 +158,7 @@ func TestAContinuingRunHasABoundOnOpenCalls(t *testing.T) {
 			open++
 		}
 	}
-	if open != core.DefaultLimits.Calls || r.asked > 2*open {
+	if open != planner.DefaultLimits.Calls || r.asked > 2*open {
 		t.Errorf("%d calls are open after %d turns", open, r.asked)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // hooked are the phases in which the agent wants to be called.
@@ -42,7 +43,7 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 			return ctx.Err()
 		}
 	}
-	joined := core.Join(all)
+	joined := planner.Join(all)
 	if f.Phase == core.RunStart && a.remembers() {
 		text, failure, err := a.recall(ctx)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // ruled are the rules of the definition, made stricter by the gates and stop rules of hooks.
@@ -50,9 +51,9 @@ func (g guardedStop) Stop(p core.Progress) (code, detail string, stop bool) {
 
 func (r ruled) Terms() core.Terms { return r.terms }
 
-// Preview implements [core.Previewer]: that of the definition.
-func (r ruled) Preview(call core.ToolCall) *core.PreviewSource {
-	if rules, ok := r.Rules.(core.Previewer); ok {
+// Preview implements [planner.Previewer]: that of the definition.
+func (r ruled) Preview(call core.ToolCall) *planner.PreviewSource {
+	if rules, ok := r.Rules.(planner.Previewer); ok {
 		return rules.Preview(call)
 	}
 	return nil

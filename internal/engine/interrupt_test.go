@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -138,7 +139,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("the time it stands still does not count, and the activation says why it ended", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
-		rule, err := core.StopSpec{Type: "timeout", Seconds: 60}.Rule()
+		rule, err := stoprule.Spec{Type: "timeout", Seconds: 60}.Rule()
 		r.must(err)
 		r.terms.Stops = []core.StopRule{rule}
 		r.start("hi")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -98,7 +99,7 @@ func TestHooksAreIsolatedInWhatTheyWrite(t *testing.T) {
 		for i, later := range effectPhases()[1:] {
 			earlier := effectPhases()[i]
 			r := newRig(t, calls(call("c1", "echo", `{}`)))
-			r.stopping(t, core.StopSpec{Type: "max_rounds", Rounds: 2})
+			r.stopping(t, stoprule.Spec{Type: "max_rounds", Rounds: 2})
 			p := r.watching("p")
 			once := map[core.Phase]bool{}
 			for _, phase := range []core.Phase{earlier, later} {

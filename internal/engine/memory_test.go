@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -137,7 +138,7 @@ func TestMemory(t *testing.T) {
 		kind  core.ReasonKind
 		given int
 	}{
-		{"a stop rule", func(r *rig) { r.stopping(r.t, core.StopSpec{Type: "max_rounds", Rounds: 1}) }, core.Stopped, 1},
+		{"a stop rule", func(r *rig) { r.stopping(r.t, stoprule.Spec{Type: "max_rounds", Rounds: 1}) }, core.Stopped, 1},
 		{"a hook", func(r *rig) {
 			r.watching("p").wants(core.AfterInference, core.Effects{End: &core.Reason{Kind: core.BehaviorRequested}})
 		}, core.BehaviorRequested, 1},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -320,7 +322,7 @@ func TestDuringAnOutage(t *testing.T) {
 	})
 	t.Run("no time of it counts as awake", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
-		r.stopping(t, core.StopSpec{Type: "timeout", Seconds: 60})
+		r.stopping(t, stoprule.Spec{Type: "timeout", Seconds: 60})
 		r.start("hi")
 		r.down(5 * time.Hour)
 		asks := r.onAsk
@@ -354,7 +356,7 @@ func TestAnAnswerThatIsNoTurnIsNoOutage(t *testing.T) {
 		began := r.clock.Now()
 		r.waitOut()
 		r.wantEnd(core.Failed, "model_error")
-		r.wantAsked(core.DefaultLimits.ModelTries)
+		r.wantAsked(planner.DefaultLimits.ModelTries)
 		if d := r.head().End.Detail; d != "the answer was malformed" {
 			t.Errorf("the detail is %q", d)
 		}
@@ -380,7 +382,7 @@ func TestAnAnswerThatIsNoTurnIsNoOutage(t *testing.T) {
 			r.build(engine.Options{Live: live})
 			r.takesTooLong(func(cause error) error { return &engine.CutShort{Cause: cause} })
 			r.wantEnd(core.Failed, "model_error")
-			r.wantAsked(core.DefaultLimits.ModelTries)
+			r.wantAsked(planner.DefaultLimits.ModelTries)
 		}
 	})
 	t.Run("a model that is silent for all of its activation is an outage", func(t *testing.T) {

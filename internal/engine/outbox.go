@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // send works the outbox off. What cannot be sent now stays, and does not keep the entries behind
@@ -11,9 +12,9 @@ import (
 // journal's, from which the memory is told: the next activation sends.
 func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
-		sent := core.Sent{Key: key}
+		sent := planner.Sent{Key: key}
 		out := a.view.Head.Out[key]
-		if out.Kind == core.OutMemory {
+		if out.Kind == planner.OutMemory {
 			failure, err := a.commitMemory(ctx)
 			if err != nil {
 				return err
@@ -32,7 +33,7 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 func (a *activation) sendOne(ctx context.Context, out core.Out) error {
 	h := a.view.Head
 	seq, ok := core.SuspensionSeq(out.Sus)
-	if out.Kind != core.OutNotify || !ok || a.e.o.Notifier == nil {
+	if out.Kind != planner.OutNotify || !ok || a.e.o.Notifier == nil {
 		return nil // nobody to tell any more
 	}
 	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -67,7 +69,7 @@ func TestPhases(t *testing.T) {
 		}, core.NaturalEnd},
 		{"a stop rule", func(t *testing.T) (*rig, *probe) {
 			r := newRig(t, calls(call("c1", "echo", `{}`)))
-			r.stopping(t, core.StopSpec{Type: "max_rounds", Rounds: 1})
+			r.stopping(t, stoprule.Spec{Type: "max_rounds", Rounds: 1})
 			p := r.watching("p")
 			return r.play(), p
 		}, core.Stopped},
@@ -140,7 +142,7 @@ func TestPhases(t *testing.T) {
 }
 
 // stopping gives the agent stop rules.
-func (r *rig) stopping(t testing.TB, specs ...core.StopSpec) {
+func (r *rig) stopping(t testing.TB, specs ...stoprule.Spec) {
 	t.Helper()
 	for _, s := range specs {
 		rule, err := s.Rule()
@@ -176,7 +178,7 @@ func TestHooksFireInTheOrderOfTheDocument(t *testing.T) {
 	want, _ := documented(t)
 	r := newRig(t, calls(call("c1", "echo", `{}`)))
 	p := r.watching("p")
-	r.stopping(t, core.StopSpec{Type: "max_rounds", Rounds: 2})
+	r.stopping(t, stoprule.Spec{Type: "max_rounds", Rounds: 2})
 	r.play()
 	var got []string
 	for _, s := range p.seen {
@@ -267,7 +269,7 @@ func wanting(t *testing.T, phase core.Phase, e core.Effects) (r *rig, prompts []
 // together is one wish for what two ask for; each member is set in one of them alone.
 func together(a, b core.Effects) core.Effects {
 	recall := a.Recall + b.Recall
-	all := core.Join([]core.Effects{a, b})
+	all := planner.Join([]core.Effects{a, b})
 	all.Recall = recall
 	return all
 }

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // stopped plays a run under stop rules.
-func stopped(t *testing.T, turns []core.Turn, specs ...core.StopSpec) *rig {
+func stopped(t *testing.T, turns []core.Turn, specs ...stoprule.Spec) *rig {
 	r := newRig(t, turns...)
 	r.stopping(t, specs...)
 	return r.play()
@@ -20,7 +21,7 @@ func stopped(t *testing.T, turns []core.Turn, specs ...core.StopSpec) *rig {
 
 func TestStops(t *testing.T) {
 	t.Run("C139 HF13 max_rounds 1 stops at the first turn; the step ends before the run does", func(t *testing.T) {
-		r := stopped(t, echoing(3), core.StopSpec{Type: "max_rounds", Rounds: 1})
+		r := stopped(t, echoing(3), stoprule.Spec{Type: "max_rounds", Rounds: 1})
 		r.wantEnd(core.Stopped, "max_rounds")
 		step, turn := r.places(core.EventStepEnded), r.places(core.EventTurnEnded)
 		if len(step) != 1 || len(turn) != 1 || step[0] > turn[0] {
@@ -28,7 +29,7 @@ func TestStops(t *testing.T) {
 		}
 	})
 	t.Run("C140 max_rounds 3: the tools of two rounds ran, those of the third are closed with a result", func(t *testing.T) {
-		r := stopped(t, echoing(5), core.StopSpec{Type: "max_rounds", Rounds: 3})
+		r := stopped(t, echoing(5), stoprule.Spec{Type: "max_rounds", Rounds: 3})
 		r.wantEnd(core.Stopped, "max_rounds")
 		r.wantRan(`echo{"n":0}`, `echo{"n":1}`)
 		r.wantAsked(3)
@@ -41,7 +42,7 @@ func TestStops(t *testing.T) {
 		wellFormed(t, core.Transcript(r.log()))
 	})
 	t.Run("C140 the text of the turn that is stopped is kept", func(t *testing.T) {
-		r := stopped(t, []core.Turn{{Text: "let me see", Calls: []core.ToolCall{call("c1", "echo", `{}`)}}}, core.StopSpec{Type: "max_rounds", Rounds: 1})
+		r := stopped(t, []core.Turn{{Text: "let me see", Calls: []core.ToolCall{call("c1", "echo", `{}`)}}}, stoprule.Spec{Type: "max_rounds", Rounds: 1})
 		r.wantConversation("user: hi", "assistant[c1]: let me see", "tool(c1): Not run: the run ended first (stopped: max_rounds).")
 	})
 	t.Run("C144 a token budget of 500 stops at the second turn of 300", func(t *testing.T) {
@@ -49,7 +50,7 @@ func TestStops(t *testing.T) {
 		for i := range turns {
 			turns[i].InputTokens, turns[i].OutputTokens = 200, 100
 		}
-		r := stopped(t, turns, core.StopSpec{Type: "token_budget", MaxTotal: 500})
+		r := stopped(t, turns, stoprule.Spec{Type: "token_budget", MaxTotal: 500})
 		r.wantEnd(core.Stopped, "token_budget")
 		r.wantAsked(2)
 		r.wantRan(`echo{"n":0}`)
@@ -57,7 +58,7 @@ func TestStops(t *testing.T) {
 	t.Run("C145 C147 the time counts from the start of the run, the first model call included", func(t *testing.T) {
 		for ms, stops := range map[time.Duration]bool{4999: false, 5000: false, 5001: true} {
 			r := newRig(t, echoing(1)...)
-			r.stopping(t, core.StopSpec{Type: "timeout", Seconds: 5})
+			r.stopping(t, stoprule.Spec{Type: "timeout", Seconds: 5})
 			r.onAsk = func(_ context.Context, p engine.Prompt) error {
 				if p.Step == 1 {
 					r.clock.Advance(ms * time.Millisecond)
@@ -76,7 +77,7 @@ func TestStops(t *testing.T) {
 		for ms, stops := range map[time.Duration]bool{2500: false, 2501: true} {
 			r := newRig(t, calls(call("c1", "pay", `{}`)), calls(call("c2", "echo", `{}`)), says("done"))
 			r.ask("pay")
-			r.stopping(t, core.StopSpec{Type: "timeout", Seconds: 5})
+			r.stopping(t, stoprule.Spec{Type: "timeout", Seconds: 5})
 			r.onAsk = func(_ context.Context, p engine.Prompt) error {
 				r.clock.Advance(map[int]time.Duration{1: 2500, 2: ms}[p.Step] * time.Millisecond)
 				return nil
@@ -111,7 +112,7 @@ func TestStops(t *testing.T) {
 					return core.Outcome{}, errors.New("no luck")
 				}})
 				r.tool("forbidden", toolRule{effect: core.Deny, reason: "no"})
-				r.stopping(t, core.StopSpec{Type: "consecutive_errors", Max: 3})
+				r.stopping(t, stoprule.Spec{Type: "consecutive_errors", Max: 3})
 				r.play()
 				if end := r.head().End; end.Code != c.end {
 					t.Errorf("end %+v", end)
@@ -121,7 +122,7 @@ func TestStops(t *testing.T) {
 		}
 	})
 	t.Run("C152 stop_on_tool: go on until it is asked for, then stop without it", func(t *testing.T) {
-		r := stopped(t, []core.Turn{calls(call("c1", "echo", `{}`)), calls(call("c2", "other", `{}`))}, core.StopSpec{Type: "stop_on_tool", ToolName: "other"})
+		r := stopped(t, []core.Turn{calls(call("c1", "echo", `{}`)), calls(call("c2", "other", `{}`))}, stoprule.Spec{Type: "stop_on_tool", ToolName: "other"})
 		r.wantEnd(core.Stopped, "stop_on_tool")
 		r.wantRan("echo{}")
 		if end := r.head().End; end.Detail != "other" {
@@ -130,7 +131,7 @@ func TestStops(t *testing.T) {
 	})
 	t.Run("C153 content_match outweighs the natural end of the turn it looks at", func(t *testing.T) {
 		for pattern, code := range map[string]string{"done": "content_match", "^d.n.$": "content_match", "": "", "undone": ""} {
-			r := stopped(t, []core.Turn{says("done")}, core.StopSpec{Type: "content_match", Pattern: pattern})
+			r := stopped(t, []core.Turn{says("done")}, stoprule.Spec{Type: "content_match", Pattern: pattern})
 			if end := r.head().End; end.Code != code {
 				t.Errorf("%q: end %+v", pattern, end)
 			}
@@ -149,7 +150,7 @@ func TestStops(t *testing.T) {
 			for i, args := range c.args {
 				turns = append(turns, calls(call(fmt.Sprint("c", i), "echo", args)))
 			}
-			r := stopped(t, append(turns, says("done")), core.StopSpec{Type: "loop_detection", Window: 2})
+			r := stopped(t, append(turns, says("done")), stoprule.Spec{Type: "loop_detection", Window: 2})
 			if end := r.head().End; end.Code != c.code {
 				t.Errorf("%v: end %+v", c.args, end)
 			}
@@ -158,7 +159,7 @@ func TestStops(t *testing.T) {
 	t.Run("C154 a loop of three is seen across waits and processes", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "pay", `{}`)), calls(call("c2", "pay", `{}`)), calls(call("c3", "pay", `{}`)))
 		r.ask("pay")
-		r.stopping(t, core.StopSpec{Type: "loop_detection", Window: 3})
+		r.stopping(t, stoprule.Spec{Type: "loop_detection", Window: 3})
 		r.play()
 		for _, id := range []string{"c1", "c2"} {
 			r.build(engine.Options{})
@@ -171,10 +172,10 @@ func TestStops(t *testing.T) {
 	t.Run("C156 C158 the first rule in declared order that fires counts", func(t *testing.T) {
 		turns := echoing(2)
 		turns[0].InputTokens = 5000
-		rounds, tokens := core.StopSpec{Type: "max_rounds", Rounds: 1}, core.StopSpec{Type: "token_budget", MaxTotal: 100}
+		rounds, tokens := stoprule.Spec{Type: "max_rounds", Rounds: 1}, stoprule.Spec{Type: "token_budget", MaxTotal: 100}
 		stopped(t, turns, rounds, tokens).wantEnd(core.Stopped, "max_rounds")
 		stopped(t, turns, tokens, rounds).wantEnd(core.Stopped, "token_budget")
-		stopped(t, turns, core.StopSpec{Type: "token_budget", MaxTotal: 100_000}, rounds).wantEnd(core.Stopped, "max_rounds")
+		stopped(t, turns, stoprule.Spec{Type: "token_budget", MaxTotal: 100_000}, rounds).wantEnd(core.Stopped, "max_rounds")
 	})
 	t.Run("C158 a rule of a hook is asked after those of the definition", func(t *testing.T) {
 		r := newRig(t, echoing(2)...)
@@ -183,14 +184,14 @@ func TestStops(t *testing.T) {
 		r.wantEnd(core.Stopped, "hooked")
 		r = newRig(t, echoing(2)...)
 		r.hooks = append(r.hooks, stopHook{})
-		r.stopping(t, core.StopSpec{Type: "max_rounds", Rounds: 1})
+		r.stopping(t, stoprule.Spec{Type: "max_rounds", Rounds: 1})
 		r.play()
 		r.wantEnd(core.Stopped, "max_rounds")
 	})
 	t.Run("a natural end wins over the limits that the last turn reached", func(t *testing.T) {
 		turn := says("done")
 		turn.InputTokens = 5000
-		r := stopped(t, []core.Turn{turn}, core.StopSpec{Type: "max_rounds", Rounds: 1}, core.StopSpec{Type: "token_budget", MaxTotal: 100})
+		r := stopped(t, []core.Turn{turn}, stoprule.Spec{Type: "max_rounds", Rounds: 1}, stoprule.Spec{Type: "token_budget", MaxTotal: 100})
 		r.wantEnd(core.NaturalEnd, "")
 	})
 	t.Run("C159 counters are the same after a reload, and go on over a wait", func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestStops(t *testing.T) {
 		}
 		r := newRig(t, turns...)
 		r.ask("pay")
-		r.stopping(t, core.StopSpec{Type: "max_rounds", Rounds: 100}, core.StopSpec{Type: "loop_detection", Window: 4})
+		r.stopping(t, stoprule.Spec{Type: "max_rounds", Rounds: 100}, stoprule.Spec{Type: "loop_detection", Window: 4})
 		r.onAsk = func(context.Context, engine.Prompt) error { r.clock.Advance(time.Second); return nil }
 		r.play()
 		before := r.head()
@@ -217,7 +218,7 @@ func TestStops(t *testing.T) {
 		}
 	})
 	t.Run("HF13 the run after one that was stopped begins with fresh budgets", func(t *testing.T) {
-		r := stopped(t, append(echoing(1)[:1], echoing(1)[0], says("done")), core.StopSpec{Type: "max_rounds", Rounds: 2})
+		r := stopped(t, append(echoing(1)[:1], echoing(1)[0], says("done")), stoprule.Spec{Type: "max_rounds", Rounds: 2})
 		r.wantEnd(core.Stopped, "max_rounds")
 		r.succeed("go on")
 		r.wantEnd(core.NaturalEnd, "")

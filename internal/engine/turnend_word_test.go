@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
 // TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs: the provider's word that an answer is
 // not whole stands against everybody who would have its calls run, or the run end well.
 func TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs(t *testing.T) {
 	cut := &core.Reason{Kind: core.Stopped, Code: "max_tokens", Detail: "the answer was cut off"}
-	rounds, err := core.StopSpec{Type: "max_rounds", Rounds: 1}.Rule()
+	rounds, err := stoprule.Spec{Type: "max_rounds", Rounds: 1}.Rule()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestATokenBudgetCountsOnlyWhatIsSaidToBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			silent := core.Turn{Calls: []core.ToolCall{call("c1", "echo", `{}`)}, NoUsage: true}
 			r := newRig(t, silent, tt.second, core.Turn{Calls: []core.ToolCall{call("c3", "echo", `{}`)}, NoUsage: true}, says("never asked"))
-			for _, spec := range []core.StopSpec{{Type: "token_budget", MaxTotal: 10}, {Type: "max_rounds", Rounds: 3}} {
+			for _, spec := range []stoprule.Spec{{Type: "token_budget", MaxTotal: 10}, {Type: "max_rounds", Rounds: 3}} {
 				rule, err := spec.Rule()
 				r.must(err)
 				r.terms.Stops = append(r.terms.Stops, rule)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -123,7 +124,7 @@ func TestEndsThatOvertake(t *testing.T) {
 	t.Run("HT6 a stop rule leaves no call of its turn running", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`), call("c2", "pay", `{}`)), says("done"))
 		r.ask("pay")
-		rule, err := core.StopSpec{Type: "stop_on_tool", ToolName: "echo"}.Rule()
+		rule, err := stoprule.Spec{Type: "stop_on_tool", ToolName: "echo"}.Rule()
 		r.must(err)
 		r.terms.Stops = []core.StopRule{rule}
 		r.start("go")

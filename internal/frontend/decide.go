@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -69,7 +70,7 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.
 	refused, ok := errors.AsType[*Error](why)
 	tracked := p.Head.Calls[call.CallID]
 	if !ok || refused.Code != CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
-		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= core.MostMisfits {
+		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= planner.MostMisfits {
 		return
 	}
 	h := p.Head

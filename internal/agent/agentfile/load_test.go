@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
 //go:embed testdata/complete.yaml
@@ -57,7 +58,7 @@ func TestParseReadsEveryField(t *testing.T) {
 				When: agent.Conditions{{Argument: "amount", Above: "100"}}}},
 			Allow: []agent.Rule{{Tool: "lookup"}, {Tool: "refund"}, {Tool: "locate"}, {Tool: "rates"}},
 		},
-		Stop: []core.StopSpec{{Type: "max_rounds", Rounds: agent.DefaultRounds}},
+		Stop: []stoprule.Spec{{Type: "max_rounds", Rounds: agent.DefaultRounds}},
 	}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)

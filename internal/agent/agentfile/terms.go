@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -47,7 +48,7 @@ func (s *source) results(n *yaml.Node) int64 {
 }
 
 // stopValue reads the one value of a stop rule into its place.
-type stopValue func(s *source, n *yaml.Node, name string, spec *core.StopSpec)
+type stopValue func(s *source, n *yaml.Node, name string, spec *stoprule.Spec)
 
 // stopRules are, by type, the member of a stop rule's long form and how its value is read.
 var stopRules = map[string]struct {
@@ -55,22 +56,22 @@ var stopRules = map[string]struct {
 	read   stopValue
 }{
 	"max_rounds":         {"rounds", rounds},
-	"timeout":            {"seconds", counted(func(s *core.StopSpec) *int { return &s.Seconds })},
-	"token_budget":       {"max_total", counted(func(s *core.StopSpec) *int { return &s.MaxTotal })},
-	"consecutive_errors": {"max", counted(func(s *core.StopSpec) *int { return &s.Max })},
-	"loop_detection":     {"window", counted(func(s *core.StopSpec) *int { return &s.Window })},
-	"stop_on_tool":       {"tool_name", written(func(s *core.StopSpec) *string { return &s.ToolName })},
-	"content_match":      {"pattern", written(func(s *core.StopSpec) *string { return &s.Pattern })},
+	"timeout":            {"seconds", counted(func(s *stoprule.Spec) *int { return &s.Seconds })},
+	"token_budget":       {"max_total", counted(func(s *stoprule.Spec) *int { return &s.MaxTotal })},
+	"consecutive_errors": {"max", counted(func(s *stoprule.Spec) *int { return &s.Max })},
+	"loop_detection":     {"window", counted(func(s *stoprule.Spec) *int { return &s.Window })},
+	"stop_on_tool":       {"tool_name", written(func(s *stoprule.Spec) *string { return &s.ToolName })},
+	"content_match":      {"pattern", written(func(s *stoprule.Spec) *string { return &s.Pattern })},
 }
 
-func counted(place func(*core.StopSpec) *int) stopValue {
-	return func(s *source, n *yaml.Node, name string, spec *core.StopSpec) { *place(spec) = s.count(n, name) }
+func counted(place func(*stoprule.Spec) *int) stopValue {
+	return func(s *source, n *yaml.Node, name string, spec *stoprule.Spec) { *place(spec) = s.count(n, name) }
 }
 
 // unlimited is the value of max_rounds that says that there is no limit, as 0 does.
 const unlimited = "unlimited"
 
-func rounds(s *source, n *yaml.Node, name string, spec *core.StopSpec) {
+func rounds(s *source, n *yaml.Node, name string, spec *stoprule.Spec) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == unlimited {
 		return
 	}
@@ -81,15 +82,15 @@ func rounds(s *source, n *yaml.Node, name string, spec *core.StopSpec) {
 	spec.Rounds = int(number)
 }
 
-func written(place func(*core.StopSpec) *string) stopValue {
-	return func(s *source, n *yaml.Node, name string, spec *core.StopSpec) { *place(spec) = s.plainText(n, name) }
+func written(place func(*stoprule.Spec) *string) stopValue {
+	return func(s *source, n *yaml.Node, name string, spec *stoprule.Spec) { *place(spec) = s.plainText(n, name) }
 }
 
 // stop reads a stop rule: {type: TYPE, MEMBER: VALUE}, or {TYPE: VALUE}, in which a timeout is a duration.
-func (s *source) stop(n *yaml.Node) (core.StopSpec, bool) {
+func (s *source) stop(n *yaml.Node) (stoprule.Spec, bool) {
 	o, ok := s.Object(n, "a stop rule")
 	if !ok {
-		return core.StopSpec{}, false
+		return stoprule.Spec{}, false
 	}
 	types := slices.Sorted(maps.Keys(stopRules))
 	if o.Member("type") == nil {
@@ -98,26 +99,26 @@ func (s *source) stop(n *yaml.Node) (core.StopSpec, bool) {
 	defer o.Close()
 	rule, known := stopRules[o.One("type", types...)]
 	if !known {
-		return core.StopSpec{}, false
+		return stoprule.Spec{}, false
 	}
-	spec := core.StopSpec{Type: o.Member("type").Value}
+	spec := stoprule.Spec{Type: o.Member("type").Value}
 	value := o.Take(rule.member)
 	if value == nil {
 		s.Refuse(n, "the stop rule %s needs %s", spec.Type, rule.member)
-		return core.StopSpec{}, false
+		return stoprule.Spec{}, false
 	}
 	rule.read(s, value, rule.member, &spec)
 	s.checkStop(value, spec)
 	return spec, true
 }
 
-func (s *source) shortStop(o *object, types []string) (core.StopSpec, bool) {
+func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
 	if len(o.Keys) != 1 || stopRules[o.Keys[0].Value].read == nil {
 		s.Refuse(o.Node, "a stop rule is type and its value, or one of %s with its value", strings.Join(types, ", "))
-		return core.StopSpec{}, false
+		return stoprule.Spec{}, false
 	}
 	name := o.Keys[0].Value
-	spec, value := core.StopSpec{Type: name}, o.Take(name)
+	spec, value := stoprule.Spec{Type: name}, o.Take(name)
 	if name == "timeout" {
 		spec.Seconds = int(s.duration(value, name) / time.Second)
 		return spec, true
@@ -130,7 +131,7 @@ func (s *source) shortStop(o *object, types []string) (core.StopSpec, bool) {
 // mostWindow is as far back as a run remembers what it asked for; a loop that must be longer would never be seen.
 const mostWindow = 16
 
-func (s *source) checkStop(n *yaml.Node, spec core.StopSpec) {
+func (s *source) checkStop(n *yaml.Node, spec stoprule.Spec) {
 	s.expression(n, spec.Pattern)
 	if spec.Window > mostWindow {
 		s.Refuse(n, "loop_detection looks at %d rounds at most, not %d", mostWindow, spec.Window)

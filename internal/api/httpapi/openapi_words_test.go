@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
@@ -71,7 +72,7 @@ const (
 var (
 	causes             = enumOf(texts(core.TurnCauses)...)
 	checkpoints        = enumOf(texts(core.Checkpoints)...)
-	activationOutcomes = enumOf(core.ActivationOutcomes...)
+	activationOutcomes = enumOf(planner.ActivationOutcomes...)
 	callOutcomes       = func() *schema {
 		var all []string
 		for _, w := range core.CallOutcomes {

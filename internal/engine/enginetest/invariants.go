@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -34,7 +35,7 @@ var brokenHeads = []struct {
 	}},
 	{core.WaitsWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := suspend(h, 1, "sus_1")
-		req.Next.Out = map[string]core.Out{"n:sus_1": {Kind: core.OutNotify, Call: "c1", Sus: "sus_1"}}
+		req.Next.Out = map[string]core.Out{"n:sus_1": {Kind: planner.OutNotify, Call: "c1", Sus: "sus_1"}}
 		return req
 	}},
 	{core.DoneWithoutEnd, func(h core.Head) engine.CommitRequest {
@@ -54,7 +55,7 @@ var brokenHeads = []struct {
 	}},
 	{core.DoneWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
-		req.Next.Out = map[string]core.Out{"memory": {Kind: core.OutMemory}}
+		req.Next.Out = map[string]core.Out{"memory": {Kind: planner.OutMemory}}
 		return req
 	}},
 	{core.DoneWithHeld, func(h core.Head) engine.CommitRequest {

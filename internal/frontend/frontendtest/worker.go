@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -90,7 +91,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	count(&c.head)
 	due := c.head.Deadline
 	if c.head.Status == core.RunRunning {
-		due = now + core.RetryDue
+		due = now + planner.RetryDue
 	}
 	written, err := w.Store.Commit(ctx, engine.CommitRequest{Next: c.head, Segment: &c.seg, Drained: drained, AllSeen: true,
 		Seen: head.Sigs, Due: &due})

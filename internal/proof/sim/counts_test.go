@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // count looks at what is counted in a run: it never goes back, and stays within its budget.
@@ -367,7 +368,7 @@ func how(rec core.DecisionRecord) string {
 		return "decided with edited arguments"
 	case rec.Grant != "":
 		return "decided for the whole run"
-	case rec.Via == core.ViaMessage:
+	case rec.Via == planner.ViaMessage:
 		return "decided by message"
 	}
 	return "decided by " + cmp.Or(rec.By, "a caller without a name")

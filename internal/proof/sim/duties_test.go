@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
@@ -164,7 +165,7 @@ func (r *referee) decidedBy(l *ledger, e core.Event) {
 	switch {
 	case rec.TimedOut:
 		return
-	case rec.Via == core.ViaMessage:
+	case rec.Via == planner.ViaMessage:
 		if s.guarded() {
 			r.s.wrong("I-4: %s of %s waits for an approval, and a message was taken for one: %s", rec.CallID, e.RunID, e.Data)
 		}

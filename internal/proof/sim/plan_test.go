@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -20,7 +22,7 @@ type plan struct {
 	skew     time.Duration
 	jumps    float64
 	workers  int
-	limits   core.Limits
+	limits   planner.Limits
 
 	threads int
 	runs    int // that the lead starts in each, one after the other
@@ -55,7 +57,7 @@ func planOf(seed uint64) plan {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
 	p := plan{calm: seed%5 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
-		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: core.DefaultLimits}
+		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: planner.DefaultLimits}
 	p.breaks = 0.04
 	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
 	p.jumps = pick(0, 0, 0.02)
@@ -124,7 +126,7 @@ func (p *plan) plot(seed uint64) {
 	p.yields = []float64{0, 0, 0.1}[rng.IntN(3)]
 	p.terms.StepCalls, p.terms.RunCalls = []int{0, 0, 3}[rng.IntN(3)], []int{0, 0, 9}[rng.IntN(3)]
 	p.terms.Memory = p.memory
-	for _, spec := range []core.StopSpec{{Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 3}, {Type: "max_rounds", Rounds: 6}} {
+	for _, spec := range []stoprule.Spec{{Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 3}, {Type: "max_rounds", Rounds: 6}} {
 		if rule, err := spec.Rule(); err == nil && chance(3) {
 			p.terms.Stops = append(p.terms.Stops, rule)
 		}

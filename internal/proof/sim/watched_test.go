@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -268,7 +269,7 @@ func (w *watched) firstDeadline(h core.Head) (id string, first int64) {
 // untold: what must be sent stays in the head until it was, or until nobody needs it any more.
 func (w *watched) untold(old, h core.Head) {
 	for key, out := range old.Out {
-		if _, still := h.Out[key]; still || out.Kind != core.OutNotify || h.Run != old.Run || h.End != nil {
+		if _, still := h.Out[key]; still || out.Kind != planner.OutNotify || h.Run != old.Run || h.End != nil {
 			continue
 		}
 		if c := h.Calls[out.Call]; c.Status == core.CallSuspended && c.Sus == out.Sus && !w.s.cast.notified[out.Sus] {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -130,7 +131,7 @@ func TestAHeadDoesNotRepeatItsThreadInItsSuspensions(t *testing.T) {
 	want := core.Head{Identity: core.Identity{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0)},
 		Waits: core.Waits{TimedOut: map[string]int{one: 1, other: 1, "sus_1": 1}},
 		Calls: map[string]core.Call{"c1": {Wait: core.Wait{Sus: one}, Approval: core.Approval{PassedDecision: one, EditedBy: one}}, "c2": {Wait: core.Wait{Sus: other}}, "c3": {Wait: core.Wait{Sus: "sus_1"}}, "c4": {}},
-		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: core.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: core.OutMemory}},
+		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: planner.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: planner.OutMemory}},
 		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
 	stored := New(nil, Options{}).headItem(want)
 	got, err := readHead(stored)

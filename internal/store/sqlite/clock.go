@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
 // Times are stored as the wall clock shows them. A clock that is set back leaves what was stored before ahead of it, and what is ahead is
@@ -30,7 +30,7 @@ const (
 // the runs, too, which takes longer.
 func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
 	now := db.now()
-	longest, owned := now+core.LongestPause+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
+	longest, owned := now+planner.LongestPause+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
 	queries := []string{farWakeups, farIntake}
 	if whole {
 		queries = append(queries, farHeads)
@@ -66,7 +66,7 @@ const (
 func (db *DB) Recall(ctx context.Context, setBack time.Duration) (changed int, err error) {
 	return write(ctx, db, func(t *tx) (int, error) {
 		now := db.now()
-		longest, sum := now+core.LongestPause, 0
+		longest, sum := now+planner.LongestPause, 0
 		back, hidden := setBack.Milliseconds(), now+db.visibility.Milliseconds()
 		paused, line, owned := []any{now, longest, back}, []any{now, hidden, back}, []any{hidden} // the intake queue has no long pauses
 		for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )
@@ -77,7 +77,7 @@ func TestWhatAWrongClockPutAheadIsBroughtBack(t *testing.T) {
 			}
 		})
 	}
-	if core.LongestPause != 15*60_000 {
+	if planner.LongestPause != 15*60_000 {
 		t.Error("the cases above take a pause of 15 minutes for the longest")
 	}
 }

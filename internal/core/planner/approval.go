@@ -1,0 +1,52 @@
+package planner
+
+import (
+	"cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// An approval answers one ask of the gate. The gate is asked again before the body runs, and only
+// that ask is waived.
+//
+//	gate: ask ── askApproval ── apply: approve ── replay ── gate: ask, lifted ── cleared
+
+// askApproval suspends a call until an approver says whether it may run, with the preview of what
+// it would do.
+func (d *draft) askApproval(call core.ToolCall, v core.Verdict) error {
+	preview, err := d.preview(call)
+	if err != nil {
+		return err
+	}
+	d.letThrough(call)
+	d.change(call.ID, func(c *core.Call) { c.GrantOffered, c.AskDigest = v.Grant, v.Asks() })
+	return d.suspend(call, core.KindApproval, core.SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Preview: preview, Suspension: core.Suspension{Action: "approve",
+		Message: cmp.Or(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
+}
+
+// verdict is what the gate says of a call with the arguments that run, on the state as it is, once
+// the approvals are looked at.
+func (d *draft) verdict(call core.ToolCall) (v core.Verdict, granted bool) {
+	return d.lifted(call, d.gateOn(d.effective(call)))
+}
+
+// lifted is what is left of a gate's verdict. An approval lifts the ask that it answered, and a
+// grant lifts those that it covers; a result that is given in place of the body stays.
+func (d *draft) lifted(call core.ToolCall, v core.Verdict) (rest core.Verdict, granted bool) {
+	if v.Effect != core.Ask {
+		return v, false
+	}
+	if v.Mode != core.ReplayToolCall {
+		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
+	}
+	waived := d.h.Calls[call.ID].Waives(v)
+	granted = !waived && d.granted(v.Grant)
+	switch {
+	case !waived && !granted:
+	case v.Result != nil:
+		v.Effect = core.SetResult
+	default:
+		v.Effect = core.Allow
+	}
+	return v, granted
+}

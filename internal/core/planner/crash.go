@@ -1,0 +1,67 @@
+package planner
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes
+// the run this owner's: their bodies may be run by another one still.
+//
+//	owner 1: body ──✗ lost     owner 2: interrupt ── commit, waits     owner 3: body, and is told
+func (d *draft) rememberOrphans() {
+	if !d.v.Orphaned {
+		return
+	}
+	for id, before := range d.v.Head.Calls {
+		if now, there := d.h.Calls[id]; there && before.Runnable() && now.Runnable() {
+			d.change(id, func(c *core.Call) { c.MayHaveBegun = true })
+		}
+	}
+}
+
+// settleCrashing takes the call that seems to kill the process out of the way: it fails, or a
+// person is asked.
+func (d *draft) settleCrashing() (took bool, err error) {
+	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries {
+		return false, nil
+	}
+	batch := d.batch()
+	if len(batch) == 0 {
+		return false, nil
+	}
+	call := batch[0]
+	d.h.Tries = 0
+	d.must = true
+	if d.atMostOnce(call) {
+		if err := d.begin(call); err != nil {
+			return false, err
+		}
+		return true, d.askWhatHappened(call)
+	}
+	return true, d.refuse(call, core.CallOutcomeLost, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
+}
+
+// mayHaveRun says whether the body of a call that is closed without an outcome may have taken
+// effect: it was begun, or a crashed owner may have begun it. c is the call as it was before.
+func (d *draft) mayHaveRun(call core.ToolCall, c core.Call) bool {
+	begun := c.Status == core.CallRunning || c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome
+	return begun || d.closing && d.mayHaveBegun(call)
+}
+
+// mayHaveBegun says whether a crashed owner may have begun a body that needs no intent: its gate
+// was open.
+func (d *draft) mayHaveBegun(call core.ToolCall) bool {
+	c, committed := d.v.Head.Calls[call.ID]
+	spec, ok := d.v.Rules.Tool(call.Name)
+	if !committed || !ok || spec.Client || spec.Finish || c.HeldBehind != "" || d.atMostOnce(call) {
+		return false
+	}
+	if lost := c.MayHaveBegun || c.HooksEpoch != 0 && c.HooksEpoch != d.h.Epoch || d.v.Orphaned; !lost {
+		return false
+	}
+	rec := d.round.Decisions[c.Sus]
+	runs := c.Status == core.CallNew ||
+		c.Status == core.CallResuming && rec.Action == core.ActionResume && rec.Error == "" && !rec.TimedOut && c.Mode != core.UseDecisionAsToolResult
+	v, _ := d.verdict(call)
+	return runs && v.Effect == core.Allow
+}

@@ -1,0 +1,160 @@
+package planner
+
+import (
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates
+// remembers: the same view, the same plan.
+//
+// An error comes without a plan. It names what in the view contradicts itself or cannot be read: a
+// fault of the program, or of what is stored. Nothing may be written then, and the same view gives
+// the same error again.
+func Decide(v View) (Plan, error) {
+	plan, err := newDraft(v).decide()
+	if torn, ok := errors.AsType[core.Conflict](err); ok {
+		plan, err = newDraft(v).endInConflict(torn)
+	}
+	if hooks, ok := errors.AsType[unfired](err); ok {
+		return FireHooks{hooks.Firing}, nil
+	}
+	if ahead, ok := errors.AsType[unpreviewed](err); ok {
+		return ReadPreview{ahead.read}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// decide is one pass over the view. It stops early, with an [unfired], an [unpreviewed] or a
+// [conflict], where something has to be called first or nothing of what was done counts.
+func (d *draft) decide() (Plan, error) {
+	d.foldOutbox()
+	if d.parked() {
+		return d.park(), nil
+	}
+	if d.h.End != nil {
+		return d.afterEnd()
+	}
+	d.yield()
+	if err := d.foldTurn(); err != nil {
+		return nil, err
+	}
+	if err := d.foldOutcomes(); err != nil {
+		return nil, err
+	}
+	if reason := d.mustEnd(); reason != nil {
+		return d.end(*reason)
+	}
+	if err := d.applyInbox(); err != nil {
+		return nil, err
+	}
+	if plan, settled, err := d.foldFailure(); settled || err != nil {
+		return plan, err
+	}
+	if err := d.startRun(); err != nil {
+		return nil, err
+	}
+	return d.goOn()
+}
+
+// mustEnd says why the run ends here, whatever else there is to do.
+func (d *draft) mustEnd() *core.Reason {
+	switch cancel, cancelled := d.h.Inbox[core.KeyCancel]; {
+	case cancelled, d.v.Cancelled:
+		return &core.Reason{Kind: core.Cancelled, By: cancel.By, Via: cancel.Via}
+	case d.h.Tries > d.v.Limits.Claims:
+		return &core.Reason{Kind: core.Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
+	case d.v.Broken != nil:
+		return d.v.Broken
+	}
+	return d.over
+}
+
+// goOn settles what can be settled and asks what is next.
+func (d *draft) goOn() (Plan, error) {
+	if d.over == nil {
+		if err := d.settle(); err != nil {
+			return nil, err
+		}
+	}
+	if d.over == nil {
+		d.over = d.v.Ending
+	}
+	if d.over != nil {
+		return d.end(*d.over)
+	}
+	return d.next()
+}
+
+// next is asked when everything known is folded in and every call that needs no body is settled.
+func (d *draft) next() (Plan, error) {
+	if d.interrupted() {
+		return d.whileInterrupted()
+	}
+	if batch := d.batch(); len(batch) > 0 {
+		return d.runBodies(batch)
+	}
+	if d.flying() {
+		return d.await(), nil
+	}
+	if plan, finished, err := d.finish(); finished || err != nil {
+		return plan, err
+	}
+	round := core.AggregateOf(d.h.Calls)
+	switch {
+	case round == core.Executing:
+		return nil, errors.New("core: a call can go on, and there is nothing to do for it")
+	case round == core.Waiting && !d.goesOn():
+		return d.releaseWaiting()
+	}
+	if err := d.placeHeld(); err != nil {
+		return nil, err
+	}
+	if err := d.endStep(); err != nil {
+		return nil, err
+	}
+	switch {
+	case d.over != nil:
+		return d.end(*d.over)
+	case round == core.StepComplete && d.h.ModelSawAll:
+		return d.end(core.Reason{Kind: core.NaturalEnd})
+	case d.v.ModelAsked || d.h.NotBefore > d.v.Now:
+		return d.releaseRunning()
+	case d.v.TimeUp, d.v.LeaseEnding:
+		return d.releasePartial()
+	case d.dirty():
+		return d.commit(), nil
+	}
+	return d.ask()
+}
+
+// goesOn says whether the model is asked although calls wait: the definition wants it, there is
+// something new for the model to see, what waits is a call of the model's, and the head has room
+// for more.
+func (d *draft) goesOn() bool {
+	if !d.v.Rules.Terms().Continue || d.h.ModelSawAll {
+		return false
+	}
+	open := 0
+	for _, c := range d.h.Calls {
+		if c.Synthetic && !c.Status.Terminal() {
+			return false
+		}
+		if !c.Status.Terminal() {
+			open++
+		}
+	}
+	return open < d.v.Limits.Calls
+}
+
+// again goes on after a hook refused a call: others may have waited for it.
+func (d *draft) again(err error) (Plan, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d.goOn()
+}

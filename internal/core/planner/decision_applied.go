@@ -1,0 +1,137 @@
+package planner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// A decision goes from the inbox to the call that is suspended on exactly the suspension it names:
+// applyDecision, apply. The call then has its result, or is cleared to run: settleResuming.
+
+// Via of decisions that the run itself made, see [DecisionRecord].
+const (
+	ViaMessage  = "message"
+	ViaDeadline = "deadline"
+)
+
+// applyDecision gives a decision to the call that is suspended on exactly the suspension it names.
+func (d *draft) applyDecision(s delivery) error {
+	r, err := readResume(s)
+	if err != nil {
+		return fmt.Errorf("core: decision on %s: %w", s.key, err)
+	}
+	call, ok := d.call(s.Call)
+	c := d.h.Calls[s.Call]
+	if !ok || !c.WaitsOn(s.key) {
+		d.journalDecision(s)
+		return nil
+	}
+	rec := record(s.key, s.Signal, r)
+	rec.Applied = true
+	return d.apply(call, rec)
+}
+
+// journalDecision records a decision that changes nothing, readable or not.
+func (d *draft) journalDecision(s delivery) {
+	r, _ := readResume(s)
+	d.event(core.EventDecisionRecorded, record(s.key, s.Signal, r), 0)
+}
+
+// record is a decision as it is journaled, before anything follows from it.
+func record(sus string, s core.Signal, r core.Resume) core.DecisionRecord {
+	return core.DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+}
+
+// readResume reads what a signal carries; with the error comes what is said in its place.
+func readResume(s delivery) (core.Resume, error) {
+	var r core.Resume
+	err := json.Unmarshal(s.value, &r)
+	if err == nil && r.Action == 0 {
+		err = errors.New("a decision without an action")
+	}
+	if err != nil {
+		return unreadable(s.Signal), err
+	}
+	return r, nil
+}
+
+func unreadable(s core.Signal) core.Resume {
+	return core.Resume{DecisionID: s.ID, Action: core.ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
+}
+
+// apply moves a suspended call to resuming, its decision beside it.
+func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
+	if err := d.move(call.ID, core.CallResuming); err != nil {
+		return err
+	}
+	rec.DigestArguments(call, d.effective(call))
+	approved := rec.Action == core.ActionResume && rec.Error == ""
+	d.change(call.ID, func(c *core.Call) {
+		c.Decision = rec.DecisionID + " " + rec.Digest
+		c.Renew()
+		own := c.AskDigest == "" // the body's question; its answer is kept over whatever is asked before it runs again
+		if c.Kind != core.KindUnknownOutcome && c.Mode == core.PassDecisionToTool && (own || c.PassedDecision == "") {
+			c.PassedDecision = rec.Suspension
+		}
+		if !approved || c.Kind != core.KindApproval {
+			return
+		}
+		c.Approve()
+		if !core.IsNull(rec.Arguments) {
+			c.Edit(rec.Suspension)
+		}
+		if rec.Grant == core.GrantRun && c.GrantOffered != "" {
+			d.grant(c.GrantOffered)
+		}
+	})
+	if !rec.TimedOut {
+		d.h.Resumes++
+	}
+	d.round.Decisions[rec.Suspension] = rec
+	d.endGrantsOfAnswered()
+	delete(d.h.Out, core.NoticeKey(rec.Suspension))
+	d.event(core.EventDecisionRecorded, rec, 0)
+	d.event(core.EventCallResuming, d.callState(call), 0)
+	return nil
+}
+
+// settleResuming turns a decision into a result, or clears the call's body to run.
+func (d *draft) settleResuming(call core.ToolCall) error {
+	c := d.h.Calls[call.ID]
+	rec, ok := d.round.Decisions[c.Sus]
+	switch {
+	case !ok:
+		return d.refuse(call, core.CallOutcomeLost, "The decision on this call cannot be found any more.")
+	case c.Synthetic:
+		return d.settleRunWait(call, rec)
+	case rec.Action == core.ActionCancel:
+		return d.cancelCall(call, refusedBy(c.Kind).OrTimedOut(rec), refusalText(c.Kind, rec.Reason))
+	case rec.Error != "":
+		if c.Kind == core.KindClient || c.Kind == core.KindUnknownOutcome {
+			d.executed(call, true)
+		}
+		return d.refuse(call, core.CallOutcomeToolError.OrTimedOut(rec), rec.Error)
+	case rec.TimedOut:
+		return d.result(call, core.CallOutcomeTimedOut, core.Answered(rec.Result)) // whatever the mode: no approval says that it may run
+	case c.Kind == core.KindUnknownOutcome && !core.IsNull(rec.Result), c.Kind != core.KindUnknownOutcome && c.Mode == core.UseDecisionAsToolResult:
+		d.executed(call, false)
+		return d.result(call, core.CallOutcomeSucceeded, core.Answered(rec.Result))
+	}
+	return d.replay(call)
+}
+
+// replay clears a call to run again, if it still may.
+func (d *draft) replay(call core.ToolCall) error {
+	spec, ok := d.v.Rules.Tool(call.Name)
+	if !ok {
+		return d.refuse(call, core.CallOutcomeUnknownTool, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
+	}
+	if why := d.invalidToRun(call); why != "" {
+		return d.refuse(call, core.CallOutcomeInvalidArguments, why)
+	}
+	_, err := d.gate(call, spec)
+	return err
+}

@@ -1,0 +1,43 @@
+package planner
+
+import (
+	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// effective is the call with the arguments that run: the model's, or those that a decision put in
+// their place.
+func (d *draft) effective(call core.ToolCall) core.ToolCall {
+	c := d.h.Calls[call.ID]
+	if rec, ok := d.round.Decisions[c.EditedBy]; ok && c.EditedBy != "" && !core.IsNull(rec.Arguments) {
+		call.Arguments = rec.Arguments
+	}
+	return call
+}
+
+// edited says whether a decision put other arguments in place of the model's.
+func (d *draft) edited(call core.ToolCall) bool { return d.h.Calls[call.ID].EditedBy != "" }
+
+// editedArguments are those that run if they were edited; nil if the model's do.
+func (d *draft) editedArguments(call core.ToolCall) json.RawMessage {
+	if !d.edited(call) {
+		return nil
+	}
+	return d.effective(call).Arguments
+}
+
+// invalidToRun says why an approved call cannot run with its arguments: edited ones are checked
+// like a model's, the model's own were when the call was new. Empty if it can.
+func (d *draft) invalidToRun(call core.ToolCall) string {
+	if d.edited(call) {
+		if err := d.check(d.effective(call)); err != nil {
+			return "Not run: the edited arguments are not valid: " + err.Error()
+		}
+		return ""
+	}
+	if _, err := core.ReadArguments(call.Arguments); err != nil {
+		return "Not run: the arguments are not valid: " + err.Error()
+	}
+	return ""
+}

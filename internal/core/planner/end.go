@@ -1,0 +1,164 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// The end of a run, whatever the reason: bodies in flight are stopped, open calls closed with a
+// result, signals journaled, the hooks of the run's end called, the outbox emptied.
+//
+//	end ── seal ── commit ── afterEnd: closeRun, empty ── releaseDone
+
+// end closes the run: every open call with a result that says so, every signal into the journal. It
+// is one write with the release, unless hooks are to be called, something must still be sent, or
+// another run follows.
+func (d *draft) end(r core.Reason) (Plan, error) {
+	if d.flying() {
+		return StopBodies{r}, nil
+	}
+	if err := d.journalInbox(); err != nil {
+		return nil, err
+	}
+	d.closing = true
+	for _, call := range d.round.Calls {
+		if err := d.cancelOpen(call, r); err != nil {
+			return nil, err
+		}
+	}
+	d.openTurn(causeOfEnd(r))
+	if err := d.endStep(); err != nil {
+		return nil, err
+	}
+	d.snapshot()
+	d.seal(r)
+	d.owedHooks(core.RunEnd)
+	d.h.EndHooksDone = !d.hooked(core.RunEnd)
+	if len(d.h.Out) > 0 || !d.h.EndHooksDone {
+		return d.write(Commit{AllSeen: true}), nil
+	}
+	return d.releaseDone()
+}
+
+// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since
+// the last commit counts, but that their calls were started. A cancel that was accepted meanwhile
+// is still what ended it.
+func (d *draft) endInConflict(c core.Conflict) (Plan, error) {
+	d.foldOutbox()
+	if d.v.Turn == nil {
+		for _, o := range d.v.Outcomes {
+			if call, ok := d.call(o.CallID); ok {
+				if err := d.begin(call); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	d.over = &core.Reason{Kind: core.Failed, Code: "state_conflict", Detail: c.Error()}
+	return d.end(*d.mustEnd())
+}
+
+// cancelOpen closes a call that the end of the run overtook.
+func (d *draft) cancelOpen(call core.ToolCall, r core.Reason) error {
+	c, tracked := d.h.Calls[call.ID]
+	if !tracked || c.Status.Terminal() {
+		return nil
+	}
+	why := r.Kind.String()
+	if r.Code != "" && r.Kind != core.Blocked {
+		why += ": " + r.Code
+	}
+	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
+	if d.mayHaveRun(call, c) {
+		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
+	}
+	return d.settleCall(call, core.CallCancelled, overtakenBy(r), core.TextResult(text))
+}
+
+// seal is what nothing follows any more but sending.
+func (d *draft) seal(r core.Reason) {
+	for key, out := range d.h.Out {
+		if out.Kind == OutNotify { // nobody is needed any more
+			delete(d.h.Out, key)
+		}
+	}
+	if r.Kind == core.Blocked {
+		r.Code = cmp.Or(r.Code, core.CodeBlockedByRule)
+	}
+	r.Code, r.Detail = core.Clip(r.Code, 100), core.Clip(r.Detail, 500) // models' and callers' words; the head is small
+	d.h.End = &r
+	d.h.NotBefore, d.h.Outage = 0, nil
+	d.h.TimedOut = map[string]int{}
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	if r.Kind == core.NaturalEnd && d.h.Response == "" {
+		d.h.Response = core.ResponseDone
+	}
+	byItself := r.Kind == core.NaturalEnd || r.Kind == core.BehaviorRequested || r.Kind == core.Stopped
+	if d.v.Rules.Terms().Memory && !d.h.NoMemory && byItself {
+		d.h.Out[outMemory] = core.Out{Kind: OutMemory}
+	}
+}
+
+// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any
+// more. Those that are taken to kill the process are given up.
+func (d *draft) closeRun() error {
+	if d.h.EndHooksDone {
+		return nil
+	}
+	if d.h.Tries >= d.v.Limits.BodyTries {
+		d.event(core.EventHookFailed, map[string]any{"detail": "the hooks of the run's end were given up: their process was lost each time"}, 0)
+	} else if _, err := d.fire(core.Firing{Phase: core.RunEnd, Reason: d.h.End}); err != nil {
+		return err
+	}
+	d.snapshot()
+	d.h.EndHooksDone, d.must = true, true
+	return nil
+}
+
+// afterEnd finishes an end that could not be one write.
+func (d *draft) afterEnd() (Plan, error) {
+	if err := d.closeRun(); err != nil {
+		return nil, err
+	}
+	d.giveUpMemory()
+	switch {
+	case len(d.h.Out) > 0:
+		return d.empty()
+	case len(d.h.Held) > 0 && !d.h.TurnOpen:
+		return StartHeld{d.h.Held[0]}, nil
+	}
+	return d.releaseDone()
+}
+
+// releaseDone says that the run is done and gives the claim up; if a message waits for that, the
+// claim is kept until the run that it begins has taken the place in the head.
+func (d *draft) releaseDone() (Plan, error) {
+	r := *d.h.End
+	follows := len(d.h.Held) > 0
+	if !follows {
+		if err := d.setStatus(core.RunDone); err != nil {
+			return nil, err
+		}
+	}
+	d.openTurn(causeOfEnd(r))
+	d.endTurn(turnEnded{Status: core.RunDone.String(), Reason: r.Kind.String(), Code: r.Code, Detail: r.Detail, By: r.By, Via: r.Via, ResponseState: d.h.Response})
+	d.endActivation(ActivationDone)
+	d.event(core.EventRunStatus, d.runState(core.RunDone, &r), 0)
+	if follows {
+		d.must = true
+		return d.write(Commit{AllSeen: true}), nil
+	}
+	d.h.Lease = 0
+	due := int64(0)
+	return d.write(Commit{AllSeen: true, Due: &due, Over: true}), nil
+}
+
+// overtakenBy is the outcome of a call that was open when the run ended.
+func overtakenBy(r core.Reason) core.CallOutcome {
+	if r.Kind == core.Cancelled {
+		return core.CallOutcomeRunCancelled
+	}
+	return core.CallOutcomeRunEnded
+}

@@ -1,0 +1,130 @@
+package planner
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// applyInbox takes every signal out of the inbox and into the journal. Each takes effect, and then
+// deadlines that have passed do: an answer that was accepted before its deadline was used wins.
+func (d *draft) applyInbox() error {
+	if err := d.drain(d.applySignal); err != nil {
+		return err
+	}
+	return d.applyDeadlines()
+}
+
+// journalInbox takes every signal out of the inbox at the end of a run. None takes effect; each is
+// journaled, so that its sender can see what became of it.
+func (d *draft) journalInbox() error { return d.drain(d.journalSignal) }
+
+// drain empties the inbox: do folds in one signal.
+func (d *draft) drain(do func(delivery) error) error {
+	if len(d.h.Inbox) > 0 {
+		d.must = true
+		d.openTurn(d.causeOfTurn())
+	}
+	for _, key := range d.inboxOrder() {
+		if err := do(d.delivery(key)); err != nil {
+			return err
+		}
+		d.drained = append(d.drained, key)
+	}
+	d.h.Inbox = map[string]core.Signal{}
+	return nil
+}
+
+// delivery is a signal with its inbox key and its value, which may be stored beside the head.
+type delivery struct {
+	core.Signal
+	key   string
+	value json.RawMessage
+}
+
+func (d *draft) delivery(key string) delivery {
+	s := d.h.Inbox[key]
+	if s.Ref != "" {
+		return delivery{s, key, d.v.Payloads[s.Ref]}
+	}
+	return delivery{s, key, s.Value}
+}
+
+// applySignal lets a signal take effect, and journals it.
+func (d *draft) applySignal(s delivery) error {
+	switch s.Kind {
+	case core.SignalStart, core.SignalMessage:
+		return d.applyMessage(s)
+	case core.SignalDecision:
+		return d.applyDecision(s)
+	case core.SignalPause:
+		return d.applyInterrupt(s)
+	}
+	return d.recordSignal(s)
+}
+
+// journalSignal journals a signal that the end of the run overtook.
+func (d *draft) journalSignal(s delivery) error {
+	switch s.Kind {
+	case core.SignalStart, core.SignalMessage:
+		d.journalMessage(s)
+		return nil
+	case core.SignalDecision:
+		d.journalDecision(s)
+		return nil
+	case core.SignalPause:
+		d.recordInterrupt(s, false)
+		return nil
+	}
+	return d.recordSignal(s)
+}
+
+// recordSignal journals a signal from which nothing else follows.
+func (d *draft) recordSignal(s delivery) error {
+	switch s.Kind {
+	case core.SignalLate:
+		d.recordLate(s)
+	case core.SignalMisfit:
+		d.recordInvalidAnswer(s)
+	case core.SignalCancel: // the end does the rest
+		d.event(core.EventCancelRecorded, asked{By: s.By, Via: s.Via, Applied: true}, 0)
+	default:
+		return fmt.Errorf("core: signal %q of unknown kind %q", s.key, s.Kind)
+	}
+	return nil
+}
+
+// inboxOrder is the order signals are applied in: the input first, then decisions, then the rest,
+// each by time; ties by key, so that it is one order. A message may answer a call that waits for
+// input, so decisions come before: the caller of one that is in the inbox was told that it is the
+// first on its suspension. Times are of callers' clocks and cannot tell who was.
+func (d *draft) inboxOrder() []string {
+	keys := core.SortedKeys(d.h.Inbox)
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.drainRank(a), d.drainRank(b)), cmp.Compare(d.h.Inbox[a].At, d.h.Inbox[b].At))
+	})
+	return keys
+}
+
+func (d *draft) drainRank(key string) int {
+	switch d.h.Inbox[key].Kind {
+	case core.SignalStart:
+		return 0
+	case core.SignalDecision:
+		return 1
+	case core.SignalPause:
+		return 3 // a message that came with it does not undo it
+	}
+	return 2
+}
+
+// asked is the data of interrupt.recorded and cancel.recorded events.
+type asked struct {
+	ID      string `json:"id,omitempty"`
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Applied bool   `json:"applied"`
+}

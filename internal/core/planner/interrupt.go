@@ -1,0 +1,63 @@
+package planner
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and
+// from then on nothing begins. A resume, or a message, is the decision on that call.
+//
+//	applyInterrupt ── interrupt ── whileInterrupted … releaseWaiting
+//	resumeInterrupted | a decision ── settleRunWait
+
+// applyInterrupt interrupts the run, unless it is interrupted already.
+func (d *draft) applyInterrupt(s delivery) error {
+	if d.interrupted() {
+		d.recordInterrupt(s, false)
+		return nil
+	}
+	d.recordInterrupt(s, true)
+	return d.interrupt()
+}
+
+// recordInterrupt journals who asked for it, and whether it had an effect.
+func (d *draft) recordInterrupt(s delivery, applied bool) {
+	d.event(core.EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
+}
+
+// interrupt makes the run wait until it is told to go on. What it was about to do is done then.
+func (d *draft) interrupt() error {
+	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
+		Message: "The run was interrupted. It goes on when it is resumed; a message lets it go on as well, unless a call waits for a decision."}})
+}
+
+// interrupted says whether the run waits because somebody asked it to.
+func (d *draft) interrupted() bool {
+	for _, c := range d.h.Calls {
+		if c.Kind == core.KindInterrupt && c.Status == core.CallSuspended {
+			return true
+		}
+	}
+	return false
+}
+
+// whileInterrupted begins nothing: what runs already comes to its end, then the run waits.
+func (d *draft) whileInterrupted() (Plan, error) {
+	if begun := d.intended(d.round.Calls); len(begun) > 0 {
+		return d.runBodies(begun) // an intent is committed, and nobody could tell later that the body did not run
+	}
+	if d.flying() {
+		return d.await(), nil
+	}
+	return d.releaseWaiting()
+}
+
+// resumeInterrupted lets an interrupted run go on with a message.
+func (d *draft) resumeInterrupted(s delivery) error {
+	for _, call := range d.round.Calls {
+		if c := d.h.Calls[call.ID]; c.Status == core.CallSuspended && c.Kind == core.KindInterrupt {
+			return d.answer(call, s, nil)
+		}
+	}
+	return nil
+}

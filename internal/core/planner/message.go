@@ -1,0 +1,146 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// applyMessage adds a user message, or the input of a start. If the run waits, the message says
+// what becomes of that; one that says nothing answers the question it was checked against, and lets
+// an interrupted run go on.
+func (d *draft) applyMessage(s delivery) error {
+	parts, err := s.parts()
+	if err != nil {
+		return fmt.Errorf("core: message %q: %w", s.key, err)
+	}
+	if d.recordStart(s, parts) {
+		return nil
+	}
+	if s.On == core.PendingQueue && d.waits() {
+		d.hold(s, parts)
+		return nil
+	}
+	d.endGrants()
+	if s.On == core.PendingAbandon {
+		if err := d.abandon(s); err != nil {
+			return err
+		}
+		d.say(s.Signal, parts, "")
+		return nil
+	}
+	if err := d.resumeInterrupted(s); err != nil {
+		return err
+	}
+	if call, ok := d.questionOf(s.Signal); ok {
+		d.say(s.Signal, parts, call.ID)
+		return d.answer(call, s, core.AnswerOf(parts))
+	}
+	d.say(s.Signal, parts, "")
+	return nil
+}
+
+// journalMessage adds a message that came too late to have an effect on this run. One that was
+// queued begins the next run all the same.
+func (d *draft) journalMessage(s delivery) {
+	parts, err := s.parts()
+	if err != nil {
+		parts = core.TextParts("(a message that cannot be read any more)")
+	}
+	if d.recordStart(s, parts) {
+		return
+	}
+	if s.On == core.PendingQueue {
+		d.hold(s, parts)
+		return
+	}
+	d.endGrants()
+	d.say(s.Signal, parts, "")
+}
+
+// parts is the content of a message. A start may have none.
+func (s delivery) parts() (parts []core.Part, err error) {
+	if s.Kind == core.SignalStart && len(s.value) == 0 {
+		return nil, nil
+	}
+	err = json.Unmarshal(s.value, &parts)
+	return parts, err
+}
+
+// say adds what the user said. The text of a message that answers a call is that call's result, and
+// the model sees it there alone; readers see the whole message.
+func (d *draft) say(s core.Signal, parts []core.Part, answers string) {
+	said := core.Message{Role: core.RoleUser, Parts: parts, ID: s.Msg, By: s.By, Via: s.Via, Answers: answers}
+	if d.h.LastUserMessage != d.seq() {
+		said.Earlier = d.h.LastUserMessage
+	}
+	d.h.LastUserMessage = d.seq()
+	m := d.message(said)
+	d.event(core.EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
+}
+
+// received is the data of a message.received event; the text is the message's.
+type received struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Answers string `json:"answers,omitempty"`
+}
+
+// questionOf is the call that a message answers: the one it was checked against, if that still
+// waits. A message that was sent before a tool asked is no answer to what it asks.
+//
+//	message stored ── tool asks: which colour? ── drain: a message like any other
+func (d *draft) questionOf(s core.Signal) (core.ToolCall, bool) {
+	for _, call := range d.round.Calls {
+		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Kind == core.KindInput && c.WaitsOn(s.Sus) {
+			return call, true
+		}
+	}
+	return core.ToolCall{}, false
+}
+
+// answer makes a message the decision on a call. That closes a door: a decision that was stored
+// after the owner looked would be accepted, and find its suspension spent by the message.
+//
+//	owner sees the message ── decision stored (202) ── commit: the message is the answer
+func (d *draft) answer(call core.ToolCall, s delivery, result json.RawMessage) error {
+	d.closes = true
+	return d.apply(call, core.DecisionRecord{CallID: call.ID, Suspension: d.h.Calls[call.ID].Sus, By: s.By, Via: ViaMessage, Applied: true,
+		Resume: core.Resume{DecisionID: s.key, Action: core.ActionResume, Result: result, UpdatedAt: s.At}})
+}
+
+// abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are
+// those held behind it. Results that are there stay. It closes the door on decisions, like
+// [draft.answer].
+func (d *draft) abandon(s delivery) error {
+	if err := d.resumeInterrupted(s); err != nil {
+		return err
+	}
+	given := map[string]string{}
+	for id, c := range d.h.Calls {
+		switch {
+		case c.Status == core.CallSuspended && c.Synthetic: // to go on without an answer is no yes
+			given[id] = ""
+			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "nobody answered what the run waited for before its first step"}
+		case c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome:
+			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
+		case c.Status == core.CallSuspended:
+			given[id] = "Cancelled: the user went on without an answer to this call."
+		case c.Status == core.CallNew && c.HeldBehind != "":
+			given[id] = "Not run: the user went on."
+		}
+	}
+	for _, call := range d.round.Calls {
+		text, gives := given[call.ID]
+		if !gives {
+			continue
+		}
+		d.closes = true
+		delete(d.h.Out, core.NoticeKey(d.h.Calls[call.ID].Sus))
+		if err := d.settleCall(call, core.CallCancelled, core.CallOutcomeAbandoned, core.TextResult(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

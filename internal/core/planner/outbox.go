@@ -1,0 +1,49 @@
+package planner
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+const (
+	OutNotify core.OutKind = "notify" // tells people that a call waits for them
+	OutMemory core.OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not; given up if that seems to kill the process
+)
+
+// foldOutbox takes out of the outbox what was sent.
+func (d *draft) foldOutbox() {
+	for _, sent := range d.v.Sent {
+		d.takeOut(sent)
+	}
+}
+
+func (d *draft) takeOut(sent Sent) {
+	if sent.Failed != "" {
+		d.event(core.EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
+	}
+	delete(d.h.Out, sent.Key)
+	d.must = true
+}
+
+// empty works the outbox off: first the commit that names it, then the sending, and if that fails a
+// pause.
+func (d *draft) empty() (Plan, error) {
+	switch {
+	case d.v.NotSent:
+		d.h.NotBefore = d.v.Now + backoff(4)
+		return d.handOver(ActivationStepDone)
+	case d.dirty():
+		return d.commit(), nil
+	}
+	return SendOutbox{core.SortedKeys(d.h.Out)}, nil
+}
+
+const outMemory = "memory" // the key of its entry in the outbox
+
+// giveUpMemory takes the agent's memory out of the way if it seems to kill the process that gives
+// it the run: nothing keeps a run from being done. Claims that were lost before the hooks were
+// given up do not count against it.
+func (d *draft) giveUpMemory() {
+	if _, waits := d.h.Out[outMemory]; waits && d.h.Tries >= d.v.Limits.BodyTries && !d.dirty() {
+		d.takeOut(Sent{Key: outMemory, Failed: "given_up"})
+	}
+}

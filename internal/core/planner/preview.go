@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Previewer is a [Rules] whose tools may have previews. It is pure like them.
+type Previewer interface {
+	// Preview says how the preview of a call is made; nil if the call has none.
+	Preview(call core.ToolCall) *PreviewSource
+}
+
+// PreviewSource is a text that is the preview, or the tool and the arguments to read it with. The
+// call has no id.
+type PreviewSource struct {
+	Text string
+	Read *core.ToolCall // nil: Text is the preview
+}
+
+// Previewed is what came of reading a preview, as the view carries it until a commit contains it.
+type Previewed struct {
+	Call   string // id of the reading call
+	Text   string
+	Failed string // why there is no text; empty if there is one
+}
+
+// unpreviewed is how a plan in the making asks for a preview that a tool reads, as [unfired] asks
+// for hooks.
+type unpreviewed struct{ read core.ToolCall }
+
+func (unpreviewed) Error() string { return "core: a preview must be read first" }
+
+// preview is what the approver of a call is shown of its effect; nil if the definition says nothing
+// about it. What keeps a preview from being made never keeps the question from being asked.
+//
+// Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it
+// is done again. What it found becomes durable with the suspension.
+//
+//	ReadPreview ── read ──✗ crash     next owner: ReadPreview ── read ── commit: call.suspended
+func (d *draft) preview(call core.ToolCall) (*core.Preview, error) {
+	rules, ok := d.v.Rules.(Previewer)
+	if !ok {
+		return nil, nil
+	}
+	source := rules.Preview(d.effective(call))
+	switch {
+	case source == nil:
+		return nil, nil
+	case source.Read == nil:
+		return &core.Preview{Text: core.CutResult(source.Text, core.MostPreview)}, nil
+	}
+	read := *source.Read
+	read.ID = call.ID + ":preview:" + core.Digest(read.Arguments)[:12]
+	for _, done := range d.v.Previews {
+		switch {
+		case done.Call != read.ID:
+		case done.Failed != "":
+			return noPreview(read, done.Failed), nil
+		default:
+			return &core.Preview{Tool: read.Name, Text: core.CutResult(done.Text, core.MostPreview)}, nil
+		}
+	}
+	if why := d.whyNotRead(read); why != "" {
+		return noPreview(read, why), nil
+	}
+	return nil, unpreviewed{read}
+}
+
+// noPreview is what an approver is shown in place of a preview. It is bounded like one.
+func noPreview(read core.ToolCall, why string) *core.Preview {
+	return &core.Preview{Tool: read.Name, Failed: core.CutResult("The preview could not be made: "+why, core.MostPreview)}
+}
+
+// whyNotRead says why a preview is not read; empty if it may be. The tool must only read, and its
+// call must be allowed as it is: a rule that asks about it, or refuses it, holds here too.
+func (d *draft) whyNotRead(read core.ToolCall) string {
+	spec, ok := d.v.Rules.Tool(read.Name)
+	switch {
+	case !ok:
+		return "the tool " + read.Name + " does not exist any more."
+	case !spec.ReadOnly || spec.Client || spec.Finish:
+		return "the tool " + read.Name + " does not only read."
+	case d.hooked(core.BeforeToolExecute): // it may refuse any tool, and is asked about calls of the model alone
+		return "a hook of the program decides before each tool, and cannot be asked about a preview."
+	case d.v.Limits.BodyTries > 0 && d.h.Tries >= d.v.Limits.BodyTries:
+		return "the process was lost again and again, perhaps while the preview was read."
+	}
+	if err := d.check(read); err != nil {
+		return "the arguments of " + read.Name + " are not valid: " + err.Error()
+	}
+	if d.gateOn(read).Effect != core.Allow {
+		return "a rule does not allow " + read.Name + " here."
+	}
+	return ""
+}

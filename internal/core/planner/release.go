@@ -1,0 +1,160 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// ActivationOutcomes are all of them.
+var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
+
+func (d *draft) endActivation(outcome string) {
+	d.h.Activations++
+	d.event(core.EventActivationEnded, map[string]any{"activation": d.h.Activations, "outcome": outcome, "step": d.h.Step}, 0)
+}
+
+// endStep calls the hooks of a step's end and journals the state, once for each step.
+func (d *draft) endStep() error {
+	if !d.h.StepOpen {
+		return nil
+	}
+	effects, err := d.fire(core.Firing{Phase: core.StepEnd, Rev: d.v.Head.Rev})
+	if err != nil {
+		return err
+	}
+	if d.over == nil {
+		d.over = effects.End
+	}
+	d.owedHooks(core.StepEnd)
+	d.h.StepOpen = false
+	d.snapshot()
+	d.event(core.EventStepEnded, nil, 0)
+	return nil
+}
+
+// releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
+func (d *draft) releaseRunning() (Plan, error) {
+	if err := d.endStep(); err != nil {
+		return nil, err
+	}
+	if d.over != nil {
+		return d.end(*d.over)
+	}
+	return d.handOver(ActivationStepDone)
+}
+
+// releasePartial gives the claim up in the middle of a step, so that the next body or model call
+// has a whole activation's time. The step stays open; what is done is committed, and the model is
+// not asked again for it. A body does not wait for the time of a model's next attempt.
+func (d *draft) releasePartial() (Plan, error) {
+	if d.h.Outage != nil {
+		d.h.NotBefore = 0
+	}
+	return d.handOver(ActivationPartial)
+}
+
+func (d *draft) handOver(outcome string) (Plan, error) {
+	d.wakeForDeadline()
+	d.endActivation(outcome)
+	d.h.Lease = 0
+	delay := max(0, d.h.NotBefore-d.v.Now)
+	return d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true}), nil
+}
+
+// nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do
+// if it lies behind that step's wake-up: it only matters if the wake-up is lost, and nothing but
+// the owner takes it away. So a run that goes from step to step writes the index about once for
+// each grain of time, and not twice for each step.
+func (d *draft) nextDue(delay int64) *int64 {
+	wake := d.v.Now + delay
+	if d.v.Head.Due > wake {
+		return nil
+	}
+	due := wake + RetryDue
+	return &due
+}
+
+// RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
+const RetryDue = 5000
+
+// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody
+// drained would wait with the run, so none may be there. And it demands an empty outbox: a waiting
+// run without a deadline is in no index, so nothing would ever send what is left.
+func (d *draft) releaseWaiting() (Plan, error) {
+	if err := d.endStep(); err != nil {
+		return nil, err
+	}
+	if d.over != nil {
+		return d.end(*d.over)
+	}
+	if len(d.h.Out) > 0 {
+		return d.empty()
+	}
+	if err := d.setStatus(core.RunWaiting); err != nil {
+		return nil, err
+	}
+	d.forgetOutage()
+	d.h.Awake, d.h.AwakeSince = d.awake(), 0
+	outcome, pending := d.pending()
+	d.endTurn(turnEnded{Status: core.Suspended.String(), Pending: pending})
+	d.endActivation(outcome)
+	d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
+	d.h.Lease = 0
+	due := d.deadline()
+	return d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
+}
+
+// LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry
+// it. The sweep finds later deadlines, a little late. No run waits longer than this before it asks
+// its model again, either.
+const LongestPause = 15 * 60_000
+
+// pending lists what the run waits for, in call order, and how its activation ended: of several
+// kinds of wait, the one that needs a person most counts.
+func (d *draft) pending() (outcome string, list []pendingCall) {
+	heaviest := 0
+	for _, call := range d.round.Calls {
+		c := d.h.Calls[call.ID]
+		if c.Status != core.CallSuspended {
+			continue
+		}
+		heaviest = max(heaviest, slices.Index(waitsInOrder, waitOutcome(c.Kind)))
+		list = append(list, pendingCall{CallID: call.ID, ToolName: call.Name, Kind: c.Kind, Suspension: c.Sus, Deadline: c.Deadline})
+	}
+	return waitsInOrder[heaviest], list
+}
+
+// pendingCall is a waiting call in a turn.ended event.
+type pendingCall struct {
+	CallID     string    `json:"call_id"`
+	ToolName   string    `json:"tool_name"`
+	Kind       core.Kind `json:"kind"`
+	Suspension string    `json:"suspension"`
+	Deadline   int64     `json:"deadline,omitempty"`
+}
+
+var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
+
+func waitOutcome(k core.Kind) string {
+	switch k {
+	case core.KindClient:
+		return ActivationClientTool
+	case core.KindInput:
+		return ActivationInput
+	case core.KindInterrupt:
+		return ActivationInterrupted
+	}
+	return ActivationApproval
+}
+
+// Activation outcomes, as they are journaled.
+const (
+	ActivationStepDone    = "step_done"
+	ActivationApproval    = "suspended_approval"
+	ActivationInput       = "suspended_input"
+	ActivationClientTool  = "suspended_client_tool"
+	ActivationPartial     = "suspended_step_partial"
+	ActivationInterrupted = "interrupted"
+	ActivationDone        = "done"
+)

@@ -1,0 +1,55 @@
+package planner
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// startRun calls the hooks of a run's start, once.
+func (d *draft) startRun() error {
+	if d.h.StartHooksDone {
+		return nil
+	}
+	if d.h.Step == 0 && d.h.Activations == 0 {
+		effects, err := d.fire(core.Firing{Phase: core.RunStart})
+		if err != nil {
+			return err
+		}
+		if effects.RecallFailed != "" {
+			d.event(core.EventMemoryFailed, map[string]any{"detail": effects.RecallFailed}, 0)
+		}
+		if effects.Recall != "" {
+			d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(effects.Recall)})
+		}
+		if effects.End != nil {
+			d.over = effects.End
+		}
+		if t := effects.Wait; t != nil {
+			if err := d.suspendRun(kindOf(t.ResumeMode), *t); err != nil {
+				return err
+			}
+		}
+	}
+	d.h.StartHooksDone = true
+	return nil
+}
+
+// runStarted is the data of a run.started event.
+type runStarted struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	RetryOf string `json:"retry_of,omitempty"`
+}
+
+// recordStart journals who started the run. It reports whether nothing else is to be added: a retry
+// has no input and goes on from the journal as it is.
+func (d *draft) recordStart(s delivery, parts []core.Part) (retry bool) {
+	if s.Kind != core.SignalStart {
+		return false
+	}
+	d.event(core.EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+	if len(parts) > 0 {
+		return false
+	}
+	d.h.ModelSawAll = false
+	return true
+}

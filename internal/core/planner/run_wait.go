@@ -1,0 +1,35 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// The run itself can wait: for an answer before its first step, or because a caller interrupted it.
+// It does so on a synthetic call, which no model asked for and none sees.
+
+// suspendRun makes the run wait on a call that no model asked for.
+func (d *draft) suspendRun(kind core.Kind, t core.SuspendTicket) error {
+	call := core.SyntheticCall(fmt.Sprintf("%s:%s", kind, d.v.Fresh()))
+	d.h.Calls[call.ID] = core.Call{Synthetic: true}
+	d.round.Calls = append(d.round.Calls, call)
+	return d.suspend(call, kind, t)
+}
+
+// settleRunWait lets the run go on after an answer to its own wait, or ends it if that was a no.
+func (d *draft) settleRunWait(call core.ToolCall, rec core.DecisionRecord) error {
+	c := d.h.Calls[call.ID]
+	status, how := core.CallSucceeded, core.CallOutcomeSucceeded
+	switch {
+	case c.Kind == core.KindInterrupt:
+	case rec.Action == core.ActionCancel, rec.Error != "":
+		status, how = core.CallCancelled, refusedBy(core.KindApproval).OrTimedOut(rec)
+		d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartDenied, Detail: cmp.Or(rec.Error, cmp.Or(rec.Reason, "what the run waited for before its first step was refused"))}
+	case !core.IsNull(rec.Result):
+		d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(core.ResultText(rec.Result))})
+		d.h.ModelSawAll = false
+	}
+	return d.settleCall(call, status, how, core.Message{})
+}

@@ -1,0 +1,159 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+)
+
+// scriptRules are the rules of a script's agent. What is not said of a tool is allowed, without a
+// limit.
+type scriptRules struct {
+	terms core.Terms
+	tools map[string]*scriptTool
+}
+
+type scriptTool struct {
+	spec     core.ToolSpec
+	effect   core.Effect
+	mode     core.ResumeMode
+	reason   string
+	grant    bool // an approval may be for the rest of the turn
+	asksOver int  // allowed if the member amount is not above; 0: whatever the effect says
+	deniesAt int  // denied from this amount on
+	deadline core.Deadline
+	preview  string
+}
+
+// tool reads "NAME EFFECT OPTION..."; a reason comes last.
+func (r *scriptRules) tool(line string) string {
+	line, reason, _ := strings.Cut(line, " reason ")
+	words := strings.Fields(line)
+	tool := &scriptTool{spec: core.ToolSpec{Name: words[0]}, effect: core.Allow, reason: reason}
+	for _, w := range words[1:] {
+		if !tool.option(w) {
+			return "a tool has no option " + w
+		}
+	}
+	r.tools[words[0]] = tool
+	return ""
+}
+
+func (s *scriptTool) option(word string) bool {
+	name, value, _ := strings.Cut(word, "=")
+	n, _ := strconv.Atoi(value)
+	switch name {
+	case "once":
+		s.spec.Delivery = core.AtMostOnce
+	case "repeats":
+		s.spec.Delivery = core.AtLeastOnce
+	case "client":
+		s.spec.Client = true
+	case "finish":
+		s.spec.Finish = true
+	case "reads":
+		s.spec.ReadOnly = true
+	case "grant":
+		s.grant = true
+	case "preview":
+		s.preview = value
+	case "ask-over":
+		s.asksOver = n
+	case "deny-from":
+		s.deniesAt = n
+	case "deadline":
+		s.deadline.Within = int64(n) * 1000
+	case "on-deadline":
+		return s.deadline.Outcome.UnmarshalText([]byte(value)) == nil
+	case "mode":
+		return s.mode.UnmarshalText([]byte(value)) == nil
+	default:
+		return s.effect.UnmarshalText([]byte(word)) == nil
+	}
+	return true
+}
+
+// agent reads what else the definition says.
+func (r *scriptRules) agent(line string) string {
+	for _, word := range strings.Fields(line) {
+		name, value, _ := strings.Cut(word, "=")
+		n, _ := strconv.Atoi(value)
+		switch name {
+		case "parallel":
+			r.terms.Parallel = true
+		case "continue":
+			r.terms.Continue = true
+		case "memory":
+			r.terms.Memory = true
+		case "step-calls":
+			r.terms.StepCalls = n
+		case "run-calls":
+			r.terms.RunCalls = n
+		case "outage":
+			r.terms.Outage = int64(n) * 1000
+		case "max-rounds":
+			rule, _ := stoprule.Spec{Type: "max_rounds", Rounds: n}.Rule()
+			r.terms.Stops = append(r.terms.Stops, rule)
+		case "max-tokens":
+			rule, _ := stoprule.Spec{Type: "token_budget", MaxTotal: n}.Rule()
+			r.terms.Stops = append(r.terms.Stops, rule)
+		default:
+			return "an agent has no option " + word
+		}
+	}
+	return ""
+}
+
+func (r *scriptRules) Tool(name string) (core.ToolSpec, bool) {
+	tool, ok := r.tools[name]
+	if !ok {
+		return core.ToolSpec{}, false
+	}
+	return tool.spec, true
+}
+
+func (r *scriptRules) Check(core.ToolCall) error { return nil }
+
+func (r *scriptRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
+	tool, ok := r.tools[call.Name]
+	if !ok {
+		return core.Verdict{Effect: core.Deny}
+	}
+	var args struct{ Amount int }
+	_ = json.Unmarshal(call.Arguments, &args)
+	v := core.Verdict{Effect: tool.effect, Reason: tool.reason, Mode: tool.mode}
+	switch {
+	case tool.deniesAt > 0 && args.Amount >= tool.deniesAt:
+		v.Effect = core.Deny
+	case tool.asksOver > 0 && args.Amount > tool.asksOver:
+		v.Effect = core.Ask
+	}
+	if tool.grant {
+		v.Grant = call.Name
+	}
+	if v.Effect == core.SetResult {
+		v.Result = &core.Outcome{Text: tool.reason}
+	}
+	return v
+}
+
+func (r *scriptRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
+	if tool, ok := r.tools[call.Name]; ok {
+		return tool.deadline
+	}
+	return core.Deadline{}
+}
+
+func (r *scriptRules) Terms() core.Terms { return r.terms }
+
+// Preview reads with the tool that the option names.
+func (r *scriptRules) Preview(call core.ToolCall) *planner.PreviewSource {
+	if tool, ok := r.tools[call.Name]; ok && tool.preview != "" {
+		return &planner.PreviewSource{Read: &core.ToolCall{Name: tool.preview, Arguments: json.RawMessage(`{}`)}}
+	}
+	return nil
+}

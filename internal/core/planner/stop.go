@@ -1,0 +1,66 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it
+// also reached the limit.
+type limit interface{ IsLimit() }
+
+// stopOf asks the rules in their declared order; the first that fires counts. A turn that ends the
+// run is a natural end even if it also reached a limit.
+func stopOf(rules []core.StopRule, p core.Progress, ends bool) *core.Reason {
+	for _, rule := range rules {
+		if _, isLimit := rule.(limit); isLimit && ends {
+			continue
+		}
+		if code, detail, stop := rule.Stop(p); stop {
+			return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}
+		}
+	}
+	return nil
+}
+
+// progress is what stop rules see of the turn that is being folded in.
+func (d *draft) progress(t core.Turn) core.Progress {
+	return core.Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
+}
+
+// awake is how long the run has not been waiting.
+func (d *draft) awake() int64 {
+	if d.h.AwakeSince == 0 {
+		return d.h.Awake
+	}
+	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
+}
+
+// closeRound counts how the round before a new turn went: it failed if a call of it was executed
+// and none succeeded. Every other round, one in which nothing was executed included, ends the row
+// of failed ones.
+func (d *draft) closeRound() {
+	if d.h.RoundFailed > 0 && d.h.RoundOK == 0 {
+		d.h.Errors++
+	} else {
+		d.h.Errors = 0
+	}
+	d.h.RoundOK, d.h.RoundFailed, d.h.StepCalls = 0, 0, 0
+}
+
+// remember keeps the signature of a turn with calls, as many as the rules look back.
+func (d *draft) remember(t core.Turn) {
+	keep := 0
+	for _, rule := range d.v.Rules.Terms().Stops {
+		if looks, ok := rule.(interface{ window() int }); ok {
+			keep = min(max(keep, looks.window()-1), core.MostRounds)
+		}
+	}
+	if keep == 0 || len(t.Calls) == 0 {
+		d.h.Rounds = nil
+		return
+	}
+	d.h.Rounds = append(slices.Clone(d.h.Rounds), t.Signature())
+	d.h.Rounds = d.h.Rounds[max(0, len(d.h.Rounds)-keep):]
+}

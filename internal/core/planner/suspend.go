@@ -1,0 +1,114 @@
+package planner
+
+import (
+	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// PlaceholderText stands in the log where a result will be.
+const PlaceholderText = "This call waits for an answer; its result will follow."
+
+// suspend makes a call wait, under a fresh id.
+func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket) error {
+	if err := d.move(call.ID, core.CallSuspended); err != nil {
+		return err
+	}
+	t.Suspension.ID = core.SuspensionID(d.h.Thread, d.seq(), d.v.Fresh())
+	if !json.Valid(t.Suspension.ResponseSchema) || core.TooDeep(t.Suspension.ResponseSchema) {
+		t.Suspension.ResponseSchema = nil
+	}
+	t.Pending = core.PendingCall(d.effective(call))
+	if kind == core.KindApproval || kind == core.KindUnknownOutcome {
+		t.Approvers = d.v.Rules.Terms().Approvers
+	}
+	sus := core.NewSuspendedCall(call, kind, t)
+	sus.Deadline = d.deadlineOf(call, kind, t)
+	sus.Grantable = kind == core.KindApproval && d.h.Calls[call.ID].GrantOffered != ""
+	d.change(call.ID, func(c *core.Call) {
+		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
+		c.Suspensions++
+		c.InvalidAnswers = 0
+	})
+	d.place(call)
+	d.round.Keep(sus)
+	d.event(core.EventCallSuspended, sus, 0)
+	if d.v.Notify && kind != core.KindInterrupt { // whoever interrupts knows
+		d.h.Out[core.NoticeKey(t.Suspension.ID)] = core.Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
+	}
+	d.must = true
+	return nil
+}
+
+// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not
+// started are held behind it.
+func (d *draft) suspendSelf(call core.ToolCall, o BodyOutcome) error {
+	kind := o.Kind
+	if kind == core.KindNone {
+		kind = kindOf(o.Ticket.ResumeMode)
+	}
+	d.change(call.ID, func(c *core.Call) {
+		c.GrantOffered, c.AskDigest, c.PassedDecision, c.RanBefore = "", "", "", c.RanBefore+1
+	}) // what the tool asks is not what a rule did
+	ticket := *o.Ticket
+	ticket.Scratch = o.Scratch
+	if err := d.suspend(call, kind, ticket); err != nil {
+		return err
+	}
+	behind := false
+	for _, other := range d.round.Calls {
+		c, tracked := d.h.Calls[other.ID]
+		if behind && tracked && c.Status == core.CallNew && !d.v.Rules.Terms().Parallel {
+			d.change(other.ID, func(c *core.Call) { c.HeldBehind = call.ID })
+		}
+		behind = behind || other.ID == call.ID
+	}
+	return nil
+}
+
+// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else
+// is to be answered.
+func kindOf(m core.ResumeMode) core.Kind {
+	if m == core.ReplayToolCall {
+		return core.KindApproval
+	}
+	return core.KindInput
+}
+
+// place puts a placeholder where the result of a call will be, once.
+func (d *draft) place(call core.ToolCall) {
+	if c := d.h.Calls[call.ID]; c.PlaceholderWritten || c.Synthetic || c.Suspensions > 1 {
+		return
+	}
+	d.change(call.ID, func(c *core.Call) { c.PlaceholderWritten = true })
+	d.message(core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: core.TextParts(PlaceholderText), Pending: true})
+}
+
+// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held
+// have a placeholder, so that they are not asked for again, and none of them ends the run later.
+func (d *draft) placeHeld() error {
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		if !tracked || c.Status != core.CallNew || c.HeldBehind == "" {
+			continue
+		}
+		if spec, _ := d.v.Rules.Tool(call.Name); spec.Finish {
+			if err := d.refuse(call, core.CallOutcomeNotFinished, "Not finished: another call of this turn still waits for an answer."); err != nil {
+				return err
+			}
+			continue
+		}
+		d.place(call)
+	}
+	return nil
+}
+
+// waits says whether some call is suspended.
+func (d *draft) waits() bool {
+	for _, c := range d.h.Calls {
+		if c.Status == core.CallSuspended {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,24 @@
+package planner
+
+import (
+	"cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// yieldPause is how long a run that made way for others waits, in ms.
+const yieldPause = 5000
+
+// yield drops the turn: it cost something, and nothing follows from it.
+func (d *draft) yield() {
+	if !d.v.Yielded {
+		return
+	}
+	t := *d.v.Turn
+	d.modelAnswered()
+	d.countTokens(t)
+	d.h.Yields++
+	d.h.YieldsInRow++
+	d.h.NotBefore = d.v.Now + yieldPause
+	d.event(core.EventStepReset, map[string]any{"reason": "yielded", "text": cmp.Or(t.Text, "The run made way for others before it had said anything.")}, 0)
+}

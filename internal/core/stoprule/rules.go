@@ -1,0 +1,99 @@
+package stoprule
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// A rule with 0 never fires.
+
+type maxRounds int
+
+func (n maxRounds) IsLimit() {}
+
+func (n maxRounds) Stop(p core.Progress) (code, detail string, stop bool) {
+	return "max_rounds", fmt.Sprintf("%d of %d steps", p.Steps, n), n > 0 && p.Steps >= int(n)
+}
+
+type timeout int
+
+func (n timeout) IsLimit() {}
+
+func (n timeout) Stop(p core.Progress) (code, detail string, stop bool) {
+	return "timeout", fmt.Sprintf("more than %d s", n), n > 0 && p.Awake > int64(n)*1000
+}
+
+type tokenBudget int
+
+func (n tokenBudget) IsLimit() {}
+
+func (n tokenBudget) Stop(p core.Progress) (code, detail string, stop bool) {
+	return "token_budget", fmt.Sprintf("%d of %d tokens", p.Tokens, n), n > 0 && p.Tokens > int64(n)
+}
+
+type consecutiveErrors int
+
+func (n consecutiveErrors) IsLimit() {}
+
+func (n consecutiveErrors) Stop(p core.Progress) (code, detail string, stop bool) {
+	return "consecutive_errors", fmt.Sprintf("%d rounds in a row failed", p.Errors), n > 0 && p.Errors >= int(n)
+}
+
+type stopOnTool string
+
+func (name stopOnTool) Stop(p core.Progress) (code, detail string, stop bool) {
+	asked := slices.ContainsFunc(p.Turn.Calls, func(c core.ToolCall) bool { return c.Name == string(name) })
+	return "stop_on_tool", string(name), name != "" && asked
+}
+
+type contentMatch struct{ pattern *regexp.Regexp }
+
+// newContentMatch keeps a rule even for a pattern that does not compile: one that was stored all
+// the same stops the run.
+func newContentMatch(pattern string) (core.StopRule, error) {
+	if pattern == "" {
+		return contentMatch{}, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return invalidMatch{}, fmt.Errorf("core: content_match: %w", err)
+	}
+	return contentMatch{re}, nil
+}
+
+func (m contentMatch) Stop(p core.Progress) (code, detail string, stop bool) {
+	if m.pattern == nil || !m.pattern.MatchString(p.Turn.Text) {
+		return "", "", false
+	}
+	return "content_match", m.pattern.String(), true
+}
+
+type invalidMatch struct{}
+
+func (invalidMatch) Stop(core.Progress) (code, detail string, stop bool) {
+	return "content_match_invalid_regex", "the pattern is no regular expression", true
+}
+
+type loopDetection int
+
+// window of 1 would be no loop, and one that is larger than a head remembers is cut.
+func (n loopDetection) window() int {
+	if n <= 0 {
+		return 0
+	}
+	return min(max(int(n), 2), core.MostRounds+1)
+}
+
+func (n loopDetection) Stop(p core.Progress) (code, detail string, stop bool) {
+	same, now := 1, p.Turn.Signature()
+	for _, before := range slices.Backward(p.Rounds) {
+		if before != now {
+			break
+		}
+		same++
+	}
+	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= n.window()
+}

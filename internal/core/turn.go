@@ -1,0 +1,162 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Turn is a model's answer.
+type Turn struct {
+	Text  string // all of its text
+	Calls []ToolCall
+
+	// Content is what the answer is made of, in its order, if that is more than Text and behind
+	// it the calls: reasoning, or a call with something behind it. Its text parts together are
+	// Text; a call's place names the id that the call has in Calls.
+	Content []Part
+
+	// Cut: the model was stopped in the middle of its text, by a cancel. What it said is kept,
+	// and marked.
+	Cut bool
+
+	AskedAt int64 // when the model was asked; 0: not known
+	FirstAt int64 // when its first words came; 0: it did not speak, or no reader listened
+	EndedAt int64 // when its answer was there
+
+	// End is set if the provider cut the answer off or withheld it. What there is of it is
+	// kept, none of its calls runs, and the run ends so.
+	End *Reason
+
+	InputTokens  int64 // all that was read, from a cache or not
+	OutputTokens int64
+	CacheRead    int64 // of InputTokens, what came out of the provider's cache
+	CacheWritten int64 // of InputTokens, what was put into it
+	NoUsage      bool  // nobody said what the answer used; it counts as nothing
+}
+
+// Without is the turn without the calls of the given ids, and what is wrong with those that are
+// left.
+func (t Turn) Without(ids []string, faults []string) (Turn, []string) {
+	var calls []ToolCall
+	var rest []string
+	for i, c := range t.Calls {
+		if !slices.Contains(ids, c.ID) {
+			calls, rest = append(calls, c), append(rest, faults[i])
+		}
+	}
+	t.Calls = calls
+	return t, rest
+}
+
+// Parts is the turn's content as it is stored, once its calls have the ids that the thread knows
+// them by: renamed holds them by the id that the model gave, of which it may have given one twice.
+// A call's place is kept only where something stands behind it.
+func (t Turn) Parts(calls []ToolCall, renamed map[string][]string) []Part {
+	if t.Content == nil {
+		return TextParts(t.Text)
+	}
+	var out []Part
+	for _, p := range t.Content {
+		if p.Type == PartCall {
+			ids := renamed[p.Call]
+			if len(ids) == 0 {
+				continue
+			}
+			p.Call, renamed[p.Call] = ids[0], ids[1:]
+		}
+		p.Text, p.Name = strings.ToValidUTF8(p.Text, "\ufffd"), strings.ToValidUTF8(p.Name, "\ufffd")
+		out = append(out, p)
+	}
+	for i := len(calls) - 1; i >= 0 && len(out) > 0 && out[len(out)-1].Type == PartCall && out[len(out)-1].Call == calls[i].ID; i-- {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// stepStarted is the data of a step.started event, which is committed with the model's answer.
+// Usage is null if the provider did not say what the answer used, and absent if the model counts no
+// tokens.
+type stepStarted struct {
+	AskedAt      int64           `json:"asked_at,omitempty"`
+	LatencyMS    *int64          `json:"latency_ms,omitempty"`     // until the answer was there
+	FirstTokenMS *int64          `json:"first_token_ms,omitempty"` // until its first words
+	Usage        json.RawMessage `json:"usage,omitempty"`
+}
+
+// turnUsage is what a turn says that it used.
+type turnUsage struct {
+	Input        int64 `json:"input_tokens"`
+	Output       int64 `json:"output_tokens"`
+	CacheRead    int64 `json:"cache_read_tokens,omitempty"`
+	CacheWritten int64 `json:"cache_write_tokens,omitempty"`
+}
+
+// Told is what a step.started event says of the turn.
+func (t Turn) Told() stepStarted {
+	s := stepStarted{AskedAt: t.AskedAt}
+	if t.AskedAt != 0 {
+		s.LatencyMS = since(t.AskedAt, t.EndedAt)
+		if t.FirstAt != 0 {
+			s.FirstTokenMS = since(t.AskedAt, t.FirstAt)
+		}
+	}
+	switch {
+	case t.NoUsage:
+		s.Usage = json.RawMessage("null")
+	case t.InputTokens != 0 || t.OutputTokens != 0:
+		s.Usage = Encode(turnUsage{t.InputTokens, t.OutputTokens, max(0, t.CacheRead), max(0, t.CacheWritten)})
+	}
+	return s
+}
+
+func since(from, to int64) *int64 {
+	ms := max(0, to-from)
+	return &ms
+}
+
+// Signature is short text that is the same for two turns that ask for the same calls: names and
+// canonical arguments, in order.
+func (t Turn) Signature() string {
+	type ask struct {
+		Name      string
+		Arguments json.RawMessage
+	}
+	asks := make([]ask, len(t.Calls))
+	for i, c := range t.Calls {
+		args, err := ReadArguments(c.Arguments)
+		if err != nil {
+			args = refusedArguments(c.Arguments)
+		}
+		asks[i] = ask{c.Name, args}
+	}
+	return Digest(Encode(asks))[:12]
+}
+
+// Read returns the turn with the arguments of its calls in their canonical form. Text that is not
+// JSON becomes a JSON string, which no schema of arguments takes. Of arguments that are refused it
+// keeps the beginning, as a JSON string too; faults says why, by call.
+func (t Turn) Read() (read Turn, faults []string) {
+	faults = make([]string, len(t.Calls))
+	t.Calls = slices.Clone(t.Calls)
+	for i, c := range t.Calls {
+		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
+		if len(c.Name) > longestName {
+			c.Name = clipBytes(c.Name, longestName) + "…"
+			faults[i] = fmt.Sprintf("the name of the tool is longer than %d bytes", longestName)
+		}
+		canonical, err := ReadArguments(c.Arguments)
+		switch {
+		case err == errNotJSON:
+			canonical = Encode(string(c.Arguments))
+		case err != nil:
+			canonical = refusedArguments(c.Arguments)
+			faults[i] = cmp.Or(faults[i], err.Error())
+		}
+		c.Arguments = canonical
+		t.Calls[i] = c
+	}
+	return t, faults
+}
