@@ -70,13 +70,6 @@ permissions: {allow: [look, pay, ask_caller]}
 `,
 }
 
-// goTools are Go functions of this program: what a server that this package starts itself has.
-const goTools = `
-tools:
-  - {name: look, go: refund_desk.lookup_order}
-  - {name: pay, go: refund_desk.issue_refund}
-` + clientTool
-
 // httpTools are requests to a service that keeps the ledger; it is put in for %[1]s, and whether its address is a private one for %[2]v.
 const httpTools = `
 tools:
@@ -116,7 +109,7 @@ var ownGated = map[string]string{"torture-asks": ownPay, "torture-pair": ownPay}
 
 const ownPay = "pay"
 
-// ownLedger is where the pay tool writes, in the data directory.
+// ownLedger is where the service writes that this package starts beside a server of its own.
 const ownLedger = "refunds.jsonl"
 
 // ownOrders are what can be paid back; mostPaid is what each allows, less one for who edits it.
@@ -127,8 +120,8 @@ const mostPaid = 39
 // OwnAgents are the names of the agents that [WriteAgents] writes.
 func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
 
-// WriteAgents puts this package's own agents into dir, for a server that has none of its Go functions: [Options.Own] tortures it then. With a
-// service, the address of an HTTP service without a slash at its end, their tools are requests to it:
+// WriteAgents puts this package's own agents into dir, for a server that somebody else starts: [Options.Own] tortures it then. With a
+// service, the address of an HTTP service without a slash at its end, their tools are requests to it, as [Service] answers them:
 //
 //	GET  SERVICE/orders/{order}   looks an order up
 //	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header Idempotency-Key: RUN/CALL/ATTEMPT

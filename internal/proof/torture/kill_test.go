@@ -46,7 +46,7 @@ func TestTheRealProgramKeepsItsWordUnderKills(t *testing.T) {
 
 func TestAServerThatDoesNotStartAgainIsAViolation(t *testing.T) {
 	began := 0
-	command := func(_, _ string) *exec.Cmd {
+	command := func(_, _, _ string) *exec.Cmd {
 		if began++; began > 1 {
 			return exec.Command("sh", "-c", "echo the file is broken >&2; exit 1")
 		}
@@ -63,7 +63,7 @@ func TestAServerThatDoesNotStartAgainIsAViolation(t *testing.T) {
 }
 
 func TestAServerThatNeverStartedIsAnError(t *testing.T) {
-	command := func(_, _ string) *exec.Cmd { return exec.Command("false") }
+	command := func(_, _, _ string) *exec.Cmd { return exec.Command("false") }
 	_, err := torture.Run(t.Context(), torture.Options{Command: command, Kills: 1, Every: time.Millisecond, Dir: t.TempDir(), Callers: 1})
 	if err == nil || !strings.Contains(err.Error(), "does not say where it listens") {
 		t.Error(err)

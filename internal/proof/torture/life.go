@@ -22,6 +22,7 @@ import (
 // lives are the lives of one server on one data directory, one after the other.
 type lives struct {
 	command func() *exec.Cmd // dormouse dev --json on the directory, on a free port
+	settle  func() error     // returns when what a killed server has asked of its tools is done
 	door    *door
 	random  *rand.Rand
 	every   time.Duration // a life is at most this long
@@ -74,8 +75,8 @@ func (l *lives) arrive() error {
 		URL string `json:"url"`
 	}
 	if err := errors.Join(err, json.Unmarshal(line, &ready)); err != nil {
-		l.end()
-		return fmt.Errorf("the server does not say where it listens (%w); its log ends:\n%s", err, tail(p.log.String()))
+		unsettled := l.end()
+		return errors.Join(fmt.Errorf("the server does not say where it listens (%w); its log ends:\n%s", err, tail(p.log.String())), unsettled)
 	}
 	l.startup = time.Since(began)
 	l.door.open(client.New(ready.URL, "", &http.Client{Timeout: requestLimit}))
@@ -92,9 +93,9 @@ func tail(log string) string {
 }
 
 // end kills the process, with nothing in between.
-func (l *lives) end() {
+func (l *lives) end() error {
 	if l.now == nil {
-		return
+		return nil
 	}
 	_ = l.now.cmd.Process.Kill()
 	<-l.now.gone
@@ -103,13 +104,15 @@ func (l *lives) end() {
 		l.panics = append(l.panics, Violation{Rule: "a server does not panic", Promised: "whatever callers send, it goes on", Found: tail(log)})
 	}
 	l.now = nil
+	return l.settle()
 }
 
 // endEarly kills a process that has not arrived.
-func (l *lives) endEarly() {
+func (l *lives) endEarly() error {
 	_ = l.now.cmd.Process.Kill()
 	_ = l.now.cmd.Wait()
 	l.now = nil
+	return l.settle()
 }
 
 // oneInEarly is how often a process is killed while it starts: one time in so many.
@@ -123,9 +126,7 @@ func (l *lives) torture(ctx context.Context, kills int) error {
 			if err := l.begin(); err != nil {
 				return err
 			}
-			err := machine.Sleep(ctx, l.upTo(l.startup))
-			l.endEarly()
-			if err != nil {
+			if err := errors.Join(machine.Sleep(ctx, l.upTo(l.startup)), l.endEarly()); err != nil {
 				return err
 			}
 			l.killed.Add(1)
@@ -134,9 +135,7 @@ func (l *lives) torture(ctx context.Context, kills int) error {
 		if err := l.live(); err != nil {
 			return err
 		}
-		err := machine.Sleep(ctx, l.upTo(l.every))
-		l.end()
-		if err != nil {
+		if err := errors.Join(machine.Sleep(ctx, l.upTo(l.every)), l.end()); err != nil {
 			return err
 		}
 		l.killed.Add(1)

@@ -3,7 +3,6 @@ package torture_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,40 +26,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
-
-// shop is the service of whoever tortures: it writes down every payment and looks for no repeats.
-type shop struct {
-	t    *testing.T
-	file string
-
-	mu sync.Mutex
-}
-
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	if r.Method == http.MethodGet {
-		_, _ = io.WriteString(w, `{"order":"found"}`)
-		return
-	}
-	members := map[string]json.RawMessage{}
-	if err := json.NewDecoder(r.Body).Decode(&members); err != nil {
-		s.t.Errorf("the body of %s: %v", r.URL, err)
-	}
-	members["key"], _ = json.Marshal(r.Header.Get("Idempotency-Key"))
-	line, _ := json.Marshal(members)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Error(err)
-		return
-	}
-	defer f.Close()
-	if _, err := f.Write(append(line, '\n')); err != nil {
-		s.t.Error(err)
-	}
-	_, _ = io.WriteString(w, `{"paid":true}`)
-}
 
 // serveOwn serves the agents that WriteAgents writes for the service.
 func serveOwn(t *testing.T, service string) (address string) {
@@ -129,9 +93,12 @@ func TestAServerWithOurAgentsIsHeldToItsWordBehindAGateway(t *testing.T) {
 			ledger, service := "", ""
 			if withService {
 				ledger = filepath.Join(t.TempDir(), "payments.jsonl")
-				web := httptest.NewServer(&shop{t: t, file: ledger})
-				t.Cleanup(web.Close)
-				service = web.URL
+				shop, err := torture.Serve(ledger)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = shop.Close() })
+				service = "http://" + shop.Host()
 			}
 			address := serveOwn(t, service)
 			direct := client.New(address, "", nil)

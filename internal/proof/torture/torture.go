@@ -16,8 +16,9 @@ import (
 // Options say what is tortured, and how. Either Command is set, or Client.
 type Options struct {
 	// Command makes the command line of a server of one's own that serves the agents of one directory on the data of another, on a free
-	// port, and says where it listens as `dormouse dev --json` does. It is killed Kills times; a life lasts at most Every.
-	Command func(data, agents string) *exec.Cmd
+	// port, lets their tools reach the service at a host:port of this machine, and says where it listens as `dormouse dev --json` does.
+	// It is killed Kills times; a life lasts at most Every.
+	Command func(data, agents, service string) *exec.Cmd
 	Kills   int
 	Every   time.Duration
 	Dir     string // where data and agents are put; must be there
@@ -107,8 +108,9 @@ var errNothing = errors.New("the server has not acknowledged a single run, so th
 // torment is one torture under way.
 type torment struct {
 	*world
-	o     Options
-	lives *lives // nil if somebody else kills
+	o       Options
+	lives   *lives   // nil if somebody else kills
+	service *Service // of the tools; nil as well
 }
 
 func prepare(ctx context.Context, o Options) (*torment, error) {
@@ -123,19 +125,31 @@ func prepare(ctx context.Context, o Options) (*torment, error) {
 		_, err := o.Client.Health(ctx)
 		return t, err
 	}
-	data, agents := filepath.Join(o.Dir, "data"), filepath.Join(o.Dir, "agents")
-	if err := writeAgents(agents, goTools); err != nil {
-		return nil, fmt.Errorf("writing the agents: %w", err)
+	w.own, w.agents, w.ledger = true, OwnAgents(), filepath.Join(o.Dir, ownLedger)
+	return t, t.begin()
+}
+
+// begin starts a server of its own, and the service that its tools ask.
+func (t *torment) begin() (err error) {
+	if t.service, err = Serve(t.ledger); err != nil {
+		return fmt.Errorf("starting the service of the tools: %w", err)
 	}
-	w.own, w.agents, w.ledger = true, OwnAgents(), filepath.Join(data, ownLedger)
-	t.lives = &lives{command: func() *exec.Cmd { return o.Command(data, agents) }, door: w.door, every: o.Every,
-		random: rand.New(rand.NewPCG(o.Seed, 0))}
-	return t, t.lives.live()
+	data, agents := filepath.Join(t.o.Dir, "data"), filepath.Join(t.o.Dir, "agents")
+	if err := WriteAgents(agents, "http://"+t.service.Host()); err != nil {
+		return errors.Join(fmt.Errorf("writing the agents: %w", err), t.service.Close())
+	}
+	t.lives = &lives{command: func() *exec.Cmd { return t.o.Command(data, agents, t.service.Host()) }, settle: t.service.Settle,
+		door: t.door, every: t.o.Every, random: rand.New(rand.NewPCG(t.o.Seed, 0))}
+	if err := t.lives.live(); err != nil {
+		return errors.Join(err, t.service.Close())
+	}
+	return nil
 }
 
 func (t *torment) stop() {
 	if t.lives != nil {
-		t.lives.end()
+		_ = t.lives.end() // nothing is read any more
+		_ = t.service.Close()
 	}
 }
 
@@ -195,7 +209,7 @@ func (t *torment) faults(ctx context.Context) error {
 		return machine.Sleep(ctx, t.o.For)
 	}
 	err := t.lives.torture(ctx, t.o.Kills)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errUnsettled) {
 		return fmt.Errorf("%w after %d kills: %w", errDoesNotRise, t.kills(), err)
 	}
 	return err

@@ -120,8 +120,8 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options, program string) err
 	if err != nil {
 		return err
 	}
-	o.Command = func(data, agents string) *exec.Cmd {
-		return exec.Command(program, "dev", "--json", "--addr", "127.0.0.1:0", "--data", data, "--agents", agents)
+	o.Command = func(data, agents, service string) *exec.Cmd {
+		return exec.Command(program, "dev", "--json", "--addr", "127.0.0.1:0", "--data", data, "--agents", agents, "--allow-private-hosts", service)
 	}
 	if o.Dir != "" {
 		return a.tortured(cmd.Context(), o)
