@@ -14,8 +14,9 @@ help: ## list the targets
 build: ## bin/dormouse, and bin/dormouse-proof, which tests it
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/dormouse ./cmd/dormouse-proof
 
-demo: build ## one run: starts, waits for an approval, survives kill -9, finishes
-	go run ./examples/refund-desk/demo -bin bin/dormouse -agents examples/refund-desk
+demo: ## one run: starts, waits for an approval, survives kill -9, finishes
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./examples/refund-desk
+	go run ./internal/proof/demo -bin bin/refund-desk -agents examples/refund-desk
 
 # The race detector needs a C compiler; everything else needs Go alone.
 RACE := $(if $(shell command -v $(CC) 2>/dev/null),-race)

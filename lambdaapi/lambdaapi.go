@@ -23,6 +23,9 @@ func Main(p dormouse.Program) { serve(p, whole) }
 // [Main] does.
 func Decisions(p dormouse.Program) { serve(p, decisions) }
 
+// part is what one function serves of the API.
+type part func(awsenv.Settings, awsapi.Options) (any, error)
+
 func whole(s awsenv.Settings, o awsapi.Options) (any, error) {
 	if s.Access.Stream {
 		return awsapi.Streams(o)
@@ -32,7 +35,7 @@ func whole(s awsenv.Settings, o awsapi.Options) (any, error) {
 
 func decisions(_ awsenv.Settings, o awsapi.Options) (any, error) { return awsapi.Decisions(o) }
 
-func serve(p dormouse.Program, of func(awsenv.Settings, awsapi.Options) (any, error)) {
+func serve(p dormouse.Program, of part) {
 	settings, err := awsenv.Read(os.Getenv)
 	if err == nil {
 		var handler any
@@ -45,7 +48,7 @@ func serve(p dormouse.Program, of func(awsenv.Settings, awsapi.Options) (any, er
 }
 
 // assemble asks no server anything.
-func assemble(p dormouse.Program, s awsenv.Settings, out io.Writer, of func(awsenv.Settings, awsapi.Options) (any, error)) (any, error) {
+func assemble(p dormouse.Program, s awsenv.Settings, out io.Writer, of part) (any, error) {
 	f, err := awsenv.NewFront(s, binding.New(p).Lambda, out)
 	if err != nil {
 		return nil, err

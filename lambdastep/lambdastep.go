@@ -40,5 +40,5 @@ func Main(p dormouse.Program) {
 func open(p dormouse.Program, s awsenv.Settings, out io.Writer) (awsenv.Step, error) {
 	bound := binding.New(p)
 	control, _ := bound.Control(binding.InFunction()) // what is wrong with the program is said when its parts are registered
-	return awsstep.Open(s, bound.Lambda, control, out)
+	return awsstep.Open(s, awsstep.Program{Name: p.Name, Register: bound.Lambda, Control: control}, out)
 }

@@ -3,21 +3,8 @@
 package main
 
 import (
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse"
+	"github.com/dormouse-dev/dormouse/lambdaapi"
 )
 
-func main() {
-	settings, err := awsenv.Read(os.Getenv)
-	if err == nil {
-		var handler any
-		if handler, err = newHandler(settings, os.Stdout); err == nil {
-			lambda.Start(handler) // for as long as the process lives
-		}
-	}
-	settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
-	os.Exit(1)
-}
+func main() { lambdaapi.Decisions(dormouse.Program{}) }

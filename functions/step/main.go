@@ -3,29 +3,8 @@
 package main
 
 import (
-	"math/rand/v2"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
-	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse"
+	"github.com/dormouse-dev/dormouse/lambdastep"
 )
 
-func main() {
-	settings, err := awsenv.Read(os.Getenv)
-	if err != nil {
-		settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	parts, err := awsstep.Open(settings, awsexamples.Register, engine.Controls{}, os.Stdout)
-	if err != nil {
-		parts.Logger.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	// A SIGTERM is a hint: what is at hand is finished or found by the sweep, and nothing waits to be written.
-	stopping := lambda.WithEnableSIGTERM(func() { parts.Logger.Info("the platform stops this process") })
-	lambda.StartWithOptions(awsstep.New(parts, rand.Float64).Handle, stopping)
-}
+func main() { lambdastep.Main(dormouse.Program{}) }

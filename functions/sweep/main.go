@@ -2,19 +2,6 @@
 // everything: a wake-up that was lost, an owner that died, a deadline that passed.
 package main
 
-import (
-	"os"
+import "github.com/dormouse-dev/dormouse/lambdasweep"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
-)
-
-func main() {
-	settings, err := stack.Read(os.Getenv)
-	if err != nil {
-		settings.Logger(os.Stdout).Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(newHandler(stack.Open(settings, os.Stdout)).handle)
-}
+func main() { lambdasweep.Main() }

@@ -20,10 +20,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -96,7 +97,7 @@ func deploy(t *testing.T, access stack.Access) *deployed {
 	d := &deployed{t: t, wake: &wakeups{}, log: &safeBuffer{}}
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	tools := tool.NewRegistry(log)
-	if err := refunddesk.Register(tools, t.TempDir()); err != nil {
+	if err := binding.New(refunddesk.Program()).Tools(tools, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	agents := program.NewAgents(store, program.Program{Tools: tools, Dir: "../../../examples/refund-desk", Clock: machine.Clock{}})

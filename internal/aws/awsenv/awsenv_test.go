@@ -10,16 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dormouse-dev/dormouse/examples/night-shift/nightshift"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
+	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
+
+// register adds the tools and the hook of a program.
+var register = binding.New(nightshift.Program()).Lambda
 
 func environment(more map[string]string) func(string) string {
 	all := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "http://127.0.0.1:1/123456789012/wake",
@@ -46,7 +50,7 @@ func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewStep(s, awsexamples.Register, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
+	if _, err := awsenv.NewStep(s, register, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -56,7 +60,7 @@ func TestAFunctionThatAnswersCallersMustKnowWhoLetsThemIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
+	if _, err := awsenv.NewFront(s, register, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_AUTH") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -87,9 +91,9 @@ func pair(t *testing.T) (one, other awsenv.Front) {
 	must(t, err)
 	s, err := awsenv.Read(environment(map[string]string{"AWS_ENDPOINT_URL": server.URL, "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl}))
 	must(t, err)
-	one, err = awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer))
+	one, err = awsenv.NewFront(s, register, new(bytes.Buffer))
 	must(t, err)
-	other, err = awsenv.NewFront(s, awsexamples.Register, new(bytes.Buffer))
+	other, err = awsenv.NewFront(s, register, new(bytes.Buffer))
 	must(t, err)
 	return one, other
 }

@@ -1,6 +1,7 @@
 package awsenv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,12 +36,14 @@ type Step struct {
 	Intake   *sqsqueue.Intake   // nil without one
 	control  engine.RunControl  // nil without one
 	tracer   engine.Tracer      // nil where tracing is off
+	command  string             // what a person answers with
 }
 
 // NewStep makes it. Lines of the log and of metrics go to out. It asks no server anything.
 func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, error) {
 	p, err := open(s, register, &reach, out)
-	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(reach.Control, p.Clock, p.Logger)}
+	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(reach.Control, p.Clock, p.Logger),
+		command: cmp.Or(reach.Command, "dormouse")}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
 	}
@@ -53,14 +56,17 @@ func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, e
 // Engine is an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
 	return engine.New(engine.Options{Store: s.Store, Waker: s.Wake, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
-		Notifier: notices{log}, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+		Notifier: notices{log, s.command}, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 
 // notices tells whoever reads the log that a call waits.
-type notices struct{ log *slog.Logger }
+type notices struct {
+	log     *slog.Logger
+	command string
+}
 
 func (n notices) Notify(_ context.Context, what engine.Notice) error {
 	n.log.Info("a call waits for an answer", "run", what.Run, "thread", what.Thread, "tool", what.Call.ToolName, "kind", what.Call.Kind.String(),
-		"answer", fmt.Sprintf("dormouse decide %s %s", what.Run, what.Call.Suspension.ID))
+		"answer", fmt.Sprintf("%s decide %s %s", n.command, what.Run, what.Call.Suspension.ID))
 	return nil
 }

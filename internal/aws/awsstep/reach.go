@@ -23,14 +23,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
 
-// Open makes what the function is made of, with everything that it reaches beyond the stack, and the program's control of its runs. Lines of the log and of metrics go to out. It asks no
-// server anything, and makes no client before something needs it.
-func Open(s awsenv.Settings, register awsenv.Register, control engine.Controls, out io.Writer) (awsenv.Step, error) {
+// Program is what a program brings to the function that works.
+type Program struct {
+	Name     string // in the hints of the log; empty is "dormouse"
+	Register awsenv.Register
+	Control  engine.Controls
+}
+
+// Open makes what the function is made of, with everything that it reaches beyond the stack. Lines of the log and of metrics go to
+// out. It asks no server anything, and makes no client before something needs it.
+func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
-	return awsenv.NewStep(s, register, awsenv.Reach{Secrets: kept.Source, Control: control, Connect: func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
+	connect := func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
 		c := &connections{Near: n, hidden: kept.Values}
 		return c.providers(), c.bodies()
-	}}, out)
+	}
+	return awsenv.NewStep(s, p.Register, awsenv.Reach{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }
 
 // secrets are those of the environment, and behind them, where there is a path, those of the Parameter Store.

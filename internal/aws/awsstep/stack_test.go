@@ -18,11 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
-	"github.com/dormouse-dev/dormouse/internal/aws/awsexamples"
 	"github.com/dormouse-dev/dormouse/internal/aws/xray"
+	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
@@ -72,7 +73,7 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	t.Cleanup(func() { d.daemon.Close() })
 	settings, err := awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
 	d.must(err)
-	d.parts, err = Open(settings, awsexamples.Register, engine.Controls{}, &d.out)
+	d.parts, err = Open(settings, Program{Name: "desk", Register: binding.New(refunddesk.Program()).Lambda}, &d.out)
 	d.must(err)
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.deploy()

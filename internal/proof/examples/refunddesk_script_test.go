@@ -1,4 +1,4 @@
-package refunddesk_test
+package examples
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ type conversation struct {
 
 func open(t *testing.T, tools *tool.Registry, approves bool) *conversation {
 	t.Helper()
-	agents, err := agentfile.Load(".")
+	agents, err := agentfile.Load(example("refund-desk"))
 	if err != nil || len(agents) != 1 {
 		t.Fatalf("the directory should hold one agent: %d, %v", len(agents), err)
 	}

@@ -1,10 +1,8 @@
-package invoicecheck_test
+package examples
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 // job makes messages of a file of invoices, as the night's job does.
@@ -28,7 +25,7 @@ func job(t *testing.T, file string) (lines [][]byte) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skip("there is no awk on this machine, which the script needs")
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "runs.sh", file)
+	cmd := exec.CommandContext(t.Context(), "sh", example("invoice-check", "runs.sh"), file)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -39,29 +36,6 @@ func job(t *testing.T, file string) (lines [][]byte) {
 		lines = append(lines, bytes.TrimSpace(line))
 	}
 	return lines
-}
-
-// serve runs the agent of this directory until the test ends.
-func serve(t *testing.T, data string) *client.Client {
-	t.Helper()
-	var log bytes.Buffer
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: data, Agents: ".", Tools: tool.NewRegistry(nil),
-		Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := s.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	return client.New("http://"+s.Addr(), "", nil)
 }
 
 // night enqueues the lines and returns what became of each invoice, by the supplier; every payment that is asked for gets the same word.
@@ -78,7 +52,7 @@ func night(t *testing.T, lines [][]byte, answer string) (verdicts map[string]str
 			t.Fatal(err)
 		}
 	}
-	c := serve(t, data)
+	c := serve(t, local.Options{Agents: example("invoice-check"), Data: data})
 	waitUntil(t, "the queue is empty", func() bool {
 		counts, err := queue.Counts(t.Context(), "default")
 		return err == nil && counts.Waiting == 0
@@ -114,21 +88,8 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func settled(t *testing.T, c *client.Client, id string) wire.Run {
-	t.Helper()
-	for {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Status == "waiting" || run.Status == "done" {
-			return run
-		}
-	}
-}
-
 func TestANightOfInvoices(t *testing.T) {
-	lines := job(t, "invoices.csv")
+	lines := job(t, example("invoice-check", "invoices.csv"))
 	for _, tt := range []struct{ answer, large string }{
 		{"resume", `{"invoice":"I-1002","verdict":"paid"}`},
 		{"cancel", `{"invoice":"I-1002","note":"nobody allowed the payment","verdict":"held"}`},
@@ -170,7 +131,7 @@ func TestTheJobStopsAtALineThatIsNoInvoice(t *testing.T) {
 	if err := os.WriteFile(file, []byte("number,supplier,order,amount\n1,Smith, John,PO-1,5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "sh", "runs.sh", file).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "sh", example("invoice-check", "runs.sh"), file).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "line 2: 5 fields, not 4") {
 		t.Errorf("got %v\n%s", err, out)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package torture_test
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
@@ -166,7 +166,7 @@ func newKillWorld(t *testing.T, processes int) *killWorld {
 	return w
 }
 
-// buildForKilling builds the program with a short lease: that of a killed process must end while another one lives.
+// buildForKilling builds a program whose Go functions keep a ledger, with a short lease: that of a killed process must end while another one lives.
 var buildForKilling = func() func(*testing.T) string {
 	var once sync.Once
 	var binary string
@@ -180,11 +180,11 @@ var buildForKilling = func() func(*testing.T) string {
 			killedBuilds = append(killedBuilds, dir)
 			const local = "github.com/dormouse-dev/dormouse/internal/local"
 			flags := "-X " + local + ".leaseText=3s -X " + local + ".sweepText=300ms"
-			out, err := exec.Command("go", "build", "-ldflags", flags, "-o", filepath.Join(dir, "dormouse"), ".").CombinedOutput()
+			out, err := exec.Command("go", "build", "-ldflags", flags, "-o", filepath.Join(dir, "refund-desk"), "../../../examples/refund-desk").CombinedOutput()
 			if err != nil {
 				t.Fatalf("building: %v\n%s", err, out)
 			}
-			binary = filepath.Join(dir, "dormouse")
+			binary = filepath.Join(dir, "refund-desk")
 		})
 		if binary == "" {
 			t.Fatal("the program was not built")

@@ -1,6 +1,6 @@
 // Command demo shows a run outliving its server: it starts one, lets a run come to an approval, kills the server, starts it
 // again on the same data, approves, and checks that the money went out once. It talks to the server as any caller does,
-// over the HTTP API.
+// over the HTTP API. The server is the program of the example refund-desk.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 )
 
 // limit is how long the whole demo may take.
@@ -23,7 +23,7 @@ const limit = 2 * time.Minute
 
 func main() {
 	var o options
-	flag.StringVar(&o.binary, "bin", "bin/dormouse", "the dormouse program")
+	flag.StringVar(&o.binary, "bin", "bin/refund-desk", "the program of the example refund-desk")
 	flag.StringVar(&o.agents, "agents", "examples/refund-desk", "directory of the agent")
 	flag.Parse()
 	o.out = os.Stdout

@@ -1,5 +1,6 @@
-// Package refunddesk holds the tools of the refund-desk example: orders are a small table, and a refund is a line in a
-// ledger file. It moves no money and never looks at what a call is allowed to do: that is the agent's permissions.
+// Package refunddesk is a program with two tools: one looks an order up, the other pays it back. The
+// orders are a small table, and a refund is a line in a ledger file. The tools don't check whether
+// a refund is allowed: the agent's permissions do.
 package refunddesk
 
 import (
@@ -7,7 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/dormouse-dev/dormouse/internal/tool"
+	"github.com/dormouse-dev/dormouse"
 )
 
 // LedgerFile is the ledger's name in the data directory.
@@ -20,14 +21,20 @@ type Order struct {
 	Amount int    `json:"amount"`
 }
 
-// Register adds the tools refund_desk.lookup_order and refund_desk.issue_refund. The ledger is [LedgerFile] in dir, made
-// with the first refund. Since a ledger cannot take a refund back, issue_refund runs at most once.
-func Register(r *tool.Registry, dir string) error {
-	d := desk{Ledger{Path: filepath.Join(dir, LedgerFile)}}
-	return r.Register(
-		tool.Func("refund_desk.lookup_order", "What was ordered, and what it cost.", lookupOrder),
-		tool.Func("refund_desk.issue_refund", "Pays an order back, all of it or a part.", d.issueRefund, tool.AtMostOnce()),
-	)
+// Program has the tools refund_desk.lookup_order and refund_desk.issue_refund. The ledger is
+// [LedgerFile] in the data directory, made with the first refund. A refund cannot be undone, so
+// issue_refund runs at most once.
+func Program() dormouse.Program {
+	return dormouse.Program{
+		Name:  "refund-desk",
+		Tools: []dormouse.Tool{dormouse.Func("refund_desk.lookup_order", "What was ordered, and what it cost.", lookupOrder)},
+		Open: func(data string) (dormouse.Program, error) {
+			d := desk{Ledger{Path: filepath.Join(data, LedgerFile)}}
+			return dormouse.Program{Tools: []dormouse.Tool{
+				dormouse.Func("refund_desk.issue_refund", "Pays an order back, all of it or a part.", d.issueRefund, dormouse.AtMostOnce),
+			}}, nil
+		},
+	}
 }
 
 var orders = map[string]Order{
@@ -41,7 +48,7 @@ type lookup struct {
 	Order string `json:"order" jsonschema:"the order's number, for example A-17"`
 }
 
-func lookupOrder(_ context.Context, _ tool.Call, args lookup) (any, error) {
+func lookupOrder(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
 	order, ok := orders[args.Order]
 	if !ok {
 		return nil, fmt.Errorf("there is no order %s", args.Order)
@@ -64,7 +71,7 @@ type receipt struct {
 // desk issues refunds into one ledger.
 type desk struct{ ledger Ledger }
 
-func (d desk) issueRefund(_ context.Context, call tool.Call, args refund) (any, error) {
+func (d desk) issueRefund(_ context.Context, call dormouse.Call, args refund) (any, error) {
 	order, ok := orders[args.Order]
 	switch {
 	case !ok:

@@ -1,4 +1,4 @@
-package main
+package lambdaapi
 
 import (
 	"flag"
@@ -7,26 +7,30 @@ import (
 	"strings"
 	"testing"
 
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsapitest"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 var update = flag.Bool("update", false, "write the answers anew")
 
+// desk is the program whose agent the functions of these tests have.
+var desk = refunddesk.Program()
+
 func environment(t *testing.T) map[string]string {
 	t.Helper()
 	tools := tool.NewRegistry(nil)
-	if err := refunddesk.Register(tools, t.TempDir()); err != nil {
+	if err := binding.New(desk).Tools(tools, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	return awsapitest.Environment(t, tools, "../../examples/refund-desk")
+	return awsapitest.Environment(t, tools, "../examples/refund-desk")
 }
 
 // started is the handler of a function with this environment, some of it changed.
-func started(t *testing.T, env map[string]string, change ...string) any {
+func started(t *testing.T, of part, env map[string]string, change ...string) any {
 	t.Helper()
 	env = maps.Clone(env)
 	for i := 0; i < len(change); i += 2 {
@@ -36,7 +40,7 @@ func started(t *testing.T, env map[string]string, change ...string) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHandler(settings, io.Discard)
+	h, err := assemble(desk, settings, io.Discard, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +48,17 @@ func started(t *testing.T, env map[string]string, change ...string) any {
 }
 
 // Each event is as API Gateway, or a function URL, sends it.
-func TestAnswersToEvents(t *testing.T) {
+func TestAnswersOfTheAPIToEvents(t *testing.T) {
 	env := environment(t)
 	handlers := map[string]any{
-		"api": started(t, env),
-		"iam": started(t, env, "DORMOUSE_AUTH", "IAM", "DORMOUSE_TENANT", "acme"),
-		"url": started(t, env, "DORMOUSE_STREAM", "1"),
+		"api": started(t, whole, env),
+		"iam": started(t, whole, env, "DORMOUSE_AUTH", "IAM", "DORMOUSE_TENANT", "acme"),
+		"url": started(t, whole, env, "DORMOUSE_STREAM", "1"),
 	}
-	for _, file := range awsapitest.Events(t, "testdata/*.json") {
+	for _, file := range awsapitest.Events(t, "testdata/api/*.json") {
 		of := "api"
 		switch {
-		case strings.HasPrefix(file, "testdata/url-"):
+		case strings.HasPrefix(file, "testdata/api/url-"):
 			of = "url"
 		case strings.HasSuffix(file, "-iam.json"):
 			of = "iam"
@@ -65,10 +69,10 @@ func TestAnswersToEvents(t *testing.T) {
 
 func TestTheFunctionStreamsWhereItIsToldTo(t *testing.T) {
 	env := environment(t)
-	if _, ok := started(t, env).(awsapi.Gateway); !ok {
+	if _, ok := started(t, whole, env).(awsapi.Gateway); !ok {
 		t.Error("it does not answer the gateway")
 	}
-	if _, ok := started(t, env, "DORMOUSE_STREAM", "1").(awsapi.URL); !ok {
+	if _, ok := started(t, whole, env, "DORMOUSE_STREAM", "1").(awsapi.URL); !ok {
 		t.Error("it does not stream")
 	}
 }
@@ -82,7 +86,7 @@ func TestAFunctionThatCannotServeDoesNotStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newHandler(settings, io.Discard); err == nil {
+		if _, err := assemble(desk, settings, io.Discard, whole); err == nil {
 			t.Errorf("%s: it starts", name)
 		}
 	}

@@ -1,17 +1,13 @@
-package localmodel_test
+package examples
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -19,7 +15,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 // ferry answers as a model would that does what it is told, and keeps what it was asked.
@@ -53,12 +48,12 @@ func (f *ferry) answer(a modeldouble.Asked) modeldouble.Said {
 	return modeldouble.Said{Turn: core.Turn{Text: "Booking F-12 stays as it is."}, Piece: 5}
 }
 
-// serve runs the agent of this directory, its endpoint exchanged for the double's.
-func serve(t *testing.T, f *ferry) *client.Client {
+// serveFerry runs the agent, its endpoint exchanged for the double's.
+func serveFerry(t *testing.T, f *ferry) *client.Client {
 	t.Helper()
 	endpoint := httptest.NewServer(modeldouble.OpenAI(f.answer))
 	t.Cleanup(endpoint.Close)
-	text, err := os.ReadFile("local-model.yaml")
+	text, err := os.ReadFile(example("local-model", "local-model.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,46 +69,14 @@ func serve(t *testing.T, f *ferry) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: agents, Private: allowed, Tools: tool.NewRegistry(nil),
-		Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := s.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	return client.New("http://"+s.Addr(), "", nil)
-}
-
-func settled(t *testing.T, c *client.Client, id string) wire.Run {
-	t.Helper()
-	for range 5 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Status == "waiting" || run.Status == "done" {
-			return run
-		}
-	}
-	t.Fatalf("run %s does not settle", id)
-	return wire.Run{}
+	return serve(t, local.Options{Agents: agents, Private: allowed})
 }
 
 func TestABookingIsCancelledOnceAPersonAgrees(t *testing.T) {
 	for action, want := range map[string]string{"resume": "Booking F-12 is cancelled, and 155 comes back to you.", "cancel": "Booking F-12 stays as it is."} {
 		t.Run(action, func(t *testing.T) {
 			f := &ferry{}
-			c := serve(t, f)
+			c := serveFerry(t, f)
 			started, err := c.StartRun(t.Context(), wire.StartRequest{Agent: "local-model", Input: json.RawMessage(`"Please cancel F-12"`)}, "k1")
 			if err != nil {
 				t.Fatal(err)

@@ -1,11 +1,8 @@
-package fieldvisit_test
+package examples
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,14 +13,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// serve runs the agent of this directory until the test ends, with within as the technician's time.
-func serve(t *testing.T, within string) *client.Client {
+// serveVisit runs the agent until the test ends, with within as the technician's time.
+func serveVisit(t *testing.T, within string) *client.Client {
 	t.Helper()
 	agents := t.TempDir()
-	if err := os.CopyFS(agents, os.DirFS(".")); err != nil {
+	if err := os.CopyFS(agents, os.DirFS(example("field-visit"))); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(agents, "field-visit.yaml")
@@ -34,28 +30,11 @@ func serve(t *testing.T, within string) *client.Client {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "within: 2h", "within: "+within, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: agents, Tools: tool.NewRegistry(nil),
-		Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := s.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	return client.New("http://"+s.Addr(), "", nil)
+	return serve(t, local.Options{Agents: agents})
 }
 
-// settled reads the run once it has the status.
-func settled(t *testing.T, c *client.Client, id, status string) wire.Run {
+// reaches reads the run once it has the status.
+func reaches(t *testing.T, c *client.Client, id, status string) wire.Run {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
@@ -91,8 +70,8 @@ func wantOutput(t *testing.T, run wire.Run, want string) {
 }
 
 func TestTheTechnicianHasTwoHoursAndAForm(t *testing.T) {
-	c := serve(t, "2h")
-	run := settled(t, c, visit(t, c, "M-204").ID, "waiting")
+	c := serveVisit(t, "2h")
+	run := reaches(t, c, visit(t, c, "M-204").ID, "waiting")
 	p := run.Pending[0]
 	if p.Kind != "client" || p.Tool != "read_meter" || p.Deadline == nil || p.Deadline.Sub(run.UpdatedAt.Time).Round(time.Minute) != 2*time.Hour {
 		t.Errorf("pending %+v", p)
@@ -104,21 +83,21 @@ func TestTheTechnicianHasTwoHoursAndAForm(t *testing.T) {
 	if _, err := c.Decide(t.Context(), run.ID, wire.Decision{Target: p.Suspension.ID, Result: json.RawMessage(`{"kwh":18230}`)}); err != nil {
 		t.Fatal(err)
 	}
-	wantOutput(t, settled(t, c, run.ID, "done"), `{"estimated":false,"kwh":18230,"meter":"M-204"}`)
+	wantOutput(t, reaches(t, c, run.ID, "done"), `{"estimated":false,"kwh":18230,"meter":"M-204"}`)
 }
 
 func TestATechnicianWhoCannotReadItLeavesItToTheEstimate(t *testing.T) {
-	c := serve(t, "2h")
-	run := settled(t, c, visit(t, c, "M-204").ID, "waiting")
+	c := serveVisit(t, "2h")
+	run := reaches(t, c, visit(t, c, "M-204").ID, "waiting")
 	if _, err := c.Decide(t.Context(), run.ID, wire.Decision{Target: run.Pending[0].Suspension.ID, Error: "nobody is at home"}); err != nil {
 		t.Fatal(err)
 	}
-	wantOutput(t, settled(t, c, run.ID, "done"), `{"estimated":true,"kwh":18190,"meter":"M-204"}`)
+	wantOutput(t, reaches(t, c, run.ID, "done"), `{"estimated":true,"kwh":18190,"meter":"M-204"}`)
 }
 
 func TestAfterTheDeadlineItGoesOnByItself(t *testing.T) {
-	c := serve(t, "1s")
+	c := serveVisit(t, "1s")
 	known, unknown := visit(t, c, "M-204"), visit(t, c, "M-9")
-	wantOutput(t, settled(t, c, known.ID, "done"), `{"estimated":true,"kwh":18190,"meter":"M-204"}`)
-	wantOutput(t, settled(t, c, unknown.ID, "done"), `{"estimated":false,"meter":"M-9","note":"nobody read it and it cannot be estimated"}`)
+	wantOutput(t, reaches(t, c, known.ID, "done"), `{"estimated":true,"kwh":18190,"meter":"M-204"}`)
+	wantOutput(t, reaches(t, c, unknown.ID, "done"), `{"estimated":false,"meter":"M-9","note":"nobody read it and it cannot be estimated"}`)
 }

@@ -1,4 +1,4 @@
-package refunddesk_test
+package examples
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	refunddesk "github.com/dormouse-dev/dormouse/examples/refund-desk"
+	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -17,10 +17,7 @@ import (
 func desk(t *testing.T) (*tool.Registry, refunddesk.Ledger) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data") // not made yet: a refund may come before anything else needs it
-	r := tool.NewRegistry(nil)
-	if err := refunddesk.Register(r, dir); err != nil {
-		t.Fatal(err)
-	}
+	r, _ := have(t, refunddesk.Program(), dir)
 	return r, refunddesk.Ledger{Path: filepath.Join(dir, refunddesk.LedgerFile)}
 }
 

@@ -22,7 +22,7 @@ const (
 	stopLimit   = 10 * time.Second
 )
 
-// server is one life of "dormouse dev".
+// server is one life of "refund-desk dev".
 type server struct {
 	cmd  *exec.Cmd
 	log  *bytes.Buffer
@@ -42,7 +42,7 @@ func startServer(ctx context.Context, o options, data string) (*server, error) {
 		return nil, err
 	}
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s (make build makes it): %w", o.binary, err)
+		return nil, fmt.Errorf("starting %s (make demo builds it): %w", o.binary, err)
 	}
 	var ready struct {
 		URL string `json:"url"`

@@ -1,67 +1,16 @@
-package nightshift_test
+package examples
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"log/slog"
 	"testing"
 	"time"
 
-	nightshift "github.com/dormouse-dev/dormouse/examples/night-shift"
+	"github.com/dormouse-dev/dormouse/examples/night-shift/nightshift"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
-
-// serve runs the agent of this directory until the test ends.
-func serve(t *testing.T) *client.Client {
-	t.Helper()
-	tools, hooks := tool.NewRegistry(nil), hook.NewRegistry()
-	if err := nightshift.Register(tools); err != nil {
-		t.Fatal(err)
-	}
-	if err := nightshift.RegisterHooks(hooks); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: ".", Tools: tools, Hooks: hooks,
-		Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := s.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	return client.New("http://"+s.Addr(), "", nil)
-}
-
-// settled reads the run once it waits or is done; each read is held by the server until then.
-func settled(t *testing.T, c *client.Client, id string) wire.Run {
-	t.Helper()
-	for range 10 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Status == "waiting" || run.Status == "done" {
-			return run
-		}
-	}
-	t.Fatalf("run %s does not settle", id)
-	return wire.Run{}
-}
 
 // shift is one run; every restart it asks for is answered with the same word.
 func shift(t *testing.T, c *client.Client, input, answer string) (run wire.Run, asked int) {
@@ -84,7 +33,8 @@ func shift(t *testing.T, c *client.Client, input, answer string) (run wire.Run, 
 }
 
 func TestTheShift(t *testing.T) {
-	c := serve(t)
+	tools, hooks := have(t, nightshift.Program(), t.TempDir())
+	c := serve(t, local.Options{Agents: example("night-shift"), Tools: tools, Hooks: hooks})
 	for _, tt := range []struct {
 		name, input, answer string
 		asked               int

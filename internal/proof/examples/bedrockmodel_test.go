@@ -1,8 +1,7 @@
-package bedrockmodel_test
+package examples
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http/httptest"
@@ -11,19 +10,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
-	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
 // claims answers as a model would that does what it is told. It speaks past the schema once, as models do.
@@ -71,51 +67,20 @@ func account(t *testing.T, endpoint string) {
 	}
 }
 
-// serve runs the agent of this directory as it is.
-func serve(t *testing.T, endpoint string) *client.Client {
-	t.Helper()
-	account(t, endpoint)
-	var log bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&log, nil))
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	s, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Agents: ".", Tools: tool.NewRegistry(nil), Logger: logger,
-		Models: map[string]program.Provider{agent.ProviderBedrock: awscli.NewAccount(logger, nil).Bedrock}})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := s.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	return client.New("http://"+s.Addr(), "", nil)
-}
-
-func settled(t *testing.T, c *client.Client, id string) wire.Run {
-	t.Helper()
-	for range 5 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Status == "waiting" || run.Status == "done" {
-			return run
-		}
-	}
-	t.Fatalf("run %s does not settle", id)
-	return wire.Run{}
-}
-
 func TestAClaimIsPaidOnceAPersonAgreesAndTheAnswerHasItsForm(t *testing.T) {
 	double := &claims{}
 	endpoint := httptest.NewServer(modeldouble.Bedrock(double.answer))
 	defer endpoint.Close()
-	c := serve(t, endpoint.URL)
+	account(t, endpoint.URL)
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	c := serve(t, local.Options{Agents: example("bedrock-model"), Logger: logger,
+		Models: map[string]program.Provider{agent.ProviderBedrock: awscli.NewAccount(logger, nil).Bedrock}})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
 	shown, err := c.Agents(t.Context())
 	if err != nil || len(shown) != 1 || shown[0].Model != "bedrock eu.anthropic.claude-sonnet-4-5-20250929-v1:0" {
 		t.Fatalf("%+v, %v", shown, err)

@@ -8,20 +8,22 @@ import (
 	"testing"
 )
 
-// program builds dormouse.
+const example = "../../../examples/refund-desk"
+
+// program builds the program of the example.
 func program(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "dormouse")
-	out, err := exec.Command("go", "build", "-o", binary, "../../../cmd/dormouse").CombinedOutput()
+	binary := filepath.Join(t.TempDir(), "refund-desk")
+	out, err := exec.Command("go", "build", "-o", binary, example).CombinedOutput()
 	if err != nil {
-		t.Fatalf("building dormouse: %v\n%s", err, out)
+		t.Fatalf("building %s: %v\n%s", example, err, out)
 	}
 	return binary
 }
 
 func TestTheRunSurvivesAKillAndRefundsOnce(t *testing.T) {
 	var out bytes.Buffer
-	if err := demo(t.Context(), options{binary: program(t), agents: "..", out: &out}); err != nil {
+	if err := demo(t.Context(), options{binary: program(t), agents: example, out: &out}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"SIGKILL", "the run is waiting", "the run is done (natural_end)", "exactly one refund"} {
@@ -33,7 +35,7 @@ func TestTheRunSurvivesAKillAndRefundsOnce(t *testing.T) {
 
 func TestAServerThatDoesNotStartIsSaid(t *testing.T) {
 	var out bytes.Buffer
-	err := demo(t.Context(), options{binary: "false", agents: "..", out: &out})
+	err := demo(t.Context(), options{binary: "false", agents: example, out: &out})
 	if err == nil || !strings.Contains(err.Error(), "did not say where it listens") {
 		t.Errorf("got %v", err)
 	}

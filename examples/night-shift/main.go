@@ -1,0 +1,9 @@
+// Command night-shift is the dormouse command with the tools and the hook of the night shift in it.
+package main
+
+import (
+	"github.com/dormouse-dev/dormouse/command"
+	"github.com/dormouse-dev/dormouse/examples/night-shift/nightshift"
+)
+
+func main() { command.Main(nightshift.Program()) }

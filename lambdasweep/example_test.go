@@ -1,0 +1,8 @@
+package lambdasweep_test
+
+import "github.com/dormouse-dev/dormouse/lambdasweep"
+
+// The main function of the function sweep.
+func ExampleMain() {
+	lambdasweep.Main()
+}
