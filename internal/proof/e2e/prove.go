@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/suites"
+	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
 // pace is how much quicker than the template the proof is. A step that dies is taken over by the next message once its lease is over, which
@@ -28,6 +29,10 @@ const tenant = "proof"
 
 // doubled is how many messages are given to a function twice at once.
 const doubled = 0.05
+
+// ownCode are the functions of a program that brings Go functions, in place of those that the template names. The sweep needs none.
+var ownCode = map[string]string{"functions/step": "examples/refund-desk/lambda/step", "functions/api": "examples/refund-desk/lambda/api",
+	"functions/decision": "examples/refund-desk/lambda/decision"}
 
 // prove puts everything together, runs the suites, and takes it down again. The directory is kept if anything failed.
 func prove(ctx context.Context, o options, progress io.Writer) (report suites.Report, err error) {
@@ -69,6 +74,7 @@ type proof struct {
 	progress io.Writer
 	servers  []*servers.Server
 	platform *platform.Platform
+	service  *torture.Service // that the tools of agents ask
 	log      *os.File
 	names    [2]string // of what stands for DynamoDB and SQS
 }
@@ -84,12 +90,12 @@ func (p *proof) target(ctx context.Context) (*suites.Target, error) {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/dormouse", "./cmd/dormouse-proof")
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/dormouse", "./cmd/dormouse-proof", "./examples/refund-desk")
 	build.Dir = module
 	if said, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building dormouse: %w\n%s", err, said)
+		return nil, fmt.Errorf("building the programs: %w\n%s", err, said)
 	}
-	t := &suites.Target{Module: module, Dir: p.dir, CLI: filepath.Join(bin, "dormouse"), Verbs: filepath.Join(bin, "dormouse-proof"), Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
+	t := &suites.Target{Module: module, Dir: p.dir, CLI: filepath.Join(bin, "dormouse"), Verbs: filepath.Join(bin, "dormouse-proof"), Desk: filepath.Join(bin, "refund-desk"), Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
 		TortureFor: p.tortureFor, Kills: p.kills}
 	if p.api != "" {
 		return t, p.deployed(t)
@@ -131,20 +137,25 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 	}
 	p.say("building the functions; DynamoDB is %s, SQS is %s, the seed is %d", p.names[0], p.names[1], p.seed)
 	p.say("times that are shorter than the template's: a step %s, visibility %s, the sweep every %s", pace.Step, pace.Visibility, pace.Sweep)
-	start := func(ctx context.Context, name, dir string, parameters map[string]string) (*platform.Platform, error) {
-		return platform.Start(ctx, platform.Options{Module: t.Module, Dir: dir, Name: name, DynamoDB: t.DynamoDBURL, SQS: t.SQSURL,
-			Python: filepath.Join(python, "bin", "python"), Pace: pace, Seed: p.seed, Double: doubler(p.seed), Logger: slog.New(slog.NewJSONHandler(p.log, nil)),
-			Parameters: parameters})
-	}
-	if p.platform, err = start(ctx, "proof", p.dir, map[string]string{"IntakeTenant": tenant, "IntakeAgent": suites.EventAgent}); err != nil {
+	if p.service, err = torture.Serve(filepath.Join(p.dir, "payments.jsonl")); err != nil {
 		return err
 	}
-	t.Signed = func(ctx context.Context, parameters map[string]string) (*platform.Platform, error) {
-		dir := filepath.Join(p.dir, "signed")
+	t.Service = p.service
+	start := func(ctx context.Context, o platform.Options) (*platform.Platform, error) {
+		o.Module, o.DynamoDB, o.SQS, o.Python = t.Module, t.DynamoDBURL, t.SQSURL, filepath.Join(python, "bin", "python")
+		o.Pace, o.Seed, o.Double, o.Logger = pace, p.seed, doubler(p.seed), slog.New(slog.NewJSONHandler(p.log, nil))
+		return platform.Start(ctx, o)
+	}
+	if p.platform, err = start(ctx, platform.Options{Name: "proof", Dir: p.dir, Parameters: map[string]string{"IntakeTenant": tenant,
+		"IntakeAgent": suites.EventAgent, "PrivateHosts": p.service.Host()}}); err != nil {
+		return err
+	}
+	t.Own = func(ctx context.Context, parameters map[string]string) (*platform.Platform, error) {
+		dir := filepath.Join(p.dir, "own")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		return start(ctx, "signed", dir, parameters)
+		return start(ctx, platform.Options{Name: "own", Dir: dir, Parameters: parameters, Code: ownCode})
 	}
 	t.Platform, t.API, t.Table = p.platform, p.platform.API, p.platform.Stack.Table.Name
 	t.DB, t.SQS, t.Queues = p.platform.DB, p.platform.SQS, p.platform.QueueURLs
@@ -185,6 +196,9 @@ func (p *proof) close() error {
 	var err error
 	if p.platform != nil {
 		err = p.platform.Close()
+	}
+	if p.service != nil {
+		err = errors.Join(err, p.service.Close())
 	}
 	for _, s := range p.servers {
 		err = errors.Join(err, s.Close())

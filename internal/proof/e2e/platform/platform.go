@@ -37,6 +37,7 @@ type Options struct {
 	SQS        string // URL
 	Python     string // that has the SAM translator
 	Parameters map[string]string
+	Code       map[string]string // directories that are built in place of those that the template names
 	Pace       Pace
 	Seed       uint64
 	Double     func(id string) bool // of messages that are given to the function twice at once; nil is none
@@ -65,7 +66,7 @@ type Platform struct {
 	SQS       *sqs.Client
 	QueueURLs map[string]string // by logical id
 	Issuer    *Issuer
-	Binaries  map[string]string // by the directory they are built from
+	Binaries  map[string]string // by the directory that the template names
 
 	o       Options
 	stop    context.CancelFunc
@@ -133,7 +134,7 @@ func (p *Platform) build(ctx context.Context) error {
 		if p.Binaries[f.Code] != "" {
 			continue
 		}
-		binary, err := lambda.Build(ctx, p.o.Module, f.Code, p.o.Dir)
+		binary, err := lambda.Build(ctx, p.o.Module, cmp.Or(p.o.Code[f.Code], f.Code), p.o.Dir)
 		if err != nil {
 			return err
 		}

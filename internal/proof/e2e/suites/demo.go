@@ -14,7 +14,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
@@ -27,7 +26,8 @@ const (
 
 // demo: a run starts, waits for a person, outlives every process of the stack, is approved by a link, and pays once.
 func demo(ctx context.Context, t *Target, b *book) {
-	if !b.check("the agent of the example is deployed", t.deploy(ctx, filepath.Join(t.Module, "examples", deskAgent))) {
+	dir := filepath.Join(t.Dir, "demo-agents")
+	if !b.check("the agent of the example is deployed, with other tools", errors.Join(t.writeDesk(dir), t.deploy(ctx, dir))) {
 		return
 	}
 	s := &story{t: t, b: b, api: t.client(t.Token)}
@@ -174,16 +174,11 @@ func (s *story) streamed(ctx context.Context) bool {
 	return s.b.check("the stream and the page have the same events", err)
 }
 
-// ledger is the file that the example's tool writes into, of all processes of the step function.
-func (t *Target) ledger() string {
-	return filepath.Join(t.Platform.Tmp(platform.StepFunction), "refunds.jsonl")
-}
-
 func (s *story) once(context.Context) bool {
-	if s.t.Platform == nil {
+	if s.t.Service == nil {
 		return true
 	}
-	effects, err := torture.ReadLedger(s.t.ledger())
+	effects, err := torture.ReadLedger(s.t.Service.Ledger)
 	n := 0
 	for _, e := range effects {
 		if run, _ := e.Of(); run == s.run.ID {
@@ -191,7 +186,7 @@ func (s *story) once(context.Context) bool {
 		}
 	}
 	if err == nil && n != 1 {
-		_, missing := os.Stat(s.t.ledger())
+		_, missing := os.Stat(s.t.Service.Ledger)
 		err = errors.Join(fmt.Errorf("the ledger holds %d refunds of the run", n), missing)
 	}
 	return s.b.check("the money went out once", err)

@@ -20,9 +20,10 @@ import (
 const sessionToken = "session"
 
 // signed: the door that the template has if nothing is said, Auth=IAM. Whoever signs with AWS credentials is let in, nobody else is; the program
-// starts, lists, decides and follows; a request that was signed without it does the same; and a tool of the run reaches a private service.
+// starts, lists, decides and follows; a request that was signed without it does the same; and a tool of the run reaches a private service. The
+// functions and the program are those of the example refund-desk, so the tools of its agent are Go functions.
 func signed(ctx context.Context, t *Target, b *book) {
-	if t.Signed == nil {
+	if t.Own == nil {
 		b.say("not run: it starts a stack of its own, which it does not where one is deployed already")
 		return
 	}
@@ -31,7 +32,7 @@ func signed(ctx context.Context, t *Target, b *book) {
 		return
 	}
 	defer desks.close()
-	p, err := t.Signed(ctx, map[string]string{"Auth": "IAM", "IAMRoles": "arn:aws:iam::" + servers.Account + ":user/proof=start,read,decide", "PrivateHosts": desks.shop.host})
+	p, err := t.Own(ctx, map[string]string{"Auth": "IAM", "IAMRoles": "arn:aws:iam::" + servers.Account + ":user/proof=start,read,decide", "PrivateHosts": desks.shop.host})
 	if !b.check("a second stack, with Auth=IAM, stands on the same servers", err) {
 		return
 	}
@@ -50,10 +51,10 @@ func signed(ctx context.Context, t *Target, b *book) {
 	}
 }
 
-// with is the same target for another stack, of the tenant that the template names.
+// with is the same target for the other stack, of the tenant that the template names. Its program is the one that its functions have.
 func (t *Target) with(p *platform.Platform) *Target {
 	other := *t
-	other.Platform, other.API, other.Table, other.Token, other.Tenant = p, p.API, p.Stack.Table.Name, "", "default"
+	other.Platform, other.API, other.Table, other.Token, other.Tenant, other.CLI = p, p.API, p.Stack.Table.Name, "", "default", t.Desk
 	other.DB, other.SQS, other.Queues = p.DB, p.SQS, p.QueueURLs
 	return &other
 }
@@ -148,7 +149,7 @@ func (s *signedStory) watched(ctx context.Context) bool {
 func ending(text string) string { return text[max(0, len(text)-2000):] }
 
 func (s *signedStory) once(context.Context) bool {
-	effects, err := torture.ReadLedger(s.t.ledger())
+	effects, err := torture.ReadLedger(filepath.Join(s.t.Platform.Tmp(platform.StepFunction), "refunds.jsonl")) // where the example's tool writes
 	if err == nil && len(effects) != 1 {
 		err = fmt.Errorf("the ledger holds %d refunds", len(effects))
 	}

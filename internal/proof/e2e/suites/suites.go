@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
+	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
 // Target is the stack that is held to its word.
@@ -42,12 +43,17 @@ type Target struct {
 	Module   string // directory of the repository
 	Dir      string // for what suites write
 	CLI      string // the dormouse program
+	Desk     string // the program of the example refund-desk, whose tools are Go functions
 	Verbs    string // the program that replays recordings
 	Seed     uint64
 	Progress io.Writer
 
-	// Signed starts another stack on the same servers, with parameters of the template; the caller closes it. nil as Platform is.
-	Signed func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
+	// Service is what the tools of agents ask. nil as Platform is: a stack elsewhere cannot reach this machine.
+	Service *torture.Service
+
+	// Own starts another stack on the same servers, with parameters of the template. Its functions are those of the example
+	// refund-desk, which a program of one's own brings along. The caller closes it. nil as Platform is.
+	Own func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
 
 	Recordings string // file; "" for made-up ones
 	Gate       string // tools that people are asked about, with commas between them; "" for GateOfRecordings or GateOfMadeUp

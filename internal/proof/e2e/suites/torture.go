@@ -24,7 +24,11 @@ const (
 func tortureStack(ctx context.Context, t *Target, b *book) {
 	dir := filepath.Join(t.Dir, "torture")
 	agents := filepath.Join(dir, "agents")
-	if !b.check("the agents of the torture are deployed", errors.Join(os.MkdirAll(dir, 0o700), t.writeTortureAgents(agents), t.deploy(ctx, agents))) {
+	service := "" // a stack elsewhere cannot reach this machine: answers stand in the agents' files
+	if t.Service != nil {
+		service = "http://" + t.Service.Host()
+	}
+	if !b.check("the agents of the torture are deployed", errors.Join(os.MkdirAll(dir, 0o700), torture.WriteAgents(agents, service), t.deploy(ctx, agents))) {
 		return
 	}
 	o := torture.Options{Client: client.New(t.API, t.Token, &http.Client{Timeout: requestLimit}), Own: true, For: t.TortureFor, Callers: tortureCallers, Seed: t.Seed,
@@ -32,9 +36,9 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 		Progress: func(p torture.Progress) {
 			b.say("%3.0fs: %d runs, %d decisions, %d messages, %d cancels", p.Took.Seconds(), p.Runs, p.Decisions, p.Messages, p.Cancels)
 		}}
-	if t.Platform != nil {
-		o.Ledger = t.ledger()
-		// What suites before have paid is no business of this one. The tool opens its file for each line.
+	if t.Service != nil {
+		o.Ledger = t.Service.Ledger
+		// What suites before have paid is no business of this one. The service opens its file for each line.
 		if err := os.Rename(o.Ledger, o.Ledger+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			b.check("the ledger is empty", err)
 			return
@@ -54,30 +58,3 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 	t.checkKills(b, stop())
 	b.say("%d runs, %d decisions, %d messages, %d cancels, %d marks in the ledger", report.Runs, report.Decisions, report.Messages, report.Cancels, report.Effects)
 }
-
-// writeTortureAgents writes the agents that the torture knows. Their pay tool is that of the example, which the functions have and whose ledger is on
-// this machine; of a stack elsewhere it is one whose answers stand in the file.
-func (t *Target) writeTortureAgents(dir string) error {
-	if err := torture.WriteAgents(dir, ""); err != nil || t.Platform == nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	for _, file := range files {
-		text, failed := os.ReadFile(file)
-		head, _, found := strings.Cut(string(text), "\ntools:\n")
-		if !found {
-			failed = errors.Join(failed, fmt.Errorf("%s has no tools", file))
-		}
-		err = errors.Join(err, failed, os.WriteFile(file, []byte(head+ledgerTools), 0o600))
-	}
-	return err
-}
-
-const ledgerTools = `
-tools:
-  - {name: look, go: refund_desk.lookup_order}
-  - {name: pay, go: refund_desk.issue_refund}
-  - name: ask_caller
-    client: true
-    parameters: {type: object, properties: {question: {type: string}}, required: [question]}
-`
