@@ -6,9 +6,13 @@ package command
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/dormouse-dev/dormouse"
@@ -20,6 +24,7 @@ import (
 // Main runs the command that the process was started with, and ends the process with its exit code. An interrupt or SIGTERM stops it as
 // it should: a server finishes the steps at hand.
 func Main(p dormouse.Program) {
+	p.Name = cmp.Or(p.Name, startedBy(os.Args))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Run(ctx, p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -28,13 +33,33 @@ func Main(p dormouse.Program) {
 
 // Run runs the command that args name, without the program's name, until it is finished or ctx ends, and returns the exit code, which
 // "help exit-codes" explains. Answers go to stdout and what went wrong to stderr. A program that cannot be registered, because two
-// of its tools have one name for example, is said by the first command that needs it.
+// of its tools have one name for example, is said by the first command that needs it. A program without a name is called dormouse.
 func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if p.Name != "" && !isWord(p.Name) {
+		fmt.Fprintf(stderr, "dormouse: the program's Name is %q; make it one word of letters, digits, \"-\", \"_\" and \".\"\n", p.Name)
+		return cmdline.ExitUsage
+	}
 	bound := binding.New(p)
 	return cli.Main(ctx, args, stdin, stdout, stderr, cmdline.Options{
+		Name:          p.Name,
 		Version:       cmp.Or(p.Version, "devel"),
 		Register:      bound.Tools,
 		RegisterHooks: bound.Hooks,
 		Control:       bound.Control,
 	})
 }
+
+// startedBy is the file name in the first argument, as a person types it; empty if it is no word.
+func startedBy(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if !isWord(name) {
+		return ""
+	}
+	return name
+}
+
+// isWord says whether a shell takes a name as it is.
+var isWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`).MatchString

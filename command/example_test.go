@@ -22,7 +22,8 @@ func tides(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
 }
 
 var program = dormouse.Program{
-	Version: "tides v1.0.0",
+	Name:    "tides",
+	Version: "v1.0.0",
 	Tools:   []dormouse.Tool{dormouse.Func("tides.next", "The next tides of a harbour.", tides, dormouse.ReadOnly)},
 }
 
@@ -36,7 +37,7 @@ func ExampleRun() {
 	command.Run(context.Background(), program, []string{"version"}, strings.NewReader(""), os.Stdout, os.Stderr)
 	command.Run(context.Background(), program, []string{"agents", "test", "testdata/agents"}, strings.NewReader(""), os.Stdout, os.Stderr)
 	// Output:
-	// dormouse tides v1.0.0
+	// tides v1.0.0
 	// testdata/agents/tests/pilot.yaml:3: the tides of Dover are known
 	//   run "When is the next tide in Dover?"  done (natural_end): "High water is at 06:12."
 	//   expect                                 holds

@@ -33,7 +33,7 @@ and nothing stays in memory; the decision wakes it where it was.`)
 	root.AddCommand(inbox.Commands(a.App)...)
 	root.AddCommand(agents.Commands(a.App)...)
 	root.AddCommand(jobs.Commands(a.App)...)
-	root.AddCommand(completionCommand(root))
+	root.AddCommand(a.completionCommand(root))
 	a.completeAll(root)
 	a.explainAll(root)
 	return root

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,18 +14,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-func completionCommand(root *cobra.Command) *cobra.Command {
+func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print what makes a shell complete verbs, flags, agents and runs",
-		Long: `Print a script that makes a shell complete what is typed behind dormouse: verbs and flags, and, if the server
+		Long: fmt.Sprintf(`Print a script that makes a shell complete what is typed behind %[1]s: verbs and flags, and, if the server
 answers within a second, the names of its agents and the ids of its runs. SHELL is bash, zsh or fish.
 
-  bash   source <(dormouse completion bash)        in ~/.bashrc; needs the package bash-completion
-  zsh    source <(dormouse completion zsh)         in ~/.zshrc, after compinit
-  fish   dormouse completion fish | source         in ~/.config/fish/config.fish`,
-		Example: `  dormouse completion bash > /etc/bash_completion.d/dormouse
-  dormouse completion fish > ~/.config/fish/completions/dormouse.fish`,
+  bash   source <(%[1]s completion bash)        in ~/.bashrc; needs the package bash-completion
+  zsh    source <(%[1]s completion zsh)         in ~/.zshrc, after compinit
+  fish   %[1]s completion fish | source         in ~/.config/fish/config.fish`, a.Name()),
+		Example: fmt.Sprintf(`  %[1]s completion bash > /etc/bash_completion.d/%[1]s
+  %[1]s completion fish > ~/.config/fish/completions/%[1]s.fish`, a.Name()),
 		Args:      cmdline.Takes(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {

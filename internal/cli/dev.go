@@ -33,7 +33,7 @@ An agent that cannot be served, because its file has a mistake, a secret is not 
 others from being served: it is listed with the reason, starts of it are refused, and its runs wait. --strict refuses to start instead.
 An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.
 dormouse serve is the same server for production.`
-	cmd.Example = `  dormouse dev --agents examples/refund-desk
+	cmd.Example = `  dormouse dev --agents examples/invoice-check
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
   DORMOUSE_SECRET_ORDERS=... dormouse dev --allow-private-hosts orders.internal:9000`
 	return cmd

@@ -26,7 +26,7 @@ func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 	listen, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case ok && errors.Is(listen, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens at %s, perhaps another dormouse server; stop it, or choose another address with --addr", o.Addr)
+		return fmt.Errorf("another program listens at %s, perhaps another server of agents; stop it, or choose another address with --addr", o.Addr)
 	case ok && listen.Op == "listen":
 		return fmt.Errorf("%w; choose another address with --addr", err)
 	}

@@ -43,7 +43,7 @@ func (a *app) printReloads(changes []program.Change, dir string) error {
 		if a.JSON {
 			err = a.PrintJSON(changed{c.Name, c.What, c.Version, c.Problems})
 		} else {
-			err = a.Print(display.Clean("agent "+c.Name+": "+became(c, dir)) + "\n")
+			err = a.Print(display.Clean("agent "+c.Name+": "+a.became(c, dir)) + "\n")
 		}
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (a *app) printReloads(changes []program.Change, dir string) error {
 }
 
 // became says in a few words what became of an agent.
-func became(c program.Change, dir string) string {
+func (a *app) became(c program.Change, dir string) string {
 	switch c.What {
 	case program.Unchanged:
 		return "unchanged, version " + c.Version
@@ -66,16 +66,16 @@ func became(c program.Change, dir string) string {
 		if c.Version == "" {
 			words = "not served: "
 		}
-		return words + firstOf(c.Problems, dir)
+		return words + a.firstOf(c.Problems, dir)
 	}
 	return string(c.What) + ", version " + c.Version
 }
 
 // firstOf is the first of some problems, and how many more there are.
-func firstOf(problems []agentfile.Problem, dir string) string {
+func (a *app) firstOf(problems []agentfile.Problem, dir string) string {
 	words := problems[0].String()
 	if more := len(problems) - 1; more > 0 {
-		check := "dormouse agents check"
+		check := a.Name() + " agents check"
 		if dir != scaffold.Usual {
 			check += " " + scaffold.ShellWord(dir)
 		}

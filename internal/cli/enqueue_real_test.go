@@ -40,15 +40,15 @@ func serveUntil(t *testing.T, data, agents string, holds func() bool) spoken {
 	return <-ended
 }
 
-// built is the program as a person has it.
-func built(t *testing.T) string {
+// built is the program of a package of this repository, as a person has it.
+func built(t *testing.T, pkg string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and runs whole processes, which -short leaves out")
 	}
-	program := filepath.Join(t.TempDir(), "bin", "dormouse")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/dormouse").CombinedOutput(); err != nil {
-		t.Fatalf("building dormouse: %v\n%s", err, out)
+	program := filepath.Join(t.TempDir(), "bin", filepath.Base(pkg))
+	if out, err := exec.Command("go", "build", "-o", program, "../../"+pkg).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", pkg, err, out)
 	}
 	return program
 }
@@ -104,8 +104,10 @@ func (c child) runs(t *testing.T) map[string]bool {
 }
 
 func TestTheRealProgram(t *testing.T) {
-	program := built(t)
-	t.Run("killed while it takes from the intake queue, it starts each key once", func(t *testing.T) { killedAmidIntake(t, program) })
+	program := built(t, "cmd/dormouse")
+	t.Run("killed while it takes from the intake queue, it starts each key once", func(t *testing.T) {
+		killedAmidIntake(t, built(t, "examples/refund-desk"))
+	})
 	for _, example := range []string{"invoice-check", "field-visit", "parcel-desk"} {
 		t.Run("the page of "+example+" shows what happens", func(t *testing.T) { playExample(t, program, example) })
 	}

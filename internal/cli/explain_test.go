@@ -201,7 +201,7 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with": {"--agents", "my agents"},
 		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                 {"--agents", "there", "--tokens", "none"},
 		"there is no file no.yaml; name its YAML file with --policy":                                                        {"--agents", "there", "--policy", "no.yaml"},
-		"another program listens at " + taken.Addr().String() + ", perhaps another dormouse server; stop it, or choose another address with --addr": {"--agents", "there",
+		"another program listens at " + taken.Addr().String() + ", perhaps another server of agents; stop it, or choose another address with --addr": {"--agents", "there",
 			"--addr", taken.Addr().String()},
 	} {
 		out := dormouse(t, nil, append([]string{"dev", "--data", "data", "--addr", "127.0.0.1:0"}, args...)...)

@@ -89,9 +89,9 @@ func unopened(o Options, err error) error {
 	case errors.Is(err, sqlite.ErrNewerFile):
 		return fmt.Errorf("%w\nUse the newer version: this one changes nothing that it does not know", err)
 	case errors.Is(err, engine.ErrDamaged) && o.Damaged:
-		return fmt.Errorf("%w\nThe start cannot read what it needs itself, so --serve-damaged cannot help. dormouse doctor --data %s says what is wrong, and what to do", err, o.Data)
+		return fmt.Errorf("%w\nThe start cannot read what it needs itself, so --serve-damaged cannot help. %s says what is wrong, and what to do", err, o.command("doctor", "--data", o.Data))
 	case errors.Is(err, engine.ErrDamaged):
-		return fmt.Errorf("%w\nThe store is damaged, so nothing is served. dormouse doctor --data %s says what, and what to do. --serve-damaged serves what is whole", err, o.Data)
+		return fmt.Errorf("%w\nThe store is damaged, so nothing is served. %s says what, and what to do. --serve-damaged serves what is whole", err, o.command("doctor", "--data", o.Data))
 	case errors.Is(err, engine.ErrDisk):
 		return fmt.Errorf("%w\nThe disk answers with errors: look at it, at the rights of %s, and at the system's log. If another server is ending there, wait for that", err, o.Data)
 	}

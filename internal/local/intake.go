@@ -34,7 +34,9 @@ const (
 // pumpFor starts what the intake queue asks for. It may be cut off anywhere: a message that is not settled comes again, and starts no
 // second run.
 func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
-	return newPump(db, starter, perWorker*o.workers(), o.Logger)
+	p := newPump(db, starter, perWorker*o.workers(), o.Logger)
+	p.See = o.command("enqueue --dead --data", o.Data)
+	return p
 }
 
 // newPump starts runs of a tenant while fewer than most of its wake-ups wait.

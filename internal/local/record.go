@@ -125,7 +125,7 @@ func (r *recorder) record(ctx context.Context, e endedRun) error {
 			return err // finish tries once more
 		}
 		r.refused.Do(func() {
-			r.log.Error("the recording cannot be written; runs go on and are not in it, dormouse runs record RUN FILE adds them later",
+			r.log.Error("the recording cannot be written; runs go on and are not in it, the command runs record adds them later",
 				"file", r.file, "run", e.run, "error", err)
 		})
 	}

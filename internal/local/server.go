@@ -51,6 +51,7 @@ type Options struct {
 	Hooks      *hook.Registry // nil has none
 	Logger     *slog.Logger
 	Version    string
+	Command    string // what people call this program, in the commands that it logs; "dormouse" if empty
 
 	// Reloaded gets what became of agents whose files changed, with Watch; nil for none. It is
 	// called by one goroutine at a time, and by none once [Server.Wait] has returned.
@@ -150,7 +151,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	var known *tokens
 	if o.TokensFile != "" {
 		var err error
-		if known, err = openTokens(o.TokensFile, o.clock, o.Logger); err != nil {
+		if known, err = openTokens(o); err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +206,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o.Logger}, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Notifier: notices{o}, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = query.New(front)
@@ -213,7 +214,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	work := &pool{offset: step.now, workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
 		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: o.clock, period: times.sweep, log: o.Logger}
-	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, owed: agents.Unstored(), again: func(ctx context.Context) error {
+	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, doctor: o.command("doctor", "--data", o.Data), owed: agents.Unstored(), again: func(ctx context.Context) error {
 		if o.Watch {
 			return changed.again(ctx)
 		}
@@ -352,11 +353,11 @@ func (s *Server) Wait() error {
 }
 
 // notices tells whoever reads the log that a call waits.
-type notices struct{ log *slog.Logger }
+type notices struct{ o Options }
 
 func (n notices) Notify(_ context.Context, what engine.Notice) error {
-	n.log.Info("a call waits for an answer", "run", what.Run, "tool", what.Call.ToolName, "kind", what.Call.Kind,
-		"answer", fmt.Sprintf("dormouse decide %s %s %s", what.Run, what.Call.Suspension.ID, flags(what.Call.Kind)))
+	n.o.Logger.Info("a call waits for an answer", "run", what.Run, "tool", what.Call.ToolName, "kind", what.Call.Kind,
+		"answer", n.o.command("decide", what.Run, what.Call.Suspension.ID, flags(what.Call.Kind)))
 	return nil
 }
 

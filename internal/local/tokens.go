@@ -19,6 +19,7 @@ const lookAgain = time.Second
 // concurrent use.
 type tokens struct {
 	file  string
+	add   string // the command that adds a token to it
 	clock engine.Clock
 	log   *slog.Logger
 
@@ -33,13 +34,13 @@ type tokens struct {
 }
 
 // openTokens reads the file. At the start everything in it must be right, and somebody must be let in.
-func openTokens(file string, clock engine.Clock, log *slog.Logger) (*tokens, error) {
-	t := &tokens{file: file, clock: clock, log: log}
-	text, keys, err := ReadTokens(file)
+func openTokens(o Options) (*tokens, error) {
+	t := &tokens{file: o.TokensFile, clock: o.clock, log: o.Logger, add: o.command("tokens add NAME --file", o.TokensFile)}
+	text, keys, err := ReadTokens(t.file)
 	if err == nil && len(keys.Grants()) == 0 {
-		err = fmt.Errorf("%s holds no token; make one with: dormouse tokens add NAME --file %s", file, file)
+		err = fmt.Errorf("%s holds no token; make one with: %s", t.file, t.add)
 	}
-	t.keys, t.text, t.looked = keys, text, clock.Now()
+	t.keys, t.text, t.looked = keys, text, t.clock.Now()
 	return t, err
 }
 
@@ -97,7 +98,7 @@ func (t *tokens) refresh(ctx context.Context) error {
 		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let no caller in", "error", err)
 	}
 	if len(keys.Grants()) == 0 { // a copy that broke off, perhaps
-		return fmt.Errorf("%s holds no token any more; make one with: dormouse tokens add NAME --file %s", t.file, t.file)
+		return fmt.Errorf("%s holds no token any more; make one with: %s", t.file, t.add)
 	}
 	for _, tenant := range keys.Tenants() {
 		if t.joined == nil {

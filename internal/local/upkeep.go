@@ -17,6 +17,7 @@ type upkeep struct {
 	step   *steps
 	period time.Duration
 	log    *slog.Logger
+	doctor string                      // the command that examines the store
 	again  func(context.Context) error // stores what the start could not store
 	owed   bool                        // again has to be called
 
@@ -115,7 +116,8 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 	case sqlite.Failing:
 		u.log.Error("the disk answers with errors, or not at all: look at it, and at the system's log; what cannot be stored is refused", "error", why)
 	case sqlite.Damaged:
-		u.log.Error("what is stored is damaged: stop the server and run dormouse doctor on its data directory; runs that are not damaged are served", "error", why)
+		u.log.Error("what is stored is damaged: stop the server and examine its data directory; runs that are not damaged are served",
+			"error", why, "examine", u.doctor)
 	case sqlite.Gone:
 		u.log.Error("the data directory is not the one that was opened: the server ends, so that nothing is stored where it would be lost", "error", why)
 	case sqlite.NoTrouble:

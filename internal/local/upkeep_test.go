@@ -74,11 +74,11 @@ func (w wall) Now() time.Time { return w.Clock.Now().Add(*w.set) }
 func newUpkeep(f *troubled) (*upkeep, *lines, *enginetest.Clock, *time.Duration) {
 	clock, log, set := enginetest.AtMilli(1_772_323_200_000), &lines{}, new(time.Duration)
 	elapsed := func() time.Duration { return time.Duration(clock.Now().UnixNano()) }
-	return &upkeep{db: f, clock: wall{clock, set}, step: newSteps(wall{clock, set}, elapsed), log: slog.New(slog.NewTextHandler(log, nil))}, log, clock, set
+	return &upkeep{db: f, clock: wall{clock, set}, step: newSteps(wall{clock, set}, elapsed), log: slog.New(slog.NewTextHandler(log, nil)), doctor: "desk doctor"}, log, clock, set
 }
 
 func TestATroubleIsSaidOnceInAWhileAndWhenItIsOver(t *testing.T) {
-	for trouble, words := range map[sqlite.Trouble]string{sqlite.Full: "the disk is full", sqlite.Failing: "answers with errors", sqlite.Damaged: "dormouse doctor", sqlite.Gone: "the server ends"} {
+	for trouble, words := range map[sqlite.Trouble]string{sqlite.Full: "the disk is full", sqlite.Failing: "answers with errors", sqlite.Damaged: "desk doctor", sqlite.Gone: "the server ends"} {
 		t.Run(words, func(t *testing.T) {
 			f := &troubled{trouble: trouble}
 			u, log, clock, _ := newUpkeep(f)

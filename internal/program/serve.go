@@ -178,7 +178,7 @@ func files(unreadable []agentfile.Unreadable) (names []string) {
 // unreadableReason quotes nothing of the file: its text is not for callers.
 func unreadableReason(u agentfile.Unreadable) string {
 	problems := agentfile.Problems(u.File, u.Err)
-	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; dormouse agents check says what they are",
+	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; the command \"agents check\" says what they are",
 		filepath.Base(u.File), len(problems), problems[0].Line)
 }
 

@@ -27,7 +27,7 @@ const (
 // Program is the desk as a program. Every process of a deployment has the same.
 func Program(s Shop) dormouse.Program {
 	return dormouse.Program{
-		Version: "parts-desk",
+		Version: "v0.1.0",
 		Tools:   []dormouse.Tool{findCustomerTool, findPartTool, chooseDeliveryTool},
 		Hooks:   []dormouse.Hook{handover, customer, oneOrder, budget, noCards, mainSwitch(s.Off), hours(s.Now)},
 		Open: func(data string) (dormouse.Program, error) {

@@ -51,7 +51,7 @@ func Parse(file string, text []byte) (Keys, error) {
 			err = fmt.Errorf("the name %q is on line %d already; give each token its own", g.Name, first)
 		}
 		if first, twice := hashes[g.Hash]; err == nil && twice {
-			err = fmt.Errorf("the token is that of line %d; make one for each with dormouse tokens add", first)
+			err = fmt.Errorf("the token is that of line %d; make one for each with the command \"tokens add\"", first)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s:%d: %w", file, n+1, err))
@@ -77,11 +77,11 @@ func (linesError) Is(target error) bool { return target == ErrLines }
 // parseLine never repeats the line: it may hold a token.
 func parseLine(fields []string) (Grant, error) {
 	if len(fields) != 4 {
-		return Grant{}, errors.New("a line is NAME TENANT ROLES sha256:HASH; make one with: dormouse tokens add NAME (a token itself must not stand here)")
+		return Grant{}, errors.New("a line is NAME TENANT ROLES sha256:HASH; make one with the command \"tokens add NAME\" (a token itself must not stand here)")
 	}
 	hash, ok := parseHash(fields[3])
 	if !ok {
-		return Grant{}, errors.New("the last word must be sha256: and 64 hexadecimal digits, as dormouse tokens add writes it")
+		return Grant{}, errors.New("the last word must be sha256: and 64 hexadecimal digits, as the command \"tokens add\" writes it")
 	}
 	g := Grant{Principal: Principal{Name: fields[0], Tenant: fields[1], Roles: ParseRoles(fields[2])}, Hash: hash}
 	return g, g.Check()

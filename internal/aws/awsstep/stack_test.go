@@ -233,6 +233,9 @@ func TestARunOnTheStack(t *testing.T) {
 			if len(waiting.Pending) != 1 {
 				t.Fatalf("the run waits for %+v\nthe log:\n%s", waiting.Pending, d.out.String())
 			}
+			if want := "desk decide " + waiting.ID + " " + waiting.Pending[0].Suspension.ID; !strings.Contains(d.out.String(), want) {
+				t.Errorf("the log does not say %q", want)
+			}
 			_, err := d.parts.Frontend.Decide(t.Context(), d.caller, waiting.ID, wire.Decision{Target: waiting.Pending[0].Suspension.ID, DecisionID: "d1", Action: "resume"})
 			d.must(err)
 			d.pump()

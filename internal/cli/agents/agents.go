@@ -43,7 +43,7 @@ agent that is different in DIR, or not there, the runs that wait are listed with
 
 The exit code is 1 if a call that waits would be denied, or is of a tool that its agent no longer has.`,
 		Example: `  dormouse agents diff
-  dormouse agents diff examples/refund-desk --json`,
+  dormouse agents diff examples/invoice-check --json`,
 		Args: cmdline.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "agents"

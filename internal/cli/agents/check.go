@@ -38,7 +38,7 @@ The exit code is 1 if something is wrong, and 2 if there is nothing to check. Wi
 {"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
 		Example: `  dormouse agents check
   dormouse agents check agents/my-desk.yaml
-  dormouse agents check examples/refund-desk --policy policy.yaml --json`,
+  dormouse agents check examples/invoice-check --policy policy.yaml --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{scaffold.Usual}

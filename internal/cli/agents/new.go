@@ -61,7 +61,7 @@ func (a *app) writeAgent(dir, name string) error {
 		}
 		schemas[kind] = text
 	}
-	files, err := scaffold.Agent(dir, name, schemas)
+	files, err := scaffold.Agent(a.Name(), dir, name, schemas)
 	if err != nil {
 		return err
 	}
@@ -102,16 +102,16 @@ func (a *app) printNew(dir string, n novelty) error {
 	}
 	for _, file := range n.Kept {
 		kind := strings.TrimSuffix(filepath.Base(file), ".json")
-		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: dormouse agents schema %s > %s\n", file, kind, scaffold.ShellWord(file))
+		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: %s agents schema %s > %s\n", file, a.Name(), kind, scaffold.ShellWord(file))
 	}
 	argument, option := scaffold.Naming(dir)
 	fmt.Fprintf(&b, `
 Next:
-  dormouse agents check%s
-  dormouse agents test%s
-  dormouse dev%s
+  %[1]s agents check%[2]s
+  %[1]s agents test%[2]s
+  %[1]s dev%[3]s
 and, while that runs, in another terminal:
-  dormouse run %s "Refund order A-2" --wait
-`, argument, argument, option, n.Agent)
+  %[1]s run %[4]s "Refund order A-2" --wait
+`, a.Name(), argument, option, n.Agent)
 	return a.Print(b.String())
 }

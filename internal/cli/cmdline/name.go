@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // product is the name in the texts of this package and of those that use it.
@@ -28,12 +29,15 @@ func (a *App) useName(root *cobra.Command) {
 
 func (a *App) renameAll(cmd *cobra.Command) {
 	cmd.Short, cmd.Long, cmd.Example = a.named(cmd.Short), a.named(cmd.Long), a.named(cmd.Example)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = a.named(f.Usage) })
+	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Usage = a.named(f.Usage) })
 	for _, below := range cmd.Commands() {
 		a.renameAll(below)
 	}
 }
 
-// named is a text in which commands of the product are those of this program: "dormouse runs" becomes "desk runs".
+// named is a help text or an error in which commands of the product are those of this program: "dormouse runs" becomes "desk runs". Text
+// that is printed may quote models and people, so it must not go through here: what prints it takes the name from [App.Name].
 func (a *App) named(text string) string {
 	if a.commands == nil || a.Name() == product {
 		return text

@@ -27,6 +27,7 @@ const (
 // inbox is what waits, and where a person is in it. It is told keys and news and draws itself; it neither reads nor sends anything.
 // What is answered is always item, a copy of what is shown: that its row has moved, or is gone, changes nothing about it.
 type inbox struct {
+	program       string // its name
 	width, height int
 	now           time.Time
 

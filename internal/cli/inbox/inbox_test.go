@@ -35,7 +35,7 @@ type person struct {
 
 func walks(t *testing.T, items ...wire.Approval) *person {
 	t.Helper()
-	p := &person{t: t, inbox: &inbox{now: began}, now: began}
+	p := &person{t: t, inbox: &inbox{program: "desk", now: began}, now: began}
 	p.inbox.resize(80, 24)
 	p.inbox.news(items, false)
 	return p
@@ -325,7 +325,7 @@ func TestInboxScreens(t *testing.T) {
 	p := walks(t, waits(1, "approval"), evil)
 	p.inbox.resize(72, 22)
 	p.types("jj" + keyEnter)
-	want := `dormouse approvals
+	want := `desk approvals
 
 waits for   approval of pay
 agent       a<U+001B>]0;x<U+0007>
@@ -352,7 +352,7 @@ y approve  n deny  e edit the arguments  o events  q back
 		t.Errorf("details (-want +got):\n%s", diff)
 	}
 	p.types("q")
-	want = `dormouse approvals  2 calls wait
+	want = `desk approvals  2 calls wait
 
       4 s  approval  refund-desk  pay order=A-1 amount=120
 >     4 s  approval  a<U+001B>]0;x<U+0007>  pay to="bob\u202e\u007f"

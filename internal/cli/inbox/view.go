@@ -13,7 +13,7 @@ import (
 
 // view is the whole screen, a line for each of its lines.
 func (m *inbox) view() []display.Line {
-	head := display.Line{{Style: display.Bold, Text: "dormouse approvals"}, {Style: display.Faint, Text: "  " + m.headline()}}
+	head := display.Line{{Style: display.Bold, Text: m.program + " approvals"}, {Style: display.Faint, Text: "  " + m.headline()}}
 	lines := []display.Line{head.Cut(m.width), nil}
 	if m.place == atList {
 		lines = append(lines, m.rows()...)
@@ -202,7 +202,7 @@ func behind(a wire.Approval) (lines []display.Line) {
 		lines = append(lines, block(f.Name, f.Lines)...)
 	}
 	if a.GrantScope != "" {
-		lines = append(lines, row("wider", "a yes here is for this call alone; dormouse decide --grant run: "+display.Spelled(a.GrantScope)))
+		lines = append(lines, row("wider", "a yes here is for this call alone; decide --grant run: "+display.Spelled(a.GrantScope)))
 	}
 	if len(lines) > 0 {
 		lines = append([]display.Line{{}, {{Style: display.Bold, Text: "who wants it"}}}, lines...)

@@ -46,7 +46,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.List)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM)
 	defer stop()
-	w := &walker{c: c, list: list, out: a.Stdout, colour: s.Colour, now: a.Opts.Now, read: in.Read, editor: a.editor(in)}
+	w := &walker{c: c, list: list, out: a.Stdout, colour: s.Colour, now: a.Opts.Now, read: in.Read, editor: a.editor(in), inbox: inbox{program: a.Name()}}
 	w.size = func() (int, int) {
 		now := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 		return now.Width, now.Height
@@ -221,7 +221,7 @@ func (w *walker) reload(ctx context.Context) {
 		return func(m *inbox) {
 			m.news(readable, list.Cursor != "")
 			if n := len(items) - len(readable); n > 0 {
-				m.notice = display.Line{{Style: display.Red, Text: display.Counted(n, "waiting run") + " cannot be read; dormouse approvals names them"}}
+				m.notice = display.Line{{Style: display.Red, Text: display.Counted(n, "waiting run") + " cannot be read; " + m.program + " approvals names them"}}
 			}
 		}
 	})

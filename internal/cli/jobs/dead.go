@@ -143,7 +143,7 @@ func (a *app) printStatus(r intakeReport, f intakeFlags) error {
 	if err := a.printCounts(r.intakeCounts); err != nil || r.Dead+r.GivenBack == 0 {
 		return err
 	}
-	return a.Printf("see why: dormouse enqueue --dead%s\n", f.again())
+	return a.Printf("see why: %s enqueue --dead%s\n", a.Name(), f.again())
 }
 
 func (a *app) printIntake(r intakeReport, f intakeFlags) error {
@@ -156,7 +156,7 @@ func (a *app) printIntake(r intakeReport, f intakeFlags) error {
 	if err := a.printLetters("dead", "SINCE", r.Letters, r.Dead); err != nil || r.Dead == 0 {
 		return err
 	}
-	return a.Printf("\ntry them again: dormouse enqueue --retry-dead%[1]s\nremove them:    dormouse enqueue --forget-dead%[1]s\n", f.again())
+	return a.Printf("\ntry them again: %[1]s enqueue --retry-dead%[2]s\nremove them:    %[1]s enqueue --forget-dead%[2]s\n", a.Name(), f.again())
 }
 
 // again are the flags that a command for the same messages needs.

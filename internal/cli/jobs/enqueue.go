@@ -178,8 +178,8 @@ func (e *enqueuing) tell() error {
 		if err := e.app.PrintJSON(map[string]any{"enqueued": e.stored, "bad": e.bad, "tenant": e.flags.tenant, "data": e.flags.data}); err != nil {
 			return err
 		}
-	} else if err := e.app.Printf("%d in the intake queue of %s; see how far it is: dormouse enqueue --status%s; a server on it starts them: dormouse dev --data %s\n",
-		e.stored, e.flags.data, e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
+	} else if err := e.app.Printf("%d in the intake queue of %s; see how far it is: %[3]s enqueue --status%[4]s; a server on it starts them: %[3]s dev --data %[5]s\n",
+		e.stored, e.flags.data, e.app.Name(), e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
 		return err
 	}
 	if e.bad > 0 {

@@ -28,11 +28,11 @@ type File struct {
 // Usual is the directory of agents that commands look in by themselves.
 const Usual = "agents"
 
-// Agent are the files of an agent called name in the directory dir. The files refer to schemas under the names agent.json, script.json and test.json; those are written with them.
-func Agent(dir, name string, schemas map[string][]byte) ([]File, error) {
+// Agent are the files of an agent called name in the directory dir, with commands of the program of that name. The files refer to schemas under the names agent.json, script.json and test.json; those are written with them.
+func Agent(program, dir, name string, schemas map[string][]byte) ([]File, error) {
 	var out []File
 	argument, option := Naming(dir)
-	fill := strings.NewReplacer("@NAME@", name, "@DIR@", argument, "@AGENTS@", option)
+	fill := strings.NewReplacer("@PROGRAM@", program, "@NAME@", name, "@DIR@", argument, "@AGENTS@", option)
 	for _, from := range []struct{ template, path string }{
 		{"agent.yaml", name + ".yaml"}, {"script.yaml", "scripts/" + name + ".yaml"}, {"test.yaml", "tests/" + name + ".yaml"},
 	} {

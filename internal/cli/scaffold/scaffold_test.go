@@ -14,7 +14,7 @@ func schemas() map[string][]byte {
 
 func plan(t *testing.T, dir, name string) []File {
 	t.Helper()
-	files, err := Agent(dir, name, schemas())
+	files, err := Agent("dormouse", dir, name, schemas())
 	if err != nil {
 		t.Fatal(err)
 	}

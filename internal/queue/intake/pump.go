@@ -30,12 +30,13 @@ type Queue interface {
 	Settle(ctx context.Context, d Delivery, f Fate) error
 }
 
-// Pump takes messages from a queue and starts their runs. All members are required.
+// Pump takes messages from a queue and starts their runs. All members but See are required.
 type Pump struct {
 	Queue Queue
 	Desk  *Desk
 	Clock engine.Clock
 	Log   *slog.Logger
+	See   string // the command that shows messages which were put aside, for the log
 
 	// Room says how many more runs may be started now. What is not started waits in the queue, in nobody's way: were a night's file
 	// started at once, a run that a person asks for would wait behind all of it.
@@ -95,7 +96,7 @@ func (p *Pump) settle(ctx context.Context, got []Delivery) (settled int) {
 func (p *Pump) handle(ctx context.Context, d Delivery) bool {
 	f := p.Desk.Decide(ctx, d)
 	if f.Outcome == Dead {
-		p.Log.Warn("a message of the intake queue was put aside; see: dormouse enqueue --dead", "message", d.ID, "code", f.Code, "reason", f.Detail)
+		p.Log.Warn("a message of the intake queue was put aside", "message", d.ID, "code", f.Code, "reason", f.Detail, "see", p.See)
 	}
 	if err := p.Queue.Settle(ctx, d, f); err != nil {
 		p.Log.Debug("a message of the intake queue will come again", "message", d.ID, "error", err)

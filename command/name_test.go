@@ -1,0 +1,36 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse"
+)
+
+func TestAProgramIsCalledByItsName(t *testing.T) {
+	for _, tt := range []struct{ name, args, out, errs string }{
+		{"harbour", "version", "harbour v1.2.3\n", ""},
+		{"", "version", "dormouse v1.2.3\n", ""},
+		{"harbour", "decde", "", "harbour: unknown command \"decde\" for \"harbour\"; did you mean: decide; see: harbour help\n"},
+		{"my harbour", "version", "", `dormouse: the program's Name is "my harbour"; make it one word of letters, digits, "-", "_" and "."` + "\n"},
+		{"-v", "version", "", `dormouse: the program's Name is "-v"; make it one word of letters, digits, "-", "_" and "."` + "\n"},
+	} {
+		var out, errs bytes.Buffer
+		code := Run(t.Context(), dormouse.Program{Name: tt.name, Version: "v1.2.3"}, []string{tt.args}, strings.NewReader(""), &out, &errs)
+		if out.String() != tt.out || errs.String() != tt.errs || (code == 0) != (tt.errs == "") {
+			t.Errorf("%q %s: exit code %d, %q and %q", tt.name, tt.args, code, out.String(), errs.String())
+		}
+	}
+}
+
+func TestAProgramWithoutANameIsCalledByItsFile(t *testing.T) {
+	for file, want := range map[string]string{"/opt/harbour/bin/harbour": "harbour", "harbour-2.1": "harbour-2.1", "./harbour.exe": "harbour", "/opt/my harbour": "", "": ""} {
+		if got := startedBy([]string{file}); got != want {
+			t.Errorf("%q is called %q, want %q", file, got, want)
+		}
+	}
+	if got := startedBy(nil); got != "" {
+		t.Errorf("nothing is called %q", got)
+	}
+}
