@@ -16,9 +16,10 @@
 //
 // # What is promised
 //
-// This is v0. The exported names of this package and of packages command, lambdastep, lambdaapi and lambdasweep are all that is meant to be imported;
-// everything under internal is not. Until v1 a minor version may change them, and its changelog says how; a patch version does not. Runs
-// that were stored by one version go on under a later one.
-// Structs may gain fields, so write them with field names. Interfaces of this package may gain methods, so do not implement them outside of
+// This is v0. The exported names of this package and of packages command, lambdastep, lambdaapi and
+// lambdasweep are all that is meant to be imported; everything under internal is not. Until v1 a
+// minor version may change them, and its changelog says how; a patch version does not. Runs that
+// were stored by one version go on under a later one. Structs may gain fields, so write them with
+// field names. Interfaces of this package may gain methods, so do not implement them outside of
 // tests.
 package dormouse

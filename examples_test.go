@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEveryExampleCanBeCopiedOut compiles each example, with its tests, as a module of its own: a reader can start from a copy. It
-// uses what this module's go.mod and go.sum name, and no network.
+// TestEveryExampleCanBeCopiedOut compiles each example, with its tests, as a module of its own: a
+// reader can start from a copy. It uses what this module's go.mod and go.sum name, and no network.
 func TestEveryExampleCanBeCopiedOut(t *testing.T) {
 	folders, err := os.ReadDir("examples")
 	if err != nil {
@@ -51,7 +51,8 @@ func hasGo(t *testing.T, dir string) (has bool) {
 	return has
 }
 
-// copyOut makes a module of an example: its files, under another import path, with this module in the place of the released one.
+// copyOut makes a module of an example: its files, under another import path, with this module in
+// the place of the released one.
 func copyOut(t *testing.T, dir string) (copied string) {
 	t.Helper()
 	copied = t.TempDir()

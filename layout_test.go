@@ -108,8 +108,9 @@ func anyWithin(units map[string]bool, folder string) bool {
 	return false
 }
 
-// TestWhatIsReleasedLinksNeitherProofNorExamples: what is built to test Dormouse is in no binary that people install, and no library
-// of tests; nor are the tools of an example, which its own program brings.
+// TestWhatIsReleasedLinksNeitherProofNorExamples: what is built to test Dormouse is in no binary
+// that people install, and no library of tests; nor are the tools of an example, which its own
+// program brings.
 func TestWhatIsReleasedLinksNeitherProofNorExamples(t *testing.T) {
 	released := []string{"./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./lambdasweep", "./command"}
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, released...)...).Output()

@@ -3,9 +3,10 @@ package dormouse
 // Program is what a program brings to the runtime. Agent files name its parts; a part that no agent names does nothing. Every
 // process of one deployment needs the same program: which calls are valid, and which may run, must not depend on who is asked.
 type Program struct {
-	// Name is what people call the program: in usage, its version, hints, completion, and the commands in its log. It is one word of
-	// letters, digits, "-", "_" and "."; any other makes each command fail. Empty is the file name that the executable was started by,
-	// and "dormouse" where there is none that a person types: in a function on AWS, and in a test.
+	// Name is what people call the program: in usage, its version, hints, completion, and the
+	// commands in its log. It is one word of letters, digits, "-", "_" and "."; any other makes
+	// each command fail. Empty is the file name that the executable was started by, and "dormouse"
+	// where there is none that a person types: in a function on AWS, and in a test.
 	Name string
 
 	// Version is what the version command prints; empty means "devel".

@@ -31,9 +31,11 @@ func Main(p dormouse.Program) {
 	os.Exit(code)
 }
 
-// Run runs the command that args name, without the program's name, until it is finished or ctx ends, and returns the exit code, which
-// "help exit-codes" explains. Answers go to stdout and what went wrong to stderr. A program that cannot be registered, because two
-// of its tools have one name for example, is said by the first command that needs it. A program without a name is called dormouse.
+// Run runs the command that args name, without the program's name, until it is finished or ctx
+// ends, and returns the exit code, which "help exit-codes" explains. Answers go to stdout and what
+// went wrong to stderr. A program that cannot be registered, because two of its tools have one name
+// for example, is said by the first command that needs it. A program without a name is called
+// dormouse.
 func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if p.Name != "" && !isWord(p.Name) {
 		fmt.Fprintf(stderr, "dormouse: the program's Name is %q; make it one word of letters, digits, \"-\", \"_\" and \".\"\n", p.Name)

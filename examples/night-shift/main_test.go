@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/examples/night-shift/nightshift"
 )
 
-// The tests of the agent are in tests/night-shift.yaml. They run the tools and the hook of the program.
+// The tests of the agent are in tests/night-shift.yaml. They run the tools and the hook of the
+// program.
 func TestTheTestsOfTheAgentHold(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := command.Run(t.Context(), nightshift.Program(), []string{"agents", "test", "."}, strings.NewReader(""), &out, &errs); code != 0 {

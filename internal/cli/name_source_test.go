@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// Texts about a command say "dormouse" where they are documentation, and where [cmdline.App] gives them the name of the program: in help
-// and errors. Printed text, the log and what callers of the API read take the name from elsewhere, or name the command alone.
+// Texts about a command say "dormouse" where they are documentation, and where [cmdline.App] gives
+// them the name of the program: in help and errors. Printed text, the log and what callers of the
+// API read take the name from elsewhere, or name the command alone.
 func TestNoPrintedTextIsAboutDormouse(t *testing.T) {
 	var words []string
 	for _, cmd := range tree().Commands() {
@@ -52,7 +53,8 @@ func TestNoPrintedTextIsAboutDormouse(t *testing.T) {
 // prints are functions whose text is printed as it is, and the field of a line on the screen.
 var prints = []string{"Print", "Printf", "Fprint", "Fprintf", "Fprintln", "WriteString", "row", "Text"}
 
-// printed are the literals of a file: all of them, or, in the command, those that are printed as they are.
+// printed are the literals of a file: all of them, or, in the command, those that are printed as
+// they are.
 func printed(t *testing.T, path string, command bool) (texts []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
-// product is the word "dormouse" where it is a command: neither a part of a longer word or a path, nor the name of another program.
+// product is the word "dormouse" where it is a command: neither a part of a longer word or a path,
+// nor the name of another program.
 var product = regexp.MustCompile("(?m)(^|[\\s(\"'`])dormouse([\\s:,;.)\"'`]|$)")
 
 // desk runs a command of a program of another name, with the address of a server.

@@ -1,6 +1,6 @@
-// Package nightshift is a program with two tools and a hook: one tool reads the sensor of a pump, the
-// other restarts a pump. The pumps are a small table, and what happens to them is in the state of
-// the run. The agent's permissions say which call needs an approval.
+// Package nightshift is a program with two tools and a hook: one tool reads the sensor of a pump,
+// the other restarts a pump. The pumps are a small table, and what happens to them is in the state
+// of the run. The agent's permissions say which call needs an approval.
 package nightshift
 
 import (

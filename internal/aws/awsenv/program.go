@@ -30,7 +30,8 @@ type Reach struct {
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
 
-	// Command is what the program is called that a person answers with, in the hints of the log. Empty is "dormouse".
+	// Command is what the program is called that a person answers with, in the hints of the log.
+	// Empty is "dormouse".
 	Command string
 }
 

@@ -30,8 +30,9 @@ type Program struct {
 	Control  engine.Controls
 }
 
-// Open makes what the function is made of, with everything that it reaches beyond the stack. Lines of the log and of metrics go to
-// out. It asks no server anything, and makes no client before something needs it.
+// Open makes what the function is made of, with everything that it reaches beyond the stack. Lines
+// of the log and of metrics go to out. It asks no server anything, and makes no client before
+// something needs it.
 func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
 	connect := func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {

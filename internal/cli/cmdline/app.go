@@ -16,7 +16,8 @@ import (
 
 // Options are what the program around the command line gives to it.
 type Options struct {
-	// Name is what the program is called in usage, its version, hints, completion and the server's log; empty is "dormouse".
+	// Name is what the program is called in usage, its version, hints, completion and the server's
+	// log; empty is "dormouse".
 	Name string
 
 	// Version is what the version command prints.

@@ -36,8 +36,9 @@ func (a *App) renameAll(cmd *cobra.Command) {
 	}
 }
 
-// named is a help text or an error in which commands of the product are those of this program: "dormouse runs" becomes "desk runs". Text
-// that is printed may quote models and people, so it must not go through here: what prints it takes the name from [App.Name].
+// named is a help text or an error in which commands of the product are those of this program:
+// "dormouse runs" becomes "desk runs". Text that is printed may quote models and people, so it must
+// not go through here: what prints it takes the name from [App.Name].
 func (a *App) named(text string) string {
 	if a.commands == nil || a.Name() == product {
 		return text

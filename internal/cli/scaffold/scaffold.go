@@ -28,7 +28,9 @@ type File struct {
 // Usual is the directory of agents that commands look in by themselves.
 const Usual = "agents"
 
-// Agent are the files of an agent called name in the directory dir, with commands of the program of that name. The files refer to schemas under the names agent.json, script.json and test.json; those are written with them.
+// Agent are the files of an agent called name in the directory dir, with commands of the program of
+// that name. The files refer to schemas under the names agent.json, script.json and test.json;
+// those are written with them.
 func Agent(program, dir, name string, schemas map[string][]byte) ([]File, error) {
 	var out []File
 	argument, option := Naming(dir)

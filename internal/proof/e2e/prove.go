@@ -30,7 +30,8 @@ const tenant = "proof"
 // doubled is how many messages are given to a function twice at once.
 const doubled = 0.05
 
-// ownCode are the functions of a program that brings Go functions, in place of those that the template names. The sweep needs none.
+// ownCode are the functions of a program that brings Go functions, in place of those that the
+// template names. The sweep needs none.
 var ownCode = map[string]string{"functions/step": "examples/refund-desk/lambda/step", "functions/api": "examples/refund-desk/lambda/api",
 	"functions/decision": "examples/refund-desk/lambda/decision"}
 

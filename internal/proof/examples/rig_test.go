@@ -1,5 +1,6 @@
-// Package examples plays the agents of the folder examples against a real server. An example can be copied out of the project, so its own
-// tests use the public packages alone; those here look further inside.
+// Package examples plays the agents of the folder examples against a real server. An example can be
+// copied out of the project, so its own tests use the public packages alone; those here look
+// further inside.
 package examples
 
 import (
@@ -25,8 +26,8 @@ func example(elem ...string) string {
 	return filepath.Join(append([]string{"..", "..", "..", "examples"}, elem...)...)
 }
 
-// serve starts a server with these options until the test ends. A program's tools and hooks are added
-// by [have].
+// serve starts a server with these options until the test ends. A program's tools and hooks are
+// added by [have].
 func serve(t *testing.T, o local.Options) *client.Client {
 	t.Helper()
 	var log bytes.Buffer

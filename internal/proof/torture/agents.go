@@ -120,8 +120,9 @@ const mostPaid = 39
 // OwnAgents are the names of the agents that [WriteAgents] writes.
 func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
 
-// WriteAgents puts this package's own agents into dir, for a server that somebody else starts: [Options.Own] tortures it then. With a
-// service, the address of an HTTP service without a slash at its end, their tools are requests to it, as [Service] answers them:
+// WriteAgents puts this package's own agents into dir, for a server that somebody else starts:
+// [Options.Own] tortures it then. With a service, the address of an HTTP service without a slash at
+// its end, their tools are requests to it, as [Service] answers them:
 //
 //	GET  SERVICE/orders/{order}   looks an order up
 //	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header Idempotency-Key: RUN/CALL/ATTEMPT

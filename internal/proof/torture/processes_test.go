@@ -166,7 +166,8 @@ func newKillWorld(t *testing.T, processes int) *killWorld {
 	return w
 }
 
-// buildForKilling builds a program whose Go functions keep a ledger, with a short lease: that of a killed process must end while another one lives.
+// buildForKilling builds a program whose Go functions keep a ledger, with a short lease: that of a
+// killed process must end while another one lives.
 var buildForKilling = func() func(*testing.T) string {
 	var once sync.Once
 	var binary string

@@ -15,9 +15,10 @@ import (
 
 // Options say what is tortured, and how. Either Command is set, or Client.
 type Options struct {
-	// Command makes the command line of a server of one's own that serves the agents of one directory on the data of another, on a free
-	// port, lets their tools reach the service at a host:port of this machine, and says where it listens as `dormouse dev --json` does.
-	// It is killed Kills times; a life lasts at most Every.
+	// Command makes the command line of a server of one's own that serves the agents of one
+	// directory on the data of another, on a free port, lets their tools reach the service at a
+	// host:port of this machine, and says where it listens as `dormouse dev --json` does. It is
+	// killed Kills times; a life lasts at most Every.
 	Command func(data, agents, service string) *exec.Cmd
 	Kills   int
 	Every   time.Duration

@@ -1,4 +1,5 @@
-// Command api is the function that answers callers of the HTTP API, with the tools of the refund desk.
+// Command api is the function that answers callers of the HTTP API, with the tools of the refund
+// desk.
 package main
 
 import (

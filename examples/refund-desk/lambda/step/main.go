@@ -1,4 +1,5 @@
-// Command step is the function that works on the runs of a stack, with the tools of the refund desk.
+// Command step is the function that works on the runs of a stack, with the tools of the refund
+// desk.
 package main
 
 import (

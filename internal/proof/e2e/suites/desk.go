@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// writeDesk writes the agent of the example refund-desk with tools that need no Go function: the functions that are deployed have none.
-// They ask the service on this machine, or have recorded answers where the stack runs elsewhere.
+// writeDesk writes the agent of the example refund-desk with tools that need no Go function: the
+// functions that are deployed have none. They ask the service on this machine, or have recorded
+// answers where the stack runs elsewhere.
 func (t *Target) writeDesk(dir string) error {
 	example := filepath.Join(t.Module, "examples", deskAgent)
 	text, err := os.ReadFile(filepath.Join(example, deskAgent+".yaml"))

@@ -19,9 +19,11 @@ import (
 // sessionToken goes with credentials that do not last. Requests carry and sign it.
 const sessionToken = "session"
 
-// signed: the door that the template has if nothing is said, Auth=IAM. Whoever signs with AWS credentials is let in, nobody else is; the program
-// starts, lists, decides and follows; a request that was signed without it does the same; and a tool of the run reaches a private service. The
-// functions and the program are those of the example refund-desk, so the tools of its agent are Go functions.
+// signed: the door that the template has if nothing is said, Auth=IAM. Whoever signs with AWS
+// credentials is let in, nobody else is; the program starts, lists, decides and follows; a request
+// that was signed without it does the same; and a tool of the run reaches a private service. The
+// functions and the program are those of the example refund-desk, so the tools of its agent are Go
+// functions.
 func signed(ctx context.Context, t *Target, b *book) {
 	if t.Own == nil {
 		b.say("not run: it starts a stack of its own, which it does not where one is deployed already")
@@ -51,7 +53,8 @@ func signed(ctx context.Context, t *Target, b *book) {
 	}
 }
 
-// with is the same target for the other stack, of the tenant that the template names. Its program is the one that its functions have.
+// with is the same target for the other stack, of the tenant that the template names. Its program
+// is the one that its functions have.
 func (t *Target) with(p *platform.Platform) *Target {
 	other := *t
 	other.Platform, other.API, other.Table, other.Token, other.Tenant, other.CLI = p, p.API, p.Stack.Table.Name, "", "default", t.Desk

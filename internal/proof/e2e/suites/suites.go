@@ -48,11 +48,13 @@ type Target struct {
 	Seed     uint64
 	Progress io.Writer
 
-	// Service is what the tools of agents ask. nil as Platform is: a stack elsewhere cannot reach this machine.
+	// Service is what the tools of agents ask. nil as Platform is: a stack elsewhere cannot reach
+	// this machine.
 	Service *torture.Service
 
-	// Own starts another stack on the same servers, with parameters of the template. Its functions are those of the example
-	// refund-desk, which a program of one's own brings along. The caller closes it. nil as Platform is.
+	// Own starts another stack on the same servers, with parameters of the template. Its functions
+	// are those of the example refund-desk, which a program of one's own brings along. The caller
+	// closes it. nil as Platform is.
 	Own func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
 
 	Recordings string // file; "" for made-up ones

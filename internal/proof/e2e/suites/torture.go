@@ -38,7 +38,8 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 		}}
 	if t.Service != nil {
 		o.Ledger = t.Service.Ledger
-		// What suites before have paid is no business of this one. The service opens its file for each line.
+		// What suites before have paid is no business of this one. The service opens its file for
+		// each line.
 		if err := os.Rename(o.Ledger, o.Ledger+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			b.check("the ledger is empty", err)
 			return
