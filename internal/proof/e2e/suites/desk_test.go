@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
@@ -19,7 +19,7 @@ func TestTheDeskNeedsNoGoFunctions(t *testing.T) {
 		if err := (&Target{Module: "../../../..", Service: s}).writeDesk(dir); err != nil {
 			t.Fatal(err)
 		}
-		agents, err := agent.Load(dir)
+		agents, err := agentfile.Load(dir)
 		if err != nil || len(agents) != 1 {
 			t.Fatalf("%s: %d agents, %v", name, len(agents), err)
 		}
