@@ -16,7 +16,6 @@ var escapes = map[string]string{
 	"internal/api/lambdahttp/buffered.go":        "the frame of an answer is for API Gateway, and problems hold fixed sentences",
 	"internal/tool/mcptool/call.go":              "it is read again at once",
 	"examples/refund-desk/refunddesk/ledger.go":  "a file that the example reads again",
-	"internal/proof/demo/story.go":               "the text of a request",
 	"examples/custom-binary/partsdesk/orders.go": "a file that the example reads again",
 }
 
