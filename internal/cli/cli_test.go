@@ -160,7 +160,7 @@ func contains(t *testing.T, text string, wants ...string) {
 const runID = "run_x7_0"
 
 func run(status string, change ...func(*wire.Run)) wire.Run {
-	r := wire.Run{ID: runID, ThreadID: "thr_x7", Agent: "refund-desk", Status: status, Steps: 2, Pending: []wire.Pending{}}
+	r := wire.Run{ID: runID, ThreadID: "thr_x7", Agent: "refund-desk", Status: status, Work: wire.Work{Steps: 2}, Pending: []wire.Pending{}}
 	for _, c := range change {
 		c(&r)
 	}

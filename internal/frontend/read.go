@@ -84,10 +84,11 @@ func queued(p Place) int {
 // EndOf is the cursor behind everything that is committed of a run.
 func EndOf(r core.Record) string { return Cursor{Seq: r.Seq + 1}.Of(r.Thread) }
 
+// RunOf is a run as callers see it, without what waits.
 func RunOf(r core.Record) wire.Run {
 	run := wire.Run{ID: r.Run, ThreadID: r.Thread, Agent: r.Agent, AgentVersion: r.Version, Status: r.Status.String(),
-		Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
-		Usage:    wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens},
+		Work: wire.Work{Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
+			Usage: wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens}},
 		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: EndOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf

@@ -29,34 +29,46 @@ import (
 
 // Options are what `dormouse dev` is started with.
 type Options struct {
-	Addr       string   // host:port; port 0 picks a free one
-	Data       string   // directory, made if it is not there
-	Agents     string   // directory of agent files
-	Tenant     string   // that deploys them: agents that name no tenants are its own; [access.Tenant] if empty
-	Workers    int      // steps that compute at once; 4 if zero
-	Steps      Steps    // in progress at once, those that wait included
-	Quota      Quota    // of each tenant
-	TokensFile string   // of [access.Parse]; "" lets everybody in, on loopback only
-	Origins    []string // sites whose pages may call; none may if empty
-	Limits     httpapi.Limits
-	Names      httpapi.Names    // of the pages of approval links
-	PublicURL  access.PublicURL // where people reach the server; the zero value leaves links as paths
-	Private    netguard.Private // what HTTP tools that say allow_private may reach beside public addresses
-	Commands   bool             // effects of agents may run commands on this machine
-	Policy     string           // file of permissions over all agents; "" for none
-	Strict     bool             // refuse to start if any agent cannot be served; else the others are
-	Watch      bool             // deploy agent files that change while the server works
-	Record     string           // file that every run is added to when it is done; "" for none
-	Tools      *tool.Registry
-	Hooks      *hook.Registry // nil has none
-	Logger     *slog.Logger
-	Version    string
-	Command    string // what people call this program, in the commands that it logs; "dormouse" if empty
+	Addr       string // host:port; port 0 picks a free one
+	Data       string // directory, made if it is not there
+	Agents     string // directory of agent files
+	Tenant     string // that deploys them: agents that name no tenants are its own; [access.Tenant] if empty
+	Workers    int    // steps that compute at once; 4 if zero
+	Steps      Steps  // in progress at once, those that wait included
+	Quota      Quota  // of each tenant
+	TokensFile string // of [access.Parse]; "" lets everybody in, on loopback only
+	Web
+	Private  netguard.Private // what HTTP tools that say allow_private may reach beside public addresses
+	Commands bool             // effects of agents may run commands on this machine
+	Policy   string           // file of permissions over all agents; "" for none
+	Strict   bool             // refuse to start if any agent cannot be served; else the others are
+	Watch    bool             // deploy agent files that change while the server works
+	Record   string           // file that every run is added to when it is done; "" for none
+	Tools    *tool.Registry
+	Hooks    *hook.Registry // nil has none
+	Logger   *slog.Logger
+	Version  string
+	Command  string // what people call this program, in the commands that it logs; "dormouse" if empty
 
 	// Reloaded gets what became of agents whose files changed, with Watch; nil for none. It is
 	// called by one goroutine at a time, and by none once [Server.Wait] has returned.
 	Reloaded func([]program.Change)
 
+	Outside
+	Disk
+	inner
+}
+
+// Web is the HTTP side of a server.
+type Web struct {
+	Origins   []string // sites whose pages may call; none may if empty
+	Limits    httpapi.Limits
+	Names     httpapi.Names    // of the pages of approval links
+	PublicURL access.PublicURL // where people reach the server; the zero value leaves links as paths
+}
+
+// Outside is what a program brings along.
+type Outside struct {
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
 
@@ -64,7 +76,10 @@ type Options struct {
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
+}
 
+// Disk is how the data directory is used.
+type Disk struct {
 	CopyPages int // how many pages of the log are written before it is copied to the database; 1000 if zero
 
 	// MustExist refuses to start where there is no store, in place of making an empty one.
@@ -73,8 +88,12 @@ type Options struct {
 	// Damaged serves a data directory in which something is damaged, as far as it can be; without it the start is refused.
 	Damaged bool
 
+	noRoom func() bool // for tests: says whether the disk is full
+}
+
+// inner is what a start fills in, and tests set.
+type inner struct {
 	raw     *slog.Logger // the logger that Start was given; Logger leaves out lines about a store that fails, see [sparing]
-	noRoom  func() bool  // for tests: says whether the disk is full
 	clock   engine.Clock // nil but in tests
 	elapsed func() time.Duration
 }

@@ -37,7 +37,7 @@ func newTokensRig(t *testing.T, text string) *tokensRig {
 	r := &tokensRig{T: t, file: filepath.Join(t.TempDir(), "tokens"), clock: &hand{now: time.UnixMilli(1e12)}}
 	r.write(text)
 	var err error
-	if r.tokens, err = openTokens(Options{TokensFile: r.file, clock: r.clock, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if r.tokens, err = openTokens(Options{TokensFile: r.file, inner: inner{clock: r.clock}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -151,7 +151,7 @@ func TestAFileThatLetsNobodyInIsRefusedAtTheStart(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openTokens(Options{TokensFile: file, clock: machine.Clock{}, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := openTokens(Options{TokensFile: file, inner: inner{clock: machine.Clock{}}, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -92,7 +92,7 @@ func newCounter(t *testing.T) *counter {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	server, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: data, Agents: agents, TokensFile: tokens, Tools: deskTools(t, c.model), Hooks: hooks, Version: "test",
-		Logger: slog.New(slog.DiscardHandler), Models: map[string]program.Provider{agent.ProviderOpenAI: func(agent.Definition) (engine.Model, error) { return c.model, nil }}})
+		Logger: slog.New(slog.DiscardHandler), Outside: local.Outside{Models: map[string]program.Provider{agent.ProviderOpenAI: func(agent.Definition) (engine.Model, error) { return c.model, nil }}}})
 	if err != nil {
 		stop()
 		t.Fatal(err)

@@ -33,21 +33,18 @@ type MessageRequest struct {
 
 // Run is a run as callers see it. Output is null, or the final text as a JSON string, or the value that the run finished with.
 type Run struct {
-	ID            string          `json:"id"`
-	ThreadID      string          `json:"thread_id"`
-	Agent         string          `json:"agent"`
-	AgentVersion  string          `json:"agent_version"`
-	Status        string          `json:"status"`
-	Reason        *string         `json:"reason"`
-	Code          string          `json:"code,omitempty"`
-	Detail        string          `json:"detail,omitempty"`
-	WaitingOn     string          `json:"waiting_on,omitempty"` // "model": it does not answer; Code and Detail say why
-	WaitingSince  *Time           `json:"waiting_since,omitempty"`
-	NextAttemptAt *Time           `json:"next_attempt_at,omitempty"` // with WaitingOn; absent while an attempt is under way
-	Steps         int             `json:"steps"`
-	Activations   int             `json:"activations"`
-	Resumes       int             `json:"resumes"`
-	Usage         Usage           `json:"usage"`
+	ID            string  `json:"id"`
+	ThreadID      string  `json:"thread_id"`
+	Agent         string  `json:"agent"`
+	AgentVersion  string  `json:"agent_version"`
+	Status        string  `json:"status"`
+	Reason        *string `json:"reason"`
+	Code          string  `json:"code,omitempty"`
+	Detail        string  `json:"detail,omitempty"`
+	WaitingOn     string  `json:"waiting_on,omitempty"` // "model": it does not answer; Code and Detail say why
+	WaitingSince  *Time   `json:"waiting_since,omitempty"`
+	NextAttemptAt *Time   `json:"next_attempt_at,omitempty"` // with WaitingOn; absent while an attempt is under way
+	Work
 	Output        json.RawMessage `json:"output"`
 	ResponseState *string         `json:"response_state"`
 	Error         *RunError       `json:"error"`
@@ -61,6 +58,14 @@ type Run struct {
 	Cursor        string          `json:"cursor"`                 // of its events: the position behind all that was committed when it was read
 	CreatedAt     Time            `json:"created_at"`
 	UpdatedAt     Time            `json:"updated_at"`
+}
+
+// Work is what a run has done so far.
+type Work struct {
+	Steps       int   `json:"steps"`
+	Activations int   `json:"activations"`
+	Resumes     int   `json:"resumes"`
+	Usage       Usage `json:"usage"`
 }
 
 // Actor is who did something: the principal, and the way it came, such as api or queue. By is left out where callers have no names.

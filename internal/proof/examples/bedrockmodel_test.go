@@ -74,8 +74,7 @@ func TestAClaimIsPaidOnceAPersonAgreesAndTheAnswerHasItsForm(t *testing.T) {
 	account(t, endpoint.URL)
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	c := serve(t, local.Options{Agents: example("bedrock-model"), Logger: logger,
-		Models: map[string]program.Provider{agent.ProviderBedrock: awscli.NewAccount(logger, nil).Bedrock}})
+	c := serve(t, local.Options{Agents: example("bedrock-model"), Logger: logger, Outside: local.Outside{Models: map[string]program.Provider{agent.ProviderBedrock: awscli.NewAccount(logger, nil).Bedrock}}})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(log.String())

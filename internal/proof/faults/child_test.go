@@ -95,7 +95,7 @@ func serveAndCall(dir string, most int64) int {
 	}
 	logger := &heard{Handler: slog.NewTextHandler(os.Stderr, nil)}
 	s, err := local.Start(context.Background(), local.Options{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Agents: filepath.Join(dir, "agents"),
-		Tools: tools, Hooks: hook.NewRegistry(), CopyPages: copyPages, Version: "test", Logger: slog.New(logger)})
+		Tools: tools, Hooks: hook.NewRegistry(), Disk: local.Disk{CopyPages: copyPages}, Version: "test", Logger: slog.New(logger)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "level=ERROR the server does not start:", err)
 		return exitStart

@@ -29,12 +29,7 @@ type Report struct {
 	Errors        []string       `json:"errors,omitempty"` // of steps, other than a store that did not answer
 	Seconds       float64        `json:"seconds"`
 
-	// What was decided about gated calls, if something else than yes was asked for.
-	Edited     int `json:"edited"`
-	Denied     int `json:"denied"`
-	TimedOut   int `json:"timed_out"`
-	Late       int `json:"late_answers"`
-	LateInTime int `json:"late_answers_in_time"` // of them, those that came before the run had noticed its deadline, and counted
+	Decided
 
 	// A conversation is compared in full if every result is held to the recording. It is compared in part if some calls were edited,
 	// denied, timed out or answered in words of the caller's: their results are held to what was decided, all else to the recording.
@@ -46,14 +41,28 @@ type Report struct {
 	Deviations     int      `json:"deviations"`
 	FirstDeviating []string `json:"first_deviations,omitempty"`
 
-	// Of a replay against a target: the conversations that no agent file can say, which were not played and are in no other number; how often
-	// something had to be marked to be told from something else; what was done to requests; and calls whose process was lost.
+	Remote
+
+	done int
+}
+
+// Decided is what was decided about gated calls, if something else than yes was asked for.
+type Decided struct {
+	Edited     int `json:"edited"`
+	Denied     int `json:"denied"`
+	TimedOut   int `json:"timed_out"`
+	Late       int `json:"late_answers"`
+	LateInTime int `json:"late_answers_in_time"` // of them, those that came before the run had noticed its deadline, and counted
+}
+
+// Remote is what only a replay against a target has: the conversations that no agent file can say, which were not played and are in no
+// other number; how often something had to be marked to be told from something else; what was done to requests; and calls whose
+// process was lost.
+type Remote struct {
 	Unplayed     []Unplayed     `json:"not_played,omitempty"`
 	Marks        int            `json:"marks,omitempty"`
 	TargetFaults map[string]int `json:"target_faults,omitempty"`
 	Unknown      int            `json:"unknown_outcomes,omitempty"`
-
-	done int
 }
 
 // shown is how many mismatches are told one by one.

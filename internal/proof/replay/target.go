@@ -34,7 +34,7 @@ func RunAgainst(ctx context.Context, t Target, o Options) (Report, error) {
 	began := time.Now()
 	all, not := scripts(o)
 	r := &remote{o: o, t: t}
-	r.report = Report{Conversations: len(all), Unplayed: not, TargetFaults: map[string]int{}, Faults: map[string]int{}, Executions: map[int]int{}}
+	r.report = Report{Conversations: len(all), Remote: Remote{Unplayed: not, TargetFaults: map[string]int{}}, Faults: map[string]int{}, Executions: map[int]int{}}
 	if err := r.deployed(ctx, all); err != nil {
 		return r.report, err
 	}

@@ -43,7 +43,7 @@ func TestAReplayThatLeavesSomethingOutFails(t *testing.T) {
 	if err := allPlayed(replay.Report{}); err == nil {
 		t.Error("nothing was played, and it is content")
 	}
-	err := allPlayed(replay.Report{Conversations: 3, Unplayed: []replay.Unplayed{{Conversation: "c4", Line: 4, Why: "it is odd"}}})
+	err := allPlayed(replay.Report{Conversations: 3, Remote: replay.Remote{Unplayed: []replay.Unplayed{{Conversation: "c4", Line: 4, Why: "it is odd"}}}})
 	if err == nil || !strings.Contains(err.Error(), "1 of 4 were not played, first c4 (line 4): it is odd") {
 		t.Error(err)
 	}
