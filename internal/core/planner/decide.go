@@ -18,7 +18,7 @@ func Decide(v View) (Plan, error) {
 		plan, err = newDraft(v).endInConflict(torn)
 	}
 	if hooks, ok := errors.AsType[unfired](err); ok {
-		return FireHooks{hooks.Firing}, nil
+		return FireHooks(hooks), nil
 	}
 	if ahead, ok := errors.AsType[unpreviewed](err); ok {
 		return ReadPreview{ahead.read}, nil
