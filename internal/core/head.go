@@ -7,8 +7,7 @@ import (
 )
 
 // SchemaVersion is the newest form of a stored head that this program reads, and the one it writes.
-// Version 2 added members that a program that knows version 1 alone would drop.
-const SchemaVersion = 2
+const SchemaVersion = 1
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
 // the run.
@@ -157,23 +156,6 @@ type Origin struct {
 	At       int64           `json:"at"`   // of the last write of the owner
 	Seq0     int64           `json:"seq0"` // the run's segments are those after Seq0
 	Ev0      int64           `json:"ev0"`  // and its events those after Ev0
-}
-
-// Upgrade reads a head of version 1 as it was meant: it did not say what an approval answers, so
-// one answers whatever is asked.
-func (h *Head) Upgrade() {
-	if h.Schema >= 2 {
-		return
-	}
-	for id, c := range h.Calls {
-		switch {
-		case c.Approved:
-			c.WaivedAsk = anyAsk
-		case c.Status == CallSuspended && c.Kind == KindApproval:
-			c.AskDigest = anyAsk
-		}
-		h.Calls[id] = c
-	}
 }
 
 // ResponseState is what the end of a run means to its caller.

@@ -32,7 +32,6 @@ func newDraft(v View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]core.Span{},
 		begun: map[string]bool{}, stopped: map[string]bool{},
 		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
-	d.h.Upgrade()
 	for _, call := range v.Round.Calls {
 		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" { // a pseudo-call that is settled is forgotten
 			d.round.Calls = append(d.round.Calls, call)

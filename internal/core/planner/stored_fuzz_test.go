@@ -13,13 +13,13 @@ import (
 )
 
 var storedHeads = []string{
-	`{"tenant":"t","thread":"thr_a","run":"run_a_0","agent":"a","av":"v","v":2,"epoch":2,"rev":5,"cid":9,"seq":3,"seg":9,"ev":4,"sigs":1,"st":"running",
+	`{"tenant":"t","thread":"thr_a","run":"run_a_0","agent":"a","av":"v","v":1,"epoch":2,"rev":5,"cid":9,"seq":3,"seg":9,"ev":4,"sigs":1,"st":"running",
 	  "calls":{"c":{"st":"suspended","kind":"approval","sus":"sus_3_a","n":1,"ask":"x"}},"round":2,"to":true,
 	  "inbox":{"sus_3_a":{"k":"decision","c":"c","id":"d","dig":"x","v":{"decision_id":"d","action":"resume","updated_at":1},"t":5}},"born":1,"at":2}`,
 	`{"run":"run_a_0","v":1,"st":"waiting","calls":{"c":{"st":"suspended","kind":"approval","sus":"sus_1_a"},"d":{"ok":true,"st":"resuming","sus":"sus_2_b"}},"inbox":{"m:1":{"k":"message","v":[{"type":"text","text":"hi"}],"t":1,"on":"abandon"}}}`,
-	`{"run":"run_a_0","v":2,"st":"running","end":{"reason":"error","code":"x"},"held":[{"s":1,"k":"m:1"}],"out":{"n:x":{"k":"notify"}},"tries":9}`,
-	`{"run":"run_a_0","v":2,"st":"created","inbox":{"m:start":{"k":"start","v":[{"type":"text","text":"hi"}]},"int":{"k":"interrupt","id":"i"},"cancel":{"k":"cancel"},"late:sus_1_a":{"k":"late","v":null}},"timed":{"sus_1_a":1}}`,
-	`{"run":"run_a_0","v":2,"st":"running","seq":2,"calls":{"c":{"ie":1},"p":{"ps":true,"sus":"sus_1_p","st":"resuming"}},"round":1,"epoch":2,"delt":1,"snap":1,"tries":4,"bg":true,"grants":["x"],"meta":{},"narrow":[]}`,
+	`{"run":"run_a_0","v":1,"st":"running","end":{"reason":"error","code":"x"},"held":[{"s":1,"k":"m:1"}],"out":{"n:x":{"k":"notify"}},"tries":9}`,
+	`{"run":"run_a_0","v":1,"st":"created","inbox":{"m:start":{"k":"start","v":[{"type":"text","text":"hi"}]},"int":{"k":"interrupt","id":"i"},"cancel":{"k":"cancel"},"late:sus_1_a":{"k":"late","v":null}},"timed":{"sus_1_a":1}}`,
+	`{"run":"run_a_0","v":1,"st":"running","seq":2,"calls":{"c":{"ie":1},"p":{"ps":true,"sus":"sus_1_p","st":"resuming"}},"round":1,"epoch":2,"delt":1,"snap":1,"tries":4,"bg":true,"grants":["x"],"meta":{},"narrow":[]}`,
 	`{"run":"run_a_0","v":9,"st":"done","mt":-3,"rnd":["a"],"calls":null,"inbox":{"x":{"k":"decision","c":"c","ref":"gone"}}}`,
 }
 

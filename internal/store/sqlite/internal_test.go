@@ -216,15 +216,15 @@ func TestFailedCommitIsNobodysSuccess(t *testing.T) {
 }
 
 // What version 1 of a head looked like in the file, written by hand so that it stays.
-const headOfSchema1 = `INSERT INTO heads (tenant, thread, run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries,
+const storedHead = `INSERT INTO heads (tenant, thread, run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries,
 	dl, not_before, nsus, has_end, oldest, born, due, calls, timed, body)
 	VALUES ('a', 'thr_a', 'run_a_0', 'desk', 1, 2, 3, 5, 3145730, 2, 3145729, 12, 1, 0, 'c', 0, 0, 0, 1, 0, 'sus_2_x#run_a_0', 7, 0,
 	'{"c1":{"st":"suspended","kind":"approval","sus":"sus_2_x","n":1}}', '{}',
 	'{"av":"sha256:1","idem":"d","round":2,"step":1,"turn":1,"acts":2,"tin":10,"tout":3,"so":true,"to":true,"at":9,"seq0":0,"ev0":0}')`
 
-func TestHeadsOfSchema1StillLoad(t *testing.T) {
+func TestAStoredHeadLoadsAndGoesOn(t *testing.T) {
 	db, _ := openTemp(t)
-	if _, err := db.writer.pool.ExecContext(t.Context(), headOfSchema1); err != nil {
+	if _, err := db.writer.pool.ExecContext(t.Context(), storedHead); err != nil {
 		t.Fatal(err)
 	}
 	h, err := db.Load(t.Context(), "a", "thr_a")
