@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 )
 
@@ -15,11 +14,18 @@ func (idle) Name() string { return "idle" }
 
 func (idle) RunBegin(context.Context) {} // no phase's method
 
-func deny(core.ToolCall, core.State) *core.Verdict { return &core.Verdict{Effect: core.Deny} }
+// denies is a gate that denies every call.
+type denies string
+
+func (g denies) Name() string { return string(g) }
+
+func (denies) ToolGate(core.ToolCall, core.State) *core.Verdict {
+	return &core.Verdict{Effect: core.Deny}
+}
 
 func TestRegistryRefusesWhatCannotBeMeant(t *testing.T) {
 	r := hook.NewRegistry()
-	if err := r.Register(hook.Gate("careful", deny)); err != nil {
+	if err := r.Register(denies("careful")); err != nil {
 		t.Fatal(err)
 	}
 	memory := hook.FileMemory(t.TempDir())
@@ -31,8 +37,8 @@ func TestRegistryRefusesWhatCannotBeMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"a hook twice":             r.Register(hook.Gate("careful", deny)),
-		"a hook without a name":    r.Register(hook.Gate("", deny)),
+		"a hook twice":             r.Register(denies("careful")),
+		"a hook without a name":    r.Register(denies("")),
 		"a hook without a phase":   r.Register(idle{}),
 		"a memory twice":           r.RegisterMemory("notes", memory),
 		"a memory without a name":  r.RegisterMemory("", memory),
@@ -51,34 +57,5 @@ func TestRegistryRefusesWhatCannotBeMeant(t *testing.T) {
 	}
 	if _, ok := r.Hook("idle"); ok {
 		t.Error("found what was refused")
-	}
-}
-
-func TestGateAndStopAreHooksOfTheirPhase(t *testing.T) {
-	gate := hook.Gate("careful", func(call core.ToolCall, state core.State) *core.Verdict {
-		if call.Name == "pay" && string(state.Get(core.RunScope, "paid")) == "1" {
-			return &core.Verdict{Effect: core.Deny, Reason: "once is enough"}
-		}
-		return nil
-	})
-	judge, ok := gate.(engine.ToolGateHook)
-	if !ok || gate.Name() != "careful" {
-		t.Fatalf("%T is no gate named careful", gate)
-	}
-	paid := core.State{}.Apply([]core.StateOp{{Key: "paid", Op: core.StateAdd, Value: []byte("1")}})
-	if v := judge.ToolGate(core.ToolCall{Name: "pay"}, paid); v == nil || v.Reason != "once is enough" {
-		t.Errorf("verdict %v", v)
-	}
-	if v := judge.ToolGate(core.ToolCall{Name: "pay"}, core.State{}); v != nil {
-		t.Errorf("verdict %v", v)
-	}
-
-	stop := hook.Stop("tired", func(p core.Progress) (code, detail string, stop bool) { return "tired", "", p.Steps > 2 })
-	rule, ok := stop.(core.StopRule)
-	if !ok || stop.Name() != "tired" {
-		t.Fatalf("%T is no stop rule named tired", stop)
-	}
-	if code, _, stops := rule.Stop(core.Progress{Steps: 3}); !stops || code != "tired" {
-		t.Errorf("%q, %v", code, stops)
 	}
 }

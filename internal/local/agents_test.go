@@ -48,7 +48,7 @@ func TestADefinitionWithMoreThanTheProgramHasIsNotDeployed(t *testing.T) {
 
 func TestASleepingRunDoesNotGoOnWithoutItsHooks(t *testing.T) {
 	r, paid := countingRig(t)
-	if err := r.hooks.Register(hook.Gate("careful", func(core.ToolCall, core.State) *core.Verdict { return nil })); err != nil {
+	if err := r.hooks.Register(gate{"careful", func(core.ToolCall, core.State) *core.Verdict { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	r.deploy(asked + "hooks: [careful]\n")
@@ -70,7 +70,7 @@ func TestASleepingRunDoesNotGoOnWithoutItsHooks(t *testing.T) {
 
 func TestHooksOfTheDefinitionThenItsEffects(t *testing.T) {
 	r, paid := countingRig(t)
-	if err := r.hooks.Register(hook.Gate("careful", veto)); err != nil {
+	if err := r.hooks.Register(gate{"careful", veto}); err != nil {
 		t.Fatal(err)
 	}
 	told := func(_ context.Context, req hook.EffectRequest) (string, error) {
@@ -156,4 +156,16 @@ func TestAPolicyCountsForEveryAgent(t *testing.T) {
 	if _, err := Start(t.Context(), r.options()); err == nil {
 		t.Error("a policy that is not there was passed over")
 	}
+}
+
+// gate is a hook that judges calls by a function.
+type gate struct {
+	name  string
+	judge func(core.ToolCall, core.State) *core.Verdict
+}
+
+func (g gate) Name() string { return g.name }
+
+func (g gate) ToolGate(call core.ToolCall, state core.State) *core.Verdict {
+	return g.judge(call, state)
 }
