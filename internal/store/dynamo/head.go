@@ -59,55 +59,20 @@ const (
 	attrJSON = "j"
 )
 
-// rest is a head without what stands in attributes of its own: a nil member hides the one of the head, which is one level deeper.
+// rest is a head without what has an attribute of its own, or is in the item's keys.
 type rest struct {
 	stored
-	ofStart
-	ofOwner
-	Oldest string `json:"as,omitempty"` // only if the index says it in other words
+	engine.HotMembers
+	Idem    *engine.Hidden `json:"idem,omitempty"`
+	End     *engine.Hidden `json:"end,omitempty"`
+	Version *engine.Hidden `json:"av,omitempty"`
+	At      *engine.Hidden `json:"at,omitempty"`
+	Seq0    *engine.Hidden `json:"seq0,omitempty"`
+	Ev0     *engine.Hidden `json:"ev0,omitempty"`
+	Oldest  string         `json:"as,omitempty"` // only if the index says it in other words
 }
 
 type stored struct{ core.Head }
-
-// ofStart are the members that a start writes as attributes, or that the item's keys hold.
-type ofStart struct {
-	Tenant *hidden `json:"tenant,omitempty"`
-	Thread *hidden `json:"thread,omitempty"`
-	Run    *hidden `json:"run,omitempty"`
-	Agent  *hidden `json:"agent,omitempty"`
-	Idem   *hidden `json:"idem,omitempty"`
-	Epoch  *hidden `json:"epoch,omitempty"`
-	Claim  *hidden `json:"claim,omitempty"`
-	Sigs   *hidden `json:"sigs,omitempty"`
-	Born   *hidden `json:"born,omitempty"`
-	Due    *hidden `json:"due,omitempty"`
-	Inbox  *hidden `json:"inbox,omitempty"`
-}
-
-// ofOwner are the members that an owner's commit writes as attributes.
-type ofOwner struct {
-	Schema    *hidden `json:"v,omitempty"`
-	Status    *hidden `json:"st,omitempty"`
-	Rev       *hidden `json:"rev,omitempty"`
-	CID       *hidden `json:"cid,omitempty"`
-	Seq       *hidden `json:"seq,omitempty"`
-	Seg       *hidden `json:"seg,omitempty"`
-	Ev        *hidden `json:"ev,omitempty"`
-	Lease     *hidden `json:"lease,omitempty"`
-	Tries     *hidden `json:"tries,omitempty"`
-	Deadline  *hidden `json:"dl,omitempty"`
-	NotBefore *hidden `json:"not_before,omitempty"`
-	Pending   *hidden `json:"nsus,omitempty"`
-	End       *hidden `json:"end,omitempty"`
-	Version   *hidden `json:"av,omitempty"`
-	At        *hidden `json:"at,omitempty"`
-	Seq0      *hidden `json:"seq0,omitempty"`
-	Ev0       *hidden `json:"ev0,omitempty"`
-	Calls     *hidden `json:"calls,omitempty"`
-	TimedOut  *hidden `json:"timed,omitempty"`
-}
-
-type hidden struct{}
 
 // position is where a head stands in the list of approvals. No two heads of a tenant stand at one place, so that a page may end anywhere.
 func position(h core.Head) string {
@@ -185,8 +150,8 @@ func unlessEmpty(s string) types.AttributeValue {
 // restOfCall is a call without what conditions read.
 type restOfCall struct {
 	core.Call
-	Status *hidden `json:"st,omitempty"`
-	Sus    *hidden `json:"sus,omitempty"`
+	Status *engine.Hidden `json:"st,omitempty"`
+	Sus    *engine.Hidden `json:"sus,omitempty"`
 }
 
 func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {

@@ -19,44 +19,14 @@ const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v
 
 const selectHead = "SELECT " + headColumns + " FROM heads WHERE tenant = ? AND thread = ?"
 
-// body is a head without what stands in columns of its own: a nil column hides the member of the head, which is one level deeper.
+// body is a head without what has a column of its own.
 type body struct {
 	stored
-	columns
+	engine.HotMembers
+	Oldest *engine.Hidden `json:"as,omitempty"`
 }
 
 type stored struct{ core.Head }
-
-// columns are named like the members of a head that they hide.
-type columns struct {
-	Tenant    *hidden `json:"tenant,omitempty"`
-	Thread    *hidden `json:"thread,omitempty"`
-	Run       *hidden `json:"run,omitempty"`
-	Agent     *hidden `json:"agent,omitempty"`
-	Schema    *hidden `json:"v,omitempty"`
-	Status    *hidden `json:"st,omitempty"`
-	Epoch     *hidden `json:"epoch,omitempty"`
-	Rev       *hidden `json:"rev,omitempty"`
-	CID       *hidden `json:"cid,omitempty"`
-	Seq       *hidden `json:"seq,omitempty"`
-	Seg       *hidden `json:"seg,omitempty"`
-	Ev        *hidden `json:"ev,omitempty"`
-	Sigs      *hidden `json:"sigs,omitempty"`
-	Lease     *hidden `json:"lease,omitempty"`
-	Claim     *hidden `json:"claim,omitempty"`
-	Tries     *hidden `json:"tries,omitempty"`
-	Deadline  *hidden `json:"dl,omitempty"`
-	NotBefore *hidden `json:"not_before,omitempty"`
-	Pending   *hidden `json:"nsus,omitempty"`
-	Oldest    *hidden `json:"as,omitempty"`
-	Born      *hidden `json:"born,omitempty"`
-	Due       *hidden `json:"due,omitempty"`
-	Calls     *hidden `json:"calls,omitempty"`
-	TimedOut  *hidden `json:"timed,omitempty"`
-	Inbox     *hidden `json:"inbox,omitempty"`
-}
-
-type hidden struct{}
 
 func bodyOf(h core.Head) string { return text(body{stored: stored{h}}) }
 
