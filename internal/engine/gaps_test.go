@@ -310,41 +310,6 @@ func TestAnAnswerToAToolLiftsNothingThatARuleAsks(t *testing.T) {
 	}
 }
 
-func TestARunThatVersionOneLeftWaitingGoesOn(t *testing.T) {
-	r := newRig(t, calls(call("c1", "pay", `{}`), call("c2", "pay", `{"n":2}`)), says("ok"))
-	r.ask("pay")
-	r.play()
-	old := &asVersionOne{Store: r.db}
-	r.store = old
-	r.build(engine.Options{})
-	for i, id := range []string{"c1", "c2"} {
-		r.must(r.decide(id, resume(fmt.Sprint("d", i), "")))
-		r.work()
-	}
-	r.wantRun(core.RunDone, core.NaturalEnd)
-	r.wantRan("pay{}", `pay{"n":2}`)
-}
-
-// asVersionOne shows the head of the first claim as the first version of it was.
-type asVersionOne struct {
-	engine.Store
-	claimed bool
-}
-
-func (s *asVersionOne) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
-	h, err := s.Store.Claim(ctx, req)
-	if s.claimed || err != nil {
-		return h, err
-	}
-	s.claimed = true
-	h.Schema = 1
-	for id, c := range h.Calls {
-		c.AskDigest, c.GrantOffered, c.PlaceholderWritten = "", "", false
-		h.Calls[id] = c
-	}
-	return h, nil
-}
-
 func TestAMemoryThatDoesNotReturnIsLeftBehind(t *testing.T) {
 	r := newRig(t, says("ok"))
 	started := make(chan struct{}, 10)

@@ -53,8 +53,8 @@ func (d *draft) closeRound() {
 func (d *draft) remember(t core.Turn) {
 	keep := 0
 	for _, rule := range d.v.Rules.Terms().Stops {
-		if looks, ok := rule.(interface{ window() int }); ok {
-			keep = min(max(keep, looks.window()-1), core.MostRounds)
+		if looks, ok := rule.(interface{ Window() int }); ok {
+			keep = min(max(keep, looks.Window()-1), core.MostRounds)
 		}
 	}
 	if keep == 0 || len(t.Calls) == 0 {

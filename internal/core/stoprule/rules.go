@@ -79,8 +79,8 @@ func (invalidMatch) Stop(core.Progress) (code, detail string, stop bool) {
 
 type loopDetection int
 
-// window of 1 would be no loop, and one that is larger than a head remembers is cut.
-func (n loopDetection) window() int {
+// Window is how many turns in a row it compares. One of 1 would be no loop, and one that is larger than a head remembers is cut.
+func (n loopDetection) Window() int {
 	if n <= 0 {
 		return 0
 	}
@@ -95,5 +95,5 @@ func (n loopDetection) Stop(p core.Progress) (code, detail string, stop bool) {
 		}
 		same++
 	}
-	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= n.window()
+	return "loop_detection", fmt.Sprintf("the same calls %d times in a row", same), n > 0 && len(p.Turn.Calls) > 0 && same >= n.Window()
 }
