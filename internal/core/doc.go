@@ -42,7 +42,7 @@
 //	the gate of a call                 gate               planner/gate.go
 //	an approval                        askApproval        planner/approval.go
 //	what an approval waives            lifted             planner/approval.go
-//	an edit by an approver             Edit               edited_arguments.go
+//	an edit by an approver             Edit               edit.go
 //	the arguments that run             effective          planner/edited_arguments.go
 //	a grant for the rest of the turn   grant              planner/grant.go
 //	a decision from the inbox          applyDecision      planner/decision_applied.go
@@ -66,9 +66,9 @@
 //	the outcome of a body              foldOutcome        planner/outcome.go
 //	a decision while bodies run        await              planner/flight.go
 //	an intent, at most once            intend             planner/intent.go
-//	a crash after an intent            askWhatHappened    planner/intent.go
-//	a crash without an intent          rememberOrphans    planner/crash.go
-//	a call that kills the process      settleCrashing     planner/crash.go
+//	a crash after an intent            askWhatHappened    planner/crash_after_intent.go
+//	a crash without an intent          rememberOrphans    planner/crash_without_intent.go
+//	a call that kills the process      settleCrashing     planner/crash_without_intent.go
 //	stop rules                         stopOf             planner/stop.go
 //	budgets of tool calls              overBudget         planner/budget.go
 //	hooks                              fire               planner/hooks.go

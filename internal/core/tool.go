@@ -37,3 +37,6 @@ type ToolSpec struct {
 	ReadOnly    bool            `json:"read_only,omitempty"` // it changes nothing in the world
 	Finish      bool            `json:"finish,omitempty"`    // built in: it ends the run with an output
 }
+
+// FinishTool is the name of the built-in tool that ends a run.
+const FinishTool = "finish"

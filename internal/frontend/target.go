@@ -6,86 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 )
-
-// AsTracked adds what the head alone knows of a call that has not settled.
-func (p Place) AsTracked(call wire.Call) wire.Call {
-	tracked, there := p.Head.Calls[call.CallID]
-	if !there || !p.Current || call.EndedAt != nil {
-		call.Scratch = nil // gone with the end
-		return call
-	}
-	call.Status = tracked.Status.String()
-	if call.Attempts < tracked.RanBefore {
-		call.Attempts = tracked.RanBefore
-	}
-	return call
-}
-
-// Settles says whether the segment behind what was heard does away with it: it is the turn of that activation and brings every part
-// that was heard, whole, or it takes back whatever was said. What a run that failed or was cancelled had said, neither does.
-func Settles(s core.Segment, heard Hearing) bool {
-	brought := map[core.EventType]bool{}
-	for _, e := range s.Events {
-		brought[e.Type] = true
-	}
-	if brought[core.EventStepReset] {
-		return true
-	}
-	return s.W.Epoch() == heard.Epoch && (heard.Text == 0 || brought[core.EventTextEnded]) && (heard.Reasoning == 0 || brought[core.EventReasoningEnded])
-}
-
-// Place is where a run is found: in the head of its thread, or, once another run took that, in the archive.
-type Place struct {
-	Head    core.Head // of the thread; the run's own if current
-	Record  core.Record
-	Current bool
-	Whole   bool // the record stands for all runs of the thread
-}
-
-// accepts says whether the run may still be sent something.
-func (p Place) accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
-
-// Find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
-func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error) {
-	thread, ok := core.ThreadOf(run)
-	if !ok || len(run) > MaxID {
-		return Place{}, runNotFound()
-	}
-	head, err := f.Load(ctx, c.Tenant, thread)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		return Place{}, runNotFound()
-	case err != nil:
-		return Place{}, err
-	case head.Run == run:
-		return Place{Head: head, Record: head.Record(), Current: true}, nil
-	}
-	record, err := Try(ctx, f, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
-	if errors.Is(err, engine.ErrNotFound) {
-		return Place{}, runNotFound()
-	}
-	return Place{Head: head, Record: record}, err
-}
-
-func runNotFound() *Error { return Refuse(CodeRunNotFound, "there is no such run") }
-
-// LoadThread loads a thread's head. [CodeThreadNotFound] as for [Frontend.find].
-func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
-	if len(thread) > MaxID {
-		return core.Head{}, threadNotFound()
-	}
-	head, err := f.Load(ctx, c.Tenant, thread)
-	if errors.Is(err, engine.ErrNotFound) {
-		return head, threadNotFound()
-	}
-	return head, err
-}
-
-func threadNotFound() *Error { return Refuse(CodeThreadNotFound, "there is no such thread") }
 
 // Target finds the suspension that a decision means: by its id, or by the id of a call that was suspended only once.
 func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.SuspendedCall, error) {
@@ -163,7 +85,7 @@ type WaitingCall struct {
 
 var ErrNoSuspension = errors.New("frontend: no such suspension in its segment")
 
-// FindSuspension reads what the journal holds of a suspension of the run. [errNoSuspension] if there is none of that id.
+// FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if there is none of that id.
 func (f *Frontend) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
 	seq, ok := core.SuspensionSeq(sus)
 	if !ok {

@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
@@ -33,3 +36,123 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 
 // withoutAnswer leaves out of a decision what its approver sent: a token without read sees who decided and how, as the page of a link does.
 func withoutAnswer(d *wire.DecisionRecordedData) { d.Result, d.Arguments = nil, nil }
+
+// decide takes one decision, or several that are answered one by one: a refused one does not keep the others from being stored.
+func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
+	raw, err := rawBody(w, r)
+	if err != nil {
+		return err
+	}
+	var several struct {
+		Decisions []json.RawMessage `json:"decisions"`
+	}
+	if json.Unmarshal(raw, &several) == nil && several.Decisions != nil {
+		return a.decideAll(w, r, raw)
+	}
+	var d wire.Decision
+	if err := decodeStrict(raw, &d); err != nil {
+		return err
+	}
+	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err != nil {
+		return err
+	}
+	answer.Status = decidedStatus(answer)
+	return a.writeJSON(w, r, answer.Status, answer)
+}
+
+func (a *api) readSuspension(w http.ResponseWriter, r *http.Request) error {
+	waits, became, err := a.front.Suspension(r.Context(), caller(r), r.PathValue("id"))
+	switch {
+	case err != nil:
+		return err
+	case waits != nil:
+		return a.writeJSON(w, r, http.StatusOK, waits)
+	}
+	return a.writeJSON(w, r, http.StatusOK, became)
+}
+
+func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
+	var d wire.Answer
+	if err := readBody(w, r, &d); err != nil {
+		return err
+	}
+	answer, err := a.front.DecideSuspension(r.Context(), caller(r), r.PathValue("id"), d.Decision(""))
+	if err != nil {
+		return err
+	}
+	answer.Status = decidedStatus(answer)
+	return a.writeJSON(w, r, answer.Status, answer)
+}
+
+func decidedStatus(answer wire.DecisionAnswer) int {
+	if answer.Code == string(frontend.CodeAccepted) {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMessage) error {
+	decisions, together, err := readDecisions(raw)
+	if err != nil {
+		return err
+	}
+	if together {
+		return a.decideTogether(w, r, decisions)
+	}
+	answers := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(decisions))}
+	for i, d := range decisions {
+		answers.Answers[i] = a.decideOne(r, d)
+		if answers.Answers[i].Code == string(frontend.CodeRunNotFound) { // of all of them, then
+			return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: answers.Answers[i].Detail}
+		}
+	}
+	return a.writeJSON(w, r, http.StatusOK, answers)
+}
+
+// decideTogether stores all of the decisions or none.
+func (a *api) decideTogether(w http.ResponseWriter, r *http.Request, decisions []wire.Decision) error {
+	answers, err := a.front.DecideTogether(r.Context(), caller(r), r.PathValue("id"), decisions)
+	if err != nil {
+		return err
+	}
+	for i := range answers {
+		answers[i].Status = decidedStatus(answers[i])
+	}
+	return a.writeJSON(w, r, answers[0].Status, wire.DecisionAnswers{Answers: answers})
+}
+
+func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together bool, err error) {
+	var several struct {
+		Decisions []json.RawMessage `json:"decisions"`
+		AllOrNone bool              `json:"all_or_none"`
+	}
+	if err := decodeStrict(raw, &several); err != nil {
+		return nil, false, err
+	}
+	if n := len(several.Decisions); n == 0 || n > maxDecisions {
+		return nil, false, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
+	}
+	decisions = make([]wire.Decision, len(several.Decisions))
+	for i, one := range several.Decisions {
+		if err := decodeStrict(one, &decisions[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return decisions, several.AllOrNone, nil
+}
+
+func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {
+	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err == nil {
+		answer.Status = decidedStatus(answer)
+		return answer
+	}
+	e, ok := refused(err)
+	if !ok {
+		a.logFault(r, err)
+	}
+	doc := document(e)
+	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: d.Target,
+		DecisionID: d.DecisionID, Same: e.Same, Winner: e.Winner}
+}

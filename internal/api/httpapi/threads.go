@@ -66,32 +66,3 @@ func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
 	}
 	return a.writeJSON(w, r, http.StatusOK, page)
 }
-
-func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
-	if err != nil {
-		return err
-	}
-	q.Kind, q.Thread = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id")
-	page, err := a.front.Approvals(r.Context(), caller(r), q)
-	if err != nil {
-		return err
-	}
-	return a.writeJSON(w, r, http.StatusOK, page)
-}
-
-func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
-	page, err := a.front.Agents(r.Context(), caller(r))
-	if err != nil {
-		return err
-	}
-	return a.writeJSON(w, r, http.StatusOK, page)
-}
-
-func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
-	agent, err := a.front.Agent(r.Context(), caller(r), r.PathValue("name"))
-	if err != nil {
-		return err
-	}
-	return a.writeJSON(w, r, http.StatusOK, agent)
-}

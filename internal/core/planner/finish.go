@@ -6,6 +6,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
+// The built-in tool finish ends the run with an output. It is looked at when every other call of
+// its turn is settled, and accepted if the gate allows it and what it says is true; any other is
+// refused, and the model goes on.
+
 // finish runs the built-in tool that ends a run, once every other call of the turn is settled.
 // finished says that the plan is made.
 func (d *draft) finish() (plan Plan, finished bool, err error) {

@@ -4,10 +4,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A body that may run at most once has its intent committed before it begins. An owner that finds
-// an intent of another epoch does not run the body again: it asks a person what happened.
-//
-//	intend ── commit ── body ──✗ crash     next owner: settleRunning ── askWhatHappened ── settleResuming
+// A body that may run at most once has its intent committed before it begins; see
+// crash_after_intent.go for what the next owner makes of it.
 
 // atMostOnce says which promise a call's body carries: as the tool says; if it says nothing, at
 // most once as soon as a person was asked.
@@ -56,31 +54,4 @@ func (d *draft) intended(batch []core.ToolCall) (calls []core.ToolCall) {
 		}
 	}
 	return calls
-}
-
-// settleRunning clears a call whose body this owner is about to run, or that may run again. Of an
-// at-most-once body that another owner began nobody knows.
-func (d *draft) settleRunning(call core.ToolCall) error {
-	if !d.runsAgain(call) || d.stopped[call.ID] && d.atMostOnce(call) {
-		return d.askWhatHappened(call)
-	}
-	d.cleared[call.ID] = true
-	return nil
-}
-
-// runsAgain says whether the body of a running call may run: its intent is this owner's, or it may
-// run twice.
-func (d *draft) runsAgain(call core.ToolCall) bool {
-	return d.h.Calls[call.ID].IntendedBy(d.h.Epoch) || !d.atMostOnce(call)
-}
-
-// askWhatHappened is for an at-most-once body whose end nobody saw.
-//
-//	intent committed ── body ──✗ process lost        the body ran, or not, or half
-//	                          next owner: ask a person what happened
-func (d *draft) askWhatHappened(call core.ToolCall) error {
-	d.change(call.ID, func(c *core.Call) { c.RanBefore++ })
-	v := d.gateOn(d.effective(call)) // an approver who is barred from the call may not have it run again either
-	return d.suspend(call, core.KindUnknownOutcome, core.SuspendTicket{NotBy: v.NotBy, Suspension: core.Suspension{Action: "report_outcome",
-		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }

@@ -1,10 +1,10 @@
 // Package query has the reads that callers page through: runs, approvals, decisions, the feed of a tenant, the events of a run, messages and
-// calls. It shows what is committed and writes nothing.
+// calls. It shows what is committed.
 package query
 
 import "github.com/dormouse-dev/dormouse/internal/frontend"
 
-// Frontend is the callers' side with the reads of this package.
+// Frontend is the callers' side with the reads of this package. What it embeds also writes.
 type Frontend struct{ *frontend.Frontend }
 
 // New adds the reads to a frontend.

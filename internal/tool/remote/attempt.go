@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -49,52 +48,10 @@ type Answered struct {
 	After time.Duration
 }
 
-func (NotSent) attempt()  {}
-func (Refused) attempt()  {}
-func (Unknown) attempt()  {}
+func (NotSent) attempt() {}
+
+func (Refused) attempt() {}
+
+func (Unknown) attempt() {}
+
 func (Answered) attempt() {}
-
-// reading is what an attempt means for the call at hand.
-type reading struct {
-	retry   bool // another attempt is allowed, and may help
-	after   time.Duration
-	heard   bool                              // the other side said something that is kept even if the context ended meanwhile
-	doubt   string                            // why the attempt may have taken effect; empty if it cannot have
-	outcome func(earlier string) core.Outcome // if it is the last; earlier is the doubt about those before
-}
-
-// read applies the rules of the package to an attempt.
-func (c Call) read(a Attempt) reading {
-	switch a := a.(type) {
-	case NotSent:
-		if a.Why != "" {
-			return reading{retry: a.Retry, after: a.After, outcome: func(earlier string) core.Outcome { return c.notSent(a.Why, earlier) }}
-		}
-	case Refused:
-		if a.Why+a.Said != "" {
-			return reading{retry: a.Retry && (a.Certain || c.repeatable()), after: a.After, heard: true,
-				outcome: func(earlier string) core.Outcome { return c.refused(a, earlier) }}
-		}
-	case Answered:
-		if a.Doubt == "" || !c.repeatable() {
-			return reading{heard: true, outcome: func(earlier string) core.Outcome { return c.answered(a, earlier) }}
-		}
-		again := Unknown{Why: a.Doubt, Retry: true, After: a.After}
-		if a.Outcome.Failed {
-			again.Said = a.Outcome.Text
-		}
-		return c.inDoubt(again)
-	case Unknown:
-		return c.inDoubt(a)
-	}
-	return c.inDoubt(Unknown{})
-}
-
-func (c Call) inDoubt(a Unknown) reading {
-	a.Why = cmp.Or(a.Why, "it is not known what came of it")
-	return reading{retry: a.Retry && c.repeatable(), after: a.After, heard: a.Said != "", doubt: a.Why,
-		outcome: func(earlier string) core.Outcome { return c.unknown(a, earlier) }}
-}
-
-// repeatable says whether the call may be sent again though it may have run.
-func (c Call) repeatable() bool { return !c.Request.AtMostOnce }

@@ -1,0 +1,58 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Place is where a run is found: in the head of its thread, or, once another run took that, in the archive.
+type Place struct {
+	Head    core.Head // of the thread; the run's own if current
+	Record  core.Record
+	Current bool
+	Whole   bool // the record stands for all runs of the thread
+}
+
+// accepts says whether the run may still be sent something.
+func (p Place) accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
+
+// Find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
+func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error) {
+	thread, ok := core.ThreadOf(run)
+	if !ok || len(run) > MaxID {
+		return Place{}, runNotFound()
+	}
+	head, err := f.Load(ctx, c.Tenant, thread)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return Place{}, runNotFound()
+	case err != nil:
+		return Place{}, err
+	case head.Run == run:
+		return Place{Head: head, Record: head.Record(), Current: true}, nil
+	}
+	record, err := Try(ctx, f, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
+	if errors.Is(err, engine.ErrNotFound) {
+		return Place{}, runNotFound()
+	}
+	return Place{Head: head, Record: record}, err
+}
+
+func runNotFound() *Error { return Refuse(CodeRunNotFound, "there is no such run") }
+
+// LoadThread loads a thread's head. [CodeThreadNotFound] as for [Frontend.Find].
+func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
+	if len(thread) > MaxID {
+		return core.Head{}, threadNotFound()
+	}
+	head, err := f.Load(ctx, c.Tenant, thread)
+	if errors.Is(err, engine.ErrNotFound) {
+		return head, threadNotFound()
+	}
+	return head, err
+}
+
+func threadNotFound() *Error { return Refuse(CodeThreadNotFound, "there is no such thread") }

@@ -1,0 +1,33 @@
+package frontend
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// AsTracked adds what the head alone knows of a call that has not settled.
+func (p Place) AsTracked(call wire.Call) wire.Call {
+	tracked, there := p.Head.Calls[call.CallID]
+	if !there || !p.Current || call.EndedAt != nil {
+		call.Scratch = nil // gone with the end
+		return call
+	}
+	call.Status = tracked.Status.String()
+	if call.Attempts < tracked.RanBefore {
+		call.Attempts = tracked.RanBefore
+	}
+	return call
+}
+
+// Settles says whether the segment behind what was heard does away with it: it is the turn of that activation and brings every part
+// that was heard, whole, or it takes back whatever was said. What a run that failed or was cancelled had said, neither does.
+func Settles(s core.Segment, heard Hearing) bool {
+	brought := map[core.EventType]bool{}
+	for _, e := range s.Events {
+		brought[e.Type] = true
+	}
+	if brought[core.EventStepReset] {
+		return true
+	}
+	return s.W.Epoch() == heard.Epoch && (heard.Text == 0 || brought[core.EventTextEnded]) && (heard.Reasoning == 0 || brought[core.EventReasoningEnded])
+}
