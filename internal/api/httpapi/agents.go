@@ -5,7 +5,7 @@ import (
 )
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
-	page, err := a.front.Agents(r.Context(), caller(r))
+	page, err := a.reads.Agents(r.Context(), caller(r))
 	if err != nil {
 		return err
 	}
@@ -13,7 +13,7 @@ func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readAgent(w http.ResponseWriter, r *http.Request) error {
-	agent, err := a.front.Agent(r.Context(), caller(r), r.PathValue("name"))
+	agent, err := a.reads.Agent(r.Context(), caller(r), r.PathValue("name"))
 	if err != nil {
 		return err
 	}

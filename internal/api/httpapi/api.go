@@ -80,7 +80,8 @@ type Options struct {
 }
 
 type api struct {
-	front     *query.Frontend
+	front     *frontend.Frontend
+	reads     *query.Frontend
 	making    *links.Frontend
 	clock     engine.Clock
 	keys      Keys
@@ -108,7 +109,7 @@ type api struct {
 // New returns the API, or the part of it that is served here, as one handler. It fails on an origin or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{front: query.New(opts.Frontend), making: links.New(opts.Frontend), clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+	a := &api{front: opts.Frontend, reads: query.New(opts.Frontend), making: links.New(opts.Frontend), clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {

@@ -10,7 +10,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q.Kind, q.Thread = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id")
-	page, err := a.front.Approvals(r.Context(), caller(r), q)
+	page, err := a.reads.Approvals(r.Context(), caller(r), q)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	if q.CreatedAfter, q.CreatedBefore, err = period(values); err != nil {
 		return err
 	}
-	page, err := a.front.Decisions(r.Context(), caller(r), q)
+	page, err := a.reads.Decisions(r.Context(), caller(r), q)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readSuspension(w http.ResponseWriter, r *http.Request) error {
-	waits, became, err := a.front.Suspension(r.Context(), caller(r), r.PathValue("id"))
+	waits, became, err := a.reads.Suspension(r.Context(), caller(r), r.PathValue("id"))
 	switch {
 	case err != nil:
 		return err

@@ -84,7 +84,7 @@ func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q query.FeedQuery
 
 // readFeed reads a page as its reader may see it.
 func (a *api) readFeed(r *http.Request, q query.FeedQuery) (wire.FeedPage, error) {
-	page, err := a.front.Feed(r.Context(), caller(r), q)
+	page, err := a.reads.Feed(r.Context(), caller(r), q)
 	if !principal(r).May(access.Read) {
 		for i, e := range page.Items {
 			page.Items[i] = toDecider(e)
@@ -187,7 +187,7 @@ func (s *feedStream) sendCounts(page wire.FeedPage) bool {
 	case counts == nil && s.counted != nil:
 		return true
 	case counts == nil:
-		found, err := s.api.front.Counts(s.r.Context(), caller(s.r), s.q.Agent)
+		found, err := s.api.reads.Counts(s.r.Context(), caller(s.r), s.q.Agent)
 		if err != nil {
 			s.broken(s.r, err)
 			return false
@@ -207,7 +207,7 @@ func (a *api) sendToFeed(r *http.Request, f *openStream, q query.FeedQuery) erro
 	p := principal(r)
 	q.After, q.Tail = f.after, f.tail
 	var err error
-	if f.after, err = a.front.FeedStart(r.Context(), caller(r), q); err != nil {
+	if f.after, err = a.reads.FeedStart(r.Context(), caller(r), q); err != nil {
 		return err
 	}
 	var roles []access.Role

@@ -112,7 +112,7 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 
 // showOutcome says what became of the question. above says why an answer that was just sent did not count, if there was one.
 func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, status int, above string) error {
-	o, err := a.front.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
+	o, err := a.reads.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}

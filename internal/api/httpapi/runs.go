@@ -53,7 +53,7 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.front.Runs(r.Context(), caller(r), q)
+	page, err := a.reads.Runs(r.Context(), caller(r), q)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *api) listCalls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.front.Calls(r.Context(), caller(r), r.PathValue("id"), q)
+	page, err := a.reads.Calls(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (a *api) listCalls(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readCall(w http.ResponseWriter, r *http.Request) error {
-	call, err := a.front.Call(r.Context(), caller(r), r.PathValue("id"), r.PathValue("call"))
+	call, err := a.reads.Call(r.Context(), caller(r), r.PathValue("id"), r.PathValue("call"))
 	if err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func isThread(id string) bool { return strings.HasPrefix(id, core.ThreadID("")) 
 // readEvents reads the events of a run, or of a thread.
 func (a *api) readEvents(r *http.Request, id string, q query.EventQuery) (wire.EventPage, error) {
 	if isThread(id) {
-		return a.front.ThreadEvents(r.Context(), caller(r), id, q)
+		return a.reads.ThreadEvents(r.Context(), caller(r), id, q)
 	}
-	return a.front.Events(r.Context(), caller(r), id, q)
+	return a.reads.Events(r.Context(), caller(r), id, q)
 }
 
 // fromTail says whether only new events are wanted.

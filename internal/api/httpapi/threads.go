@@ -36,7 +36,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data is true or false"}
 	}
-	page, err := a.front.Messages(r.Context(), caller(r), r.PathValue("id"), q)
+	page, err := a.reads.Messages(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.front.ThreadRuns(r.Context(), caller(r), r.PathValue("id"), q)
+	page, err := a.reads.ThreadRuns(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {
 		return err
 	}
