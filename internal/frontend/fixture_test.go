@@ -20,7 +20,7 @@ var anna = frontend.Caller{Tenant: "default", By: "anna"}
 
 // fixture is a frontend over a real store, and a worker to put runs into states.
 type fixture struct {
-	*query.Frontend
+	*query.Reader
 	t      *testing.T
 	store  *sqlite.DB
 	clock  *frontendtest.Clock
@@ -68,7 +68,7 @@ func openStore(t *testing.T, path string, x *fixture) *sqlite.DB {
 	return db
 }
 
-func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) *query.Frontend {
+func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) *query.Reader {
 	var store frontend.Store = db
 	if wrap != nil {
 		store = wrap(db)

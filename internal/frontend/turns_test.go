@@ -29,7 +29,7 @@ func (s slowInbox) Approvals(ctx context.Context, tenant, _ string, _ int) ([]co
 	}
 }
 
-func (s slowInbox) read(f *query.Frontend, ctx context.Context, tenant string) {
+func (s slowInbox) read(f *query.Reader, ctx context.Context, tenant string) {
 	_, _ = f.Approvals(ctx, frontend.Caller{Tenant: tenant}, query.List{})
 }
 

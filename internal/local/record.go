@@ -25,7 +25,7 @@ type recorder struct {
 	engine.Store
 	file  string
 	log   *slog.Logger
-	front *query.Frontend
+	front *query.Reader
 	bell  chan struct{}
 
 	mu      sync.Mutex

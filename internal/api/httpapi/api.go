@@ -81,8 +81,8 @@ type Options struct {
 
 type api struct {
 	front     *frontend.Frontend
-	reads     *query.Frontend
-	making    *links.Frontend
+	reads     *query.Reader
+	making    *links.Maker
 	clock     engine.Clock
 	keys      Keys
 	gate      Gate

@@ -25,7 +25,7 @@ type LinkOrder struct {
 // MakeLink records an approval link for one recipient and one suspension that waits for an approval. The record is stored before the
 // link can be signed, so every link that was ever handed out is listed. A link whose recipient could only deny is refused
 // with [CodeNotAnApprover] or [CodeSeparationOfDuties].
-func (f *Frontend) MakeLink(ctx context.Context, c frontend.Caller, run string, o LinkOrder) (engine.Link, error) {
+func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o LinkOrder) (engine.Link, error) {
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err
 	}
@@ -54,7 +54,7 @@ func (f *Frontend) MakeLink(ctx context.Context, c frontend.Caller, run string, 
 }
 
 // couldApprove refuses a link whose recipient could only deny, with the reason for which a yes would be refused.
-func (f *Frontend) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
+func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
 	if e, ok := errors.AsType[*frontend.Error](err); ok {
 		return frontend.Refuse(e.Code, "a link that you make for %s could only deny: %s", l.For, e.Detail)
@@ -63,7 +63,7 @@ func (f *Frontend) couldApprove(ctx context.Context, l engine.Link, p frontend.P
 }
 
 // linkID begins with the time, so that ids in order are links in order.
-func (f *Frontend) linkID(now int64) string {
+func (f *Maker) linkID(now int64) string {
 	return fmt.Sprintf("lnk_%011x%s", now, f.Random.Text(16))
 }
 
@@ -79,7 +79,7 @@ func checkRecipient(name string) error {
 	return nil
 }
 
-func (f *Frontend) roomForLink(ctx context.Context, c frontend.Caller, run string) error {
+func (f *Maker) roomForLink(ctx context.Context, c frontend.Caller, run string) error {
 	links, err := f.listLinks(ctx, c, run)
 	if err == nil && len(links) >= frontend.MostLinks {
 		err = frontend.Refuse(frontend.CodeTooManyLinks, "the run has %d links, which is the most; their records are kept for 30 days after they expire", len(links))
@@ -87,12 +87,12 @@ func (f *Frontend) roomForLink(ctx context.Context, c frontend.Caller, run strin
 	return err
 }
 
-func (f *Frontend) listLinks(ctx context.Context, c frontend.Caller, run string) ([]engine.Link, error) {
+func (f *Maker) listLinks(ctx context.Context, c frontend.Caller, run string) ([]engine.Link, error) {
 	return frontend.Try(ctx, f.Frontend, func() ([]engine.Link, error) { return f.LinkStore.Links(ctx, c.Tenant, run) })
 }
 
 // Links lists the links that were made for a run, oldest first. None of them can be used by who reads it.
-func (f *Frontend) Links(ctx context.Context, c frontend.Caller, run string) (wire.Page[wire.Link], error) {
+func (f *Maker) Links(ctx context.Context, c frontend.Caller, run string) (wire.Page[wire.Link], error) {
 	page := wire.Page[wire.Link]{Items: []wire.Link{}}
 	if _, err := f.Find(ctx, c, run); err != nil {
 		return page, err
@@ -105,7 +105,7 @@ func (f *Frontend) Links(ctx context.Context, c frontend.Caller, run string) (wi
 }
 
 // RevokeLink ends a link before its time. Revoking it again changes nothing.
-func (f *Frontend) RevokeLink(ctx context.Context, c frontend.Caller, run, id string) (wire.Link, error) {
+func (f *Maker) RevokeLink(ctx context.Context, c frontend.Caller, run, id string) (wire.Link, error) {
 	if _, err := f.Find(ctx, c, run); err != nil {
 		return wire.Link{}, err
 	}

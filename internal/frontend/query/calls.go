@@ -12,7 +12,7 @@ import (
 
 // Calls lists the tool calls of a run, in the order the model asked for them, and the run's own waits among them. A page reads the
 // journal from the segment that asks for its first call on, until each of its calls has settled or the journal ends.
-func (f *Frontend) Calls(ctx context.Context, c frontend.Caller, run string, q List) (wire.Page[wire.Call], error) {
+func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q List) (wire.Page[wire.Call], error) {
 	page := wire.Page[wire.Call]{Items: []wire.Call{}}
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
@@ -41,7 +41,7 @@ func (f *Frontend) Calls(ctx context.Context, c frontend.Caller, run string, q L
 }
 
 // Call reads one tool call of a run, by its id. [CodeCallNotFound] if the run has none of that id.
-func (f *Frontend) Call(ctx context.Context, c frontend.Caller, run, id string) (wire.Call, error) {
+func (f *Reader) Call(ctx context.Context, c frontend.Caller, run, id string) (wire.Call, error) {
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Call{}, err

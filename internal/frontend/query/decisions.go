@@ -32,7 +32,7 @@ const recordingTime = time.Minute
 
 // Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or has
 // scanned enough entries: it may be short, even empty, and have a next one. A cursor is good for the filters of the page it came with.
-func (f *Frontend) Decisions(ctx context.Context, c frontend.Caller, q DecisionQuery) (wire.DecisionPage, error) {
+func (f *Reader) Decisions(ctx context.Context, c frontend.Caller, q DecisionQuery) (wire.DecisionPage, error) {
 	page := wire.DecisionPage{Items: []wire.RecordedDecision{}}
 	if err := q.check(); err != nil {
 		return page, err

@@ -105,7 +105,7 @@ type turnEnd struct {
 
 // joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a run that is done, and the calls that a
 // suspended one waits for, whole.
-func (f *Frontend) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend.Place, events []wire.Event) error {
+func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend.Place, events []wire.Event) error {
 	for i, e := range events {
 		if e.Type != string(core.EventTurnEnded) {
 			continue
@@ -139,7 +139,7 @@ func (f *Frontend) joinTurnEnds(ctx context.Context, c frontend.Caller, p fronte
 }
 
 // ended is where a run is found of which an end of a turn is told.
-func (f *Frontend) ended(ctx context.Context, c frontend.Caller, p frontend.Place, run string) (frontend.Place, error) {
+func (f *Reader) ended(ctx context.Context, c frontend.Caller, p frontend.Place, run string) (frontend.Place, error) {
 	if p.Record.Run == run && !p.Whole {
 		return p, nil
 	}
@@ -147,7 +147,7 @@ func (f *Frontend) ended(ctx context.Context, c frontend.Caller, p frontend.Plac
 }
 
 // suspensionsOf are the calls that a turn ended with, as they were when they began to wait.
-func (f *Frontend) suspensionsOf(ctx context.Context, p frontend.Place, end turnEnd) ([]wire.Pending, error) {
+func (f *Reader) suspensionsOf(ctx context.Context, p frontend.Place, end turnEnd) ([]wire.Pending, error) {
 	wanted := map[string]bool{}
 	for _, call := range end.Pending {
 		wanted[call.Suspension] = true

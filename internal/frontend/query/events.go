@@ -22,15 +22,15 @@ type EventQuery struct {
 }
 
 // Events reads a page of a run's events: those that are committed or, if q.Live is set and there is none of them, live ones. A reader that
-// goes on from Next misses no committed event and sees none twice; live ones are described at [Frontend.liveEvents].
-func (f *Frontend) Events(ctx context.Context, c frontend.Caller, run string, q EventQuery) (wire.EventPage, error) {
+// goes on from Next misses no committed event and sees none twice; live ones are described at [frontend.Frontend.liveEvents].
+func (f *Reader) Events(ctx context.Context, c frontend.Caller, run string, q EventQuery) (wire.EventPage, error) {
 	thread, _ := core.ThreadOf(run)
 	return f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) { return f.Find(ctx, c, run) })
 }
 
-// ThreadEvents is [Frontend.Events] over all runs of a thread, one after the other. No page is done: a thread whose run is done waits for
+// ThreadEvents is [frontend.Frontend.Events] over all runs of a thread, one after the other. No page is done: a thread whose run is done waits for
 // the next one.
-func (f *Frontend) ThreadEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery) (wire.EventPage, error) {
+func (f *Reader) ThreadEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery) (wire.EventPage, error) {
 	page, err := f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) {
 		head, err := f.LoadThread(ctx, c, thread)
 		p := frontend.Place{Head: head, Record: head.Record(), Current: true}
@@ -42,7 +42,7 @@ func (f *Frontend) ThreadEvents(ctx context.Context, c frontend.Caller, thread s
 }
 
 // heldEvents reads a page of events of what find finds, and waits for one if there is none yet.
-func (f *Frontend) heldEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery, find func() (frontend.Place, error)) (wire.EventPage, error) {
+func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery, find func() (frontend.Place, error)) (wire.EventPage, error) {
 	var page wire.EventPage
 	if q.Tail && q.After == "" { // found once: what comes while the read is held is wanted
 		p, err := find()
@@ -62,7 +62,7 @@ func (f *Frontend) heldEvents(ctx context.Context, c frontend.Caller, thread str
 	return page, err
 }
 
-func (f *Frontend) events(ctx context.Context, c frontend.Caller, p frontend.Place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
+func (f *Reader) events(ctx context.Context, c frontend.Caller, p frontend.Place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
 	at, err := frontend.ReadCursor(q.After, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
 	if err != nil {
 		return wire.EventPage{}, err

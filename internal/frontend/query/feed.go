@@ -38,7 +38,7 @@ const undecidedFor = 15 * time.Minute
 // and those of a thread in the order of their numbers, except for commits of different workers within the lag.
 //
 // The page that reaches the end of the feed counts what waits, if it passed anything.
-func (f *Frontend) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
+func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
 	page := wire.FeedPage{Items: []wire.Event{}}
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *Frontend) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wi
 }
 
 // FeedStart is the cursor that a query begins at, once it is checked; empty for the beginning.
-func (f *Frontend) FeedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (string, error) {
+func (f *Reader) FeedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (string, error) {
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil || q.After == "" && !q.Tail {
 		return "", err
@@ -76,7 +76,7 @@ func (f *Frontend) FeedStart(ctx context.Context, c frontend.Caller, q FeedQuery
 	return at.of(c.Tenant), nil
 }
 
-func (f *Frontend) feedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (feedCursor, error) {
+func (f *Reader) feedStart(ctx context.Context, c frontend.Caller, q FeedQuery) (feedCursor, error) {
 	if q.After != "" || !q.Tail {
 		return readFeedCursor(q.After, c.Tenant)
 	}
@@ -85,7 +85,7 @@ func (f *Frontend) feedStart(ctx context.Context, c frontend.Caller, q FeedQuery
 
 // feedTail is the place after everything that is committed now. Entries within the lag are seen, so that one that appears among them later is
 // still shown; undecided ones before them are held, for when their commit lands.
-func (f *Frontend) feedTail(ctx context.Context, c frontend.Caller) (at feedCursor, err error) {
+func (f *Reader) feedTail(ctx context.Context, c frontend.Caller) (at feedCursor, err error) {
 	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
 		return at, err
@@ -121,7 +121,7 @@ func (f *Frontend) feedTail(ctx context.Context, c frontend.Caller) (at feedCurs
 	return at, nil
 }
 
-func (f *Frontend) feedEntries(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
+func (f *Reader) feedEntries(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
 	entries, err := frontend.Try(ctx, f.Frontend, func() ([]engine.FeedEntry, error) { return f.Store.Feed(ctx, tenant, q) })
 	return entries, listRefused(err)
 }

@@ -22,7 +22,7 @@ const (
 // journalReader looks up which segments are committed. It reads each thread's head once, so that all its answers about a thread come from one
 // snapshot: in it, no segment is committed while an earlier one is undecided.
 type journalReader struct {
-	f      *Frontend
+	f      *Reader
 	tenant string
 	heads  map[string]headRead
 	entries
@@ -33,7 +33,7 @@ type headRead struct {
 	unread bool
 }
 
-func (f *Frontend) journalReader(tenant string) *journalReader {
+func (f *Reader) journalReader(tenant string) *journalReader {
 	return &journalReader{f: f, tenant: tenant, heads: map[string]headRead{}}
 }
 

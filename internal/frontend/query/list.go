@@ -39,19 +39,19 @@ const (
 )
 
 // Runs lists runs, newest first.
-func (f *Frontend) Runs(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Run], error) {
+func (f *Reader) Runs(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Run], error) {
 	return f.runs(ctx, c, "", q)
 }
 
 // ThreadRuns lists the runs of a thread, newest first.
-func (f *Frontend) ThreadRuns(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
+func (f *Reader) ThreadRuns(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
 	if _, err := f.LoadThread(ctx, c, thread); err != nil {
 		return wire.Page[wire.Run]{}, err
 	}
 	return f.runs(ctx, c, thread, q)
 }
 
-func (f *Frontend) runs(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
+func (f *Reader) runs(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
 	wanted, err := q.filter()
 	if err != nil {
 		return wire.Page[wire.Run]{}, err
@@ -92,7 +92,7 @@ type piece[T any] struct {
 }
 
 // gather reads a page piece by piece, until it has most rows, or is heavy, or the list ends.
-func gather[From, To any](ctx context.Context, f *Frontend, tenant, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
+func gather[From, To any](ctx context.Context, f *Reader, tenant, cursor string, most int, l list[From, To]) (wire.Page[To], error) {
 	page := wire.Page[To]{Items: []To{}, Next: cursor}
 	leave, err := f.Pages.Take(ctx, tenant)
 	if err != nil {
@@ -147,7 +147,7 @@ func badListCursor() *frontend.Error {
 
 // Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry
 // marked Pending stays, and its result stands later. What the runtime itself told the model is no part of it.
-func (f *Frontend) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
+func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
 	h, err := f.LoadThread(ctx, c, thread)
 	if err != nil {
@@ -166,7 +166,7 @@ func (f *Frontend) Messages(ctx context.Context, c frontend.Caller, thread strin
 }
 
 // Agents lists what can be run, by name.
-func (f *Frontend) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error) {
+func (f *Reader) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error) {
 	page := wire.Page[wire.Agent]{Items: []wire.Agent{}}
 	defs, err := frontend.Try(ctx, f.Frontend, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *Frontend) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wir
 }
 
 // agent describes a stored definition. One that cannot be described does not hide the others.
-func (f *Frontend) agent(def engine.Definition, missing map[string]string) wire.Agent {
+func (f *Reader) agent(def engine.Definition, missing map[string]string) wire.Agent {
 	shown, err := f.Describe(def)
 	if err != nil {
 		shown = wire.Agent{Name: def.Name, Version: def.Digest, Unavailable: "this server cannot read its definition", Tools: []wire.Tool{}}
@@ -197,7 +197,7 @@ func (f *Frontend) agent(def engine.Definition, missing map[string]string) wire.
 }
 
 // Agent shows the deployed version of an agent.
-func (f *Frontend) Agent(ctx context.Context, c frontend.Caller, name string) (wire.Agent, error) {
+func (f *Reader) Agent(ctx context.Context, c frontend.Caller, name string) (wire.Agent, error) {
 	missing := f.Missing()
 	def, err := f.Current(ctx, c.Tenant, name)
 	if reason, cannot := missing[name]; cannot && errors.As(err, new(*frontend.Error)) {

@@ -19,7 +19,7 @@ type approvalFilter struct {
 }
 
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
-func (f *Frontend) Approvals(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Approval], error) {
+func (f *Reader) Approvals(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Approval], error) {
 	wanted := approvalFilter{q.Agent, q.Kind, q.Thread}
 	mark := markOf(wanted)
 	if err := q.check(); err != nil {
@@ -45,7 +45,7 @@ func (f *Frontend) Approvals(ctx context.Context, c frontend.Caller, q List) (wi
 }
 
 // waitingIn is the inbox of one thread: its head, if anything is suspended in it. It is one piece, so that no cursor leads into it.
-func (f *Frontend) waitingIn(ctx context.Context, c frontend.Caller, thread, cursor string) (found piece[core.Head], err error) {
+func (f *Reader) waitingIn(ctx context.Context, c frontend.Caller, thread, cursor string) (found piece[core.Head], err error) {
 	if cursor != "" {
 		return found, engine.ErrRefused
 	}
@@ -71,7 +71,7 @@ func (w approvalFilter) fits(h core.Head) bool {
 	return w.Kind == "" || len(h.Calls) == 0 || openByKind(h)[w.Kind] > 0
 }
 
-func (f *Frontend) approvalsOf(ctx context.Context, w approvalFilter, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
+func (f *Reader) approvalsOf(ctx context.Context, w approvalFilter, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
 	var e entries
 	for _, h := range heads {
 		if !w.fits(h) {

@@ -12,7 +12,7 @@ import (
 )
 
 // spoken is what is being said in the thread, if the reader wants to know.
-func (f *Frontend) spoken(c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
+func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
 	if f.Live == nil || !wanted || thread == "" {
 		return engine.Speech{}, false
 	}

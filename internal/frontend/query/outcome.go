@@ -18,7 +18,7 @@ const (
 )
 
 // Outcome says what became of a suspension of a run that does not wait any more, or whose deadline has passed.
-func (f *Frontend) Outcome(ctx context.Context, c frontend.Caller, run, sus string) (wire.Outcome, error) {
+func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string) (wire.Outcome, error) {
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
 		return wire.Outcome{}, err
@@ -50,7 +50,7 @@ func (f *Frontend) Outcome(ctx context.Context, c frontend.Caller, run, sus stri
 }
 
 // storedOutcome is a decision that is stored and not yet taken up.
-func (f *Frontend) storedOutcome(ctx context.Context, p frontend.Place, s core.Signal, o *wire.Outcome) error {
+func (f *Reader) storedOutcome(ctx context.Context, p frontend.Place, s core.Signal, o *wire.Outcome) error {
 	first, err := f.FirstResume(ctx, p.Head, s)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (f *Frontend) storedOutcome(ctx context.Context, p frontend.Place, s core.S
 }
 
 // journalOutcome reads the decision on the suspension, and how its call ended, from where it was suspended on.
-func (f *Frontend) journalOutcome(ctx context.Context, p frontend.Place, sus string, o *wire.Outcome) error {
+func (f *Reader) journalOutcome(ctx context.Context, p frontend.Place, sus string, o *wire.Outcome) error {
 	seq, _ := core.SuspensionSeq(sus)
 	var broken error
 	err := f.Journal(ctx, p, seq, func(s core.Segment) bool {

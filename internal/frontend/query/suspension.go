@@ -9,7 +9,7 @@ import (
 
 // Suspension finds what waits, or waited, under the id of a suspension alone. One of the two is set: the call while it waits, or what
 // became of it. [CodeCallNotFound] also for an id that does not say its thread.
-func (f *Frontend) Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error) {
+func (f *Reader) Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error) {
 	p, err := f.SuspensionPlace(ctx, c, sus)
 	if err != nil {
 		return nil, nil, err

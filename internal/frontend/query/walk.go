@@ -11,7 +11,7 @@ import (
 // walk reads the store's list of runs, newest first, and picks those whose records fit a filter. Its pieces grow as long as it finds too few:
 // scanning [mostLooked] runs takes a handful of reads.
 type walk struct {
-	f              *Frontend
+	f              *Reader
 	tenant, thread string
 	filter         filter
 	size           int // of the next piece
@@ -58,7 +58,7 @@ func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core
 }
 
 // shown reads the runs of records. The list may be stale, so the head decides: a run that no longer fits the filter is left out.
-func (f *Frontend) shown(ctx context.Context, c frontend.Caller, w filter, records []core.Record) ([]wire.Run, error) {
+func (f *Reader) shown(ctx context.Context, c frontend.Caller, w filter, records []core.Record) ([]wire.Run, error) {
 	var runs []wire.Run
 	var e entries
 	for _, r := range records {

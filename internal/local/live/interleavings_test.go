@@ -37,7 +37,7 @@ type stage struct {
 	clock  *enginetest.Clock
 	ids    engine.Random
 	db     *sqlite.DB
-	front  *query.Frontend
+	front  *query.Reader
 	engine *engine.Engine
 	run    wire.Run
 

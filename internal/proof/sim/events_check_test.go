@@ -62,7 +62,7 @@ func commitsOf(segments []core.Segment) (words [][]string) {
 // reading is what a reader of a thread's events knows so far.
 type reading struct {
 	*stage
-	front   *query.Frontend
+	front   *query.Reader
 	shapes  *shapes
 	results map[string]wire.Message // tool messages, by call
 

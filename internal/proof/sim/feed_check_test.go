@@ -16,7 +16,7 @@ import (
 // writes of a commit.
 type feedFollower struct {
 	*stage
-	front *query.Frontend
+	front *query.Reader
 	after string
 	got   map[string]string // by thread and number: the type of the event
 }
@@ -26,7 +26,7 @@ func (s *stage) follow() *feedFollower {
 }
 
 // reader is a frontend with no faults before its store.
-func (f *feedFollower) reader() *query.Frontend {
+func (f *feedFollower) reader() *query.Reader {
 	if f.front == nil {
 		f.front = query.New(frontend.New(frontend.Options{Store: f.db, Catalog: casts{f.first}, Waker: f.bell, Clock: f.w, Random: f.w, Limits: frontend.Limits{Pages: inNobodysWay}}))
 	}

@@ -174,7 +174,7 @@ func requestOf(ctx context.Context) (request, bool) {
 
 // desk is the frontend as callers reach it. It writes down who sends each request, on its own: what the frontend makes of that is
 // compared with it later.
-type desk struct{ *query.Frontend }
+type desk struct{ *query.Reader }
 
 func (d desk) by(ctx context.Context, r request) context.Context {
 	return inTenant(context.WithValue(ctx, requestKey{}, r), r.who.Tenant)

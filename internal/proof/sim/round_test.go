@@ -36,7 +36,7 @@ type round struct {
 	w      *sim.World
 	faults *sim.Faults
 	db     *sqlite.DB
-	front  *query.Frontend
+	front  *query.Reader
 	bell   *bell
 	thread string
 

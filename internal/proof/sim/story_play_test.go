@@ -32,7 +32,7 @@ type performance struct {
 	witness *witness
 	bell    *bell
 	queue   *storyQueue
-	front   *query.Frontend
+	front   *query.Reader
 	cast    *storyCast
 	began   time.Time
 	changed chan struct{} // closed, and replaced, with each change of a head

@@ -171,7 +171,7 @@ func TestAHeadFitsOneUnit(t *testing.T) {
 	})
 }
 
-func decide(t *testing.T, front *query.Frontend, caller frontend.Caller, store *dynamo.Store, run wire.Run) {
+func decide(t *testing.T, front *query.Reader, caller frontend.Caller, store *dynamo.Store, run wire.Run) {
 	t.Helper()
 	h, err := store.Load(t.Context(), caller.Tenant, run.ThreadID)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestIntakeKeepsDeadLettersWithTheReasonAndTheirBytes(t *testing.T) {
 }
 
 // callers is a frontend on the file, for which an agent "a" is deployed.
-func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *query.Frontend {
+func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *query.Reader {
 	t.Helper()
 	err := db.PutDefinition(t.Context(), engine.Definition{Tenant: tenant, Name: "a", Digest: "v", Body: []byte("{}")})
 	if err == nil {

@@ -4,8 +4,8 @@ package links
 
 import "github.com/dormouse-dev/dormouse/internal/frontend"
 
-// Frontend is the callers' side with the links.
-type Frontend struct{ *frontend.Frontend }
+// Maker is the callers' side with the links.
+type Maker struct{ *frontend.Frontend }
 
 // New adds the links to a frontend.
-func New(f *frontend.Frontend) *Frontend { return &Frontend{f} }
+func New(f *frontend.Frontend) *Maker { return &Maker{f} }

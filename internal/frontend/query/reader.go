@@ -4,8 +4,8 @@ package query
 
 import "github.com/dormouse-dev/dormouse/internal/frontend"
 
-// Frontend is the callers' side with the reads of this package. What it embeds also writes.
-type Frontend struct{ *frontend.Frontend }
+// Reader is the callers' side with the reads of this package. What it embeds also writes.
+type Reader struct{ *frontend.Frontend }
 
 // New adds the reads to a frontend.
-func New(f *frontend.Frontend) *Frontend { return &Frontend{f} }
+func New(f *frontend.Frontend) *Reader { return &Reader{f} }
