@@ -54,7 +54,7 @@ func newFixtureOver(t *testing.T, wrap func(frontend.Store) frontend.Store, fron
 	x.path = filepath.Join(t.TempDir(), "dormouse.db")
 	x.store = openStore(t, x.path, x)
 	x.worker = frontendtest.Worker{Test: t, Store: x.store, Clock: x.clock, Random: x.random, Tenant: anna.Tenant}
-	x.Frontend = x.over(x.store, wrap)
+	x.Reader = x.over(x.store, wrap)
 	return x
 }
 

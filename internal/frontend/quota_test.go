@@ -19,7 +19,7 @@ func (x *fixture) held(q frontend.Quota) {
 		q.Stored = x.store.Stored
 	}
 	x.quota = q
-	x.Frontend = x.over(x.store, nil)
+	x.Reader = x.over(x.store, nil)
 }
 
 func (x *fixture) send(key, text string) (frontend.Started, error) {
@@ -122,7 +122,7 @@ func TestManyAtOnceDoNotExceedTheQuotaTogether(t *testing.T) {
 	x.quota = frontend.Quota{Bytes: 100_000, Stored: x.store.Stored}
 	var all, callers sync.WaitGroup
 	all.Add(10) // each of ten is stored, or refused
-	x.Frontend = x.over(x.store, func(s frontend.Store) frontend.Store { return slowPut{s, &all} })
+	x.Reader = x.over(x.store, func(s frontend.Store) frontend.Store { return slowPut{s, &all} })
 	errs := make([]error, 10)
 	for i := range errs {
 		callers.Go(func() {

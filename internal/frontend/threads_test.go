@@ -43,7 +43,7 @@ func TestThreads(t *testing.T) {
 		var mu sync.Mutex
 		runs := map[string]bool{}
 		for i := range 32 {
-			front := []*query.Reader{x.Frontend, other}[i%2]
+			front := []*query.Reader{x.Reader, other}[i%2]
 			wg.Go(func() {
 				s, err := front.Message(t.Context(), anna, first.ThreadID, fmt.Sprint("k", i), wire.MessageRequest{Input: core.Encode(fmt.Sprint("m", i))})
 				mu.Lock()

@@ -186,61 +186,61 @@ func textIn(input json.RawMessage) (text string) {
 }
 
 func (d desk) Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error) {
-	return d.Frontend.Start(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, key, req)
+	return d.Reader.Start(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, key, req)
 }
 
 func (d desk) ThreadByKey(ctx context.Context, c frontend.Caller, key string) (wire.Thread, error) {
-	return d.Frontend.ThreadByKey(d.by(ctx, request{who: c}), c, key)
+	return d.Reader.ThreadByKey(d.by(ctx, request{who: c}), c, key)
 }
 
 func (d desk) Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error) {
-	return d.Frontend.Message(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, thread, key, req)
+	return d.Reader.Message(d.by(ctx, request{who: c, text: textIn(req.Input)}), c, thread, key, req)
 }
 
 func (d desk) Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error) {
-	return d.Frontend.Retry(d.by(ctx, request{who: c, retryOf: run}), c, run, key)
+	return d.Reader.Retry(d.by(ctx, request{who: c, retryOf: run}), c, run, key)
 }
 
 func (d desk) Decide(ctx context.Context, c frontend.Caller, run string, decision wire.Decision) (wire.DecisionAnswer, error) {
-	return d.Frontend.Decide(d.by(ctx, request{who: c}), c, run, decision)
+	return d.Reader.Decide(d.by(ctx, request{who: c}), c, run, decision)
 }
 
 func (d desk) Resume(ctx context.Context, c frontend.Caller, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
-	return d.Frontend.Resume(d.by(ctx, request{who: c}), c, run, req)
+	return d.Reader.Resume(d.by(ctx, request{who: c}), c, run, req)
 }
 
 func (d desk) Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error) {
-	return d.Frontend.Cancel(d.by(ctx, request{who: c}), c, run)
+	return d.Reader.Cancel(d.by(ctx, request{who: c}), c, run)
 }
 
 func (d desk) Interrupt(ctx context.Context, c frontend.Caller, run, key string) (wire.Run, error) {
-	return d.Frontend.Interrupt(d.by(ctx, request{who: c}), c, run, key)
+	return d.Reader.Interrupt(d.by(ctx, request{who: c}), c, run, key)
 }
 
 func (d desk) Run(ctx context.Context, c frontend.Caller, run string) (wire.Run, error) {
-	return d.Frontend.Run(d.by(ctx, request{who: c}), c, run)
+	return d.Reader.Run(d.by(ctx, request{who: c}), c, run)
 }
 
 func (d desk) Events(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (wire.EventPage, error) {
-	return d.Frontend.Events(d.by(ctx, request{who: c}), c, run, q)
+	return d.Reader.Events(d.by(ctx, request{who: c}), c, run, q)
 }
 
 func (d desk) Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error) {
-	return d.Frontend.Messages(d.by(ctx, request{who: c}), c, thread, q)
+	return d.Reader.Messages(d.by(ctx, request{who: c}), c, thread, q)
 }
 
 func (d desk) Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error) {
-	return d.Frontend.Runs(d.by(ctx, request{who: c}), c, q)
+	return d.Reader.Runs(d.by(ctx, request{who: c}), c, q)
 }
 
 func (d desk) Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error) {
-	return d.Frontend.Approvals(d.by(ctx, request{who: c}), c, q)
+	return d.Reader.Approvals(d.by(ctx, request{who: c}), c, q)
 }
 
 func (d desk) MakeLink(ctx context.Context, c frontend.Caller, run string, o links.LinkOrder) (engine.Link, error) {
-	return links.New(d.Frontend.Frontend).MakeLink(d.by(ctx, request{who: c}), c, run, o)
+	return links.New(d.Reader.Frontend).MakeLink(d.by(ctx, request{who: c}), c, run, o)
 }
 
 func (d desk) DecideByLink(ctx context.Context, c frontend.Caller, decision wire.Decision) (wire.DecisionAnswer, error) {
-	return d.Frontend.DecideByLink(d.by(ctx, request{who: c}), c, decision)
+	return d.Reader.DecideByLink(d.by(ctx, request{who: c}), c, decision)
 }
