@@ -25,4 +25,4 @@ require (
 	modernc.org/sqlite v1.60.1 // indirect
 )
 
-replace github.com/dormouse-dev/dormouse => ../../..
+replace github.com/dormouse-dev/dormouse => ../../../..
