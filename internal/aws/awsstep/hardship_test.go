@@ -3,6 +3,7 @@ package awsstep
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,7 +141,7 @@ func TestARunOfANewerSchemaIsLeftAloneUntilSomebodyCanReadIt(t *testing.T) {
 	if after := d.item(thread); len(after) != len(before) || after["epoch"] != nil && after["epoch"].(*dynamotypes.AttributeValueMemberN).Value != "0" {
 		t.Errorf("the item was changed: %v", after)
 	}
-	d.schema(thread, "2")
+	d.schema(thread, strconv.Itoa(core.SchemaVersion))
 	d.sweep(time.Minute)
 	d.finish()
 }
