@@ -118,6 +118,7 @@ func Rational(v any) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(number))
 }
 
+// DecodeValue is a JSON value with its numbers as they are written; nil if it is none.
 func DecodeValue(raw json.RawMessage) any {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -196,6 +196,7 @@ func (c *Condition) TextSlot(operator string) *string {
 	return map[string]*string{"~": &c.Glob, "!~": &c.NotGlob, "=~": &c.Regex, "!=~": &c.NotRegex}[operator]
 }
 
+// NumberSlot is the bound that an operator such as ">" sets; nil for any other word.
 func (c *Condition) NumberSlot(operator string) *json.Number {
 	return map[string]*json.Number{">": &c.Above, "<": &c.Below, ">=": &c.AtLeast, "<=": &c.AtMost}[operator]
 }

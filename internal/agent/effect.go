@@ -81,6 +81,7 @@ func (d Definition) Needs() Needs {
 	return n
 }
 
+// AddName appends a name that is not empty and not there yet.
 func AddName(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
 		return names

@@ -53,6 +53,7 @@ func (f Finish) parameters() json.RawMessage {
 	return core.Encode(parameters)
 }
 
+// Check refuses an output schema that no output could be held to.
 func (f Finish) Check() error {
 	schema := DecodeValue(f.Output)
 	switch schema.(type) {

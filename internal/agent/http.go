@@ -163,6 +163,7 @@ func ReadTarget(text string) (Target, error) {
 	return t, err
 }
 
+// CheckHost refuses a host that readers could understand differently.
 func CheckHost(t Target) error {
 	if !aimASCII(t.Host) {
 		return Mistake("%q in url is not plain ASCII; write the name as it is looked up, as xn--bcher-kva.example", t.Host)
@@ -224,6 +225,7 @@ func readQuery(raw string) ([]Field, error) {
 	return out, nil
 }
 
+// Methods are the methods of HTTP that a tool may use.
 var Methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
 // Loopback says that the target is this machine itself, by its address or by the one name that nobody else can have.

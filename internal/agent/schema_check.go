@@ -35,6 +35,7 @@ func (c schemaCheck) walk(schema any) error {
 	return nil
 }
 
+// TypesOf are the types that the member "type" of a schema names.
 func TypesOf(v any) []string {
 	switch v := v.(type) {
 	case string:

@@ -24,6 +24,7 @@ func (d Definition) Secrets() []string {
 	return names
 }
 
+// Secrets are the names of the secrets that the model needs, each once.
 func (m Model) Secrets() []string {
 	names := AddName(nil, m.APIKey)
 	for _, name := range SecretsIn(m.Headers) {

@@ -62,6 +62,7 @@ func (d Definition) Tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
+// Has says whether the definition has a tool of that name.
 func (d Definition) Has(tool string) bool {
 	_, ok := d.Tool(tool)
 	return ok

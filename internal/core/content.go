@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// Clip cuts text to so many characters, and marks the cut.
 func Clip(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"

@@ -183,6 +183,7 @@ func (h Head) Clone() Head {
 	return h
 }
 
+// CloneMap is a shallow copy; of nil, an empty map.
 func CloneMap[V any](m map[string]V) map[string]V {
 	if m == nil {
 		return map[string]V{}

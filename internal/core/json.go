@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Canonical returns raw with sorted keys, no white space and every number as it was written. Two
@@ -54,12 +53,3 @@ func Digest(data []byte) string {
 }
 
 func jsonTrim(raw json.RawMessage) json.RawMessage { return bytes.Trim(raw, " \t\r\n") }
-
-func SortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}

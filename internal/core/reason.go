@@ -19,6 +19,7 @@ const (
 	Failed
 )
 
+// ReasonNames are the names of reasons in JSON, by kind.
 var ReasonNames = []string{"", "natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "suspended", "error"}
 
 func (k ReasonKind) String() string { return name(ReasonNames, uint8(k)) }

@@ -127,6 +127,7 @@ func CheckChain(h Head, from int64, segments []Segment) error {
 	return nil
 }
 
+// SyntheticCall is a call that no model asked for, by which a run itself waits.
 func SyntheticCall(id string) ToolCall {
 	return ToolCall{ID: id, Arguments: json.RawMessage("{}")}
 }

@@ -108,6 +108,7 @@ func (op StateOp) check() error {
 	return nil
 }
 
+// CheckOps refuses an operation that could not be applied.
 func CheckOps(ops []StateOp) error {
 	for _, op := range ops {
 		if err := op.check(); err != nil {

@@ -26,6 +26,7 @@ type Hearing struct {
 	Notes           int // the version of the last one
 }
 
+// Any says whether an attempt was heard.
 func (h Hearing) Any() bool { return h != Hearing{} }
 
 // Of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in what is being said, and version 2 none in
@@ -96,4 +97,5 @@ func readNumbers(text string) (version string, numbers []int64, ok bool) {
 	return version, numbers, true
 }
 
+// BadCursor refuses a cursor that is not one of the list that it was given for.
 func BadCursor() *Error { return Refuse(CodeBadCursor, "the cursor is not one of this list") }

@@ -96,6 +96,7 @@ func (e *Error) Error() string { return fmt.Sprintf("frontend: %s: %s", e.Code, 
 // Unwrap returns what the store said, if it was that.
 func (e *Error) Unwrap() error { return e.cause }
 
+// Refuse is an error with a stable code and a sentence that callers may read.
 func Refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

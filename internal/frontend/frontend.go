@@ -154,6 +154,7 @@ type Caller struct {
 // dueAfter is when the sweep looks after a signal whose wake-up got lost.
 const dueAfter = 5 * time.Second
 
+// Now is the time in milliseconds since the Unix epoch.
 func (f *Frontend) Now() int64 { return f.clock.Now().UnixMilli() }
 
 func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
@@ -208,6 +209,8 @@ func (f *Frontend) value(ctx context.Context, tenant, thread string, s core.Sign
 	return s, err
 }
 
+// Load reads the head of a thread; the store is asked again while it is unavailable, see [Try].
+// [engine.ErrNotFound] if there is none.
 func (f *Frontend) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
 	return Try(ctx, f, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
 }

@@ -42,6 +42,7 @@ func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engi
 	return l, err
 }
 
+// LinkNotFound refuses the id of a link that was never made, or whose record has expired.
 func LinkNotFound() *Error { return Refuse(CodeLinkNotFound, "there is no such link") }
 
 // ShowLink is a record as callers see it.

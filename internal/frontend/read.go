@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -199,6 +198,8 @@ func (f *Frontend) waiting(ctx context.Context, p Place) ([]WaitingCall, error) 
 	return calls, nil
 }
 
+// OpenSuspensions are the ids of the suspensions that wait for an answer in a run; none if the run
+// takes none any more.
 func OpenSuspensions(p Place) map[string]bool {
 	open := map[string]bool{}
 	if !p.Current || p.Head.End != nil || !p.Head.Open() {
@@ -212,6 +213,7 @@ func OpenSuspensions(p Place) map[string]bool {
 	return open
 }
 
+// SegmentsOf are the segments in which suspensions were committed, in order and each once.
 func SegmentsOf(suspensions map[string]bool) []int64 {
 	var seqs []int64
 	for sus := range suspensions {
@@ -219,10 +221,11 @@ func SegmentsOf(suspensions map[string]bool) []int64 {
 			seqs = append(seqs, seq)
 		}
 	}
-	slices.SortFunc(seqs, cmp.Compare[int64])
+	slices.Sort(seqs)
 	return slices.Compact(seqs)
 }
 
+// PendingOf is a waiting call as callers see it.
 func PendingOf(w WaitingCall) wire.Pending {
 	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: ShownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,

@@ -28,6 +28,7 @@ func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.D
 // agentPause is the Retry-After of a start that is refused because its agent is unavailable.
 const agentPause = 30 * time.Second
 
+// Current is the deployed version of an agent. [CodeAgentNotFound] if there is none.
 func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if len(name) > MaxID {
 		return engine.Definition{}, Refuse(CodeAgentNotFound, "there is no such agent")

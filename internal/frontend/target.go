@@ -61,6 +61,7 @@ func (f *Frontend) targetInJournal(ctx context.Context, p Place, id string) (cor
 	return core.SuspendedCall{}, CallNotFound()
 }
 
+// CallNotFound refuses the id of a call or suspension that the run does not have.
 func CallNotFound() *Error {
 	return Refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
 }
@@ -83,6 +84,7 @@ type WaitingCall struct {
 	Since int64
 }
 
+// ErrNoSuspension: the segment that an id names has no suspension of that id.
 var ErrNoSuspension = errors.New("frontend: no such suspension in its segment")
 
 // FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if there is none of that id.

@@ -30,6 +30,7 @@ var documentEndings = map[string]string{".pdf": "application/pdf", ".txt": "text
 // InputFiles are the images and documents of an input.
 type InputFiles struct{ images, documents []string }
 
+// Flags adds the flags --image and --document.
 func (f *InputFiles) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.images, "image", nil, "file to add to the input: "+endings(imageEndings)+"; may be given more than once")
 	flags.StringArrayVar(&f.documents, "document", nil, "file to add to the input: "+endings(documentEndings)+"; may be given more than once")
@@ -39,6 +40,7 @@ func endings(of map[string]string) string {
 	return strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(of)), " "), ".", "")
 }
 
+// Any says whether a file was named.
 func (f *InputFiles) Any() bool { return len(f.images)+len(f.documents) > 0 }
 
 // inputPart is a part of an input, as the server reads it: no member that does not belong to its type.

@@ -18,6 +18,7 @@ func (p *Period) Add(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&p.before, "created-before", "", "only "+what+" before this time, in RFC 3339")
 }
 
+// Read is the period that the flags give. A flag that holds no time is wrong usage.
 func (p *Period) Read() (read client.Period, err error) {
 	if read.CreatedAfter, err = readTime("--created-after", p.after); err != nil {
 		return read, err

@@ -48,6 +48,8 @@ func (a *App) PrintJSON(v any) error {
 	return a.Print(words)
 }
 
+// PrintRun prints a run: as JSON, or as a table that ends with the commands that answer its waiting
+// calls.
 func (a *App) PrintRun(run wire.Run) error {
 	if a.JSON {
 		return a.PrintJSON(run)

@@ -23,16 +23,19 @@ func PublicURL(text string) (access.PublicURL, error) {
 	return public, nil
 }
 
+// PrivateFlag adds --allow-private-hosts; see [ReadPrivate].
 func PrivateFlag(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
 		"hosts, addresses or networks that models, and tools and servers with allow_private, may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
 }
 
+// CommandsFlag adds --allow-commands.
 func CommandsFlag(cmd *cobra.Command, allowed *bool) {
 	cmd.Flags().BoolVar(allowed, "allow-commands", false,
 		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is not served")
 }
 
+// ReadPrivate reads the hosts of --allow-private-hosts. A host that cannot be read is wrong usage.
 func ReadPrivate(hosts []string) (netguard.Private, error) {
 	private, err := netguard.ReadPrivate(hosts)
 	if err != nil {

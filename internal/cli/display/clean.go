@@ -30,6 +30,7 @@ func CleanProse(text string) []string {
 	return strings.Split(CleanLines(strings.TrimRight(Prose.Replace(text), "\n")), "\n")
 }
 
+// Prose removes what is harmless in text of several lines, but would be shown as an escape.
 var Prose = strings.NewReplacer("\r\n", "\n", "\t", "    ", "\ufe0f", "")
 
 // CleanJSON is a value on one line that is still the same value: blanks inside of strings stay, and characters that do not show

@@ -61,6 +61,7 @@ func at(path []string, value json.RawMessage) string {
 	return strings.Join(names, ".") + ": " + CleanJSON(value)
 }
 
+// Compact is JSON without blanks between its tokens; other text is returned as it is.
 func Compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {

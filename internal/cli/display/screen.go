@@ -57,6 +57,7 @@ type span struct {
 // Line is text on one line.
 type Line []span
 
+// Text is a line in no style.
 func Text(words string) Line { return Line{{AsIs, words}} }
 
 // String is the line without its styles, clean.

@@ -28,6 +28,7 @@ func Labelled(label string, lines []string) (rows [][]string) {
 	return rows
 }
 
+// Clock is a time to the second, in UTC; "-" for none.
 func Clock(t wire.Time) string {
 	if t.IsZero() {
 		return "-"

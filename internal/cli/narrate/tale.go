@@ -28,6 +28,7 @@ type told struct {
 	arguments json.RawMessage
 }
 
+// NewTale begins a tale. now tells how long a deadline is away.
 func NewTale(now func() time.Time) *Tale {
 	return &Tale{now: now, calls: map[string]told{}, running: map[string]bool{}}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -102,7 +103,7 @@ func (d *draft) recordSignal(s delivery) error {
 // input, so decisions come before: the caller of one that is in the inbox was told that it is the
 // first on its suspension. Times are of callers' clocks and cannot tell who was.
 func (d *draft) inboxOrder() []string {
-	keys := core.SortedKeys(d.h.Inbox)
+	keys := slices.Sorted(maps.Keys(d.h.Inbox))
 	slices.SortStableFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(d.drainRank(a), d.drainRank(b)), cmp.Compare(d.h.Inbox[a].At, d.h.Inbox[b].At))
 	})

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"maps"
+	"slices"
 )
 
 const (
@@ -34,7 +36,7 @@ func (d *draft) empty() (Plan, error) {
 	case d.dirty():
 		return d.commit(), nil
 	}
-	return SendOutbox{core.SortedKeys(d.h.Out)}, nil
+	return SendOutbox{slices.Sorted(maps.Keys(d.h.Out))}, nil
 }
 
 const outMemory = "memory" // the key of its entry in the outbox

@@ -4,6 +4,8 @@ package stoprule
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -51,7 +53,7 @@ func (s *Spec) UnmarshalJSON(b []byte) error {
 	}
 	var kind string
 	if err := json.Unmarshal(members["type"], &kind); err != nil || StopMembers[kind] == "" {
-		return fmt.Errorf("core: a stop rule needs a type, one of %s", strings.Join(core.SortedKeys(StopMembers), ", "))
+		return fmt.Errorf("core: a stop rule needs a type, one of %s", strings.Join(slices.Sorted(maps.Keys(StopMembers)), ", "))
 	}
 	for m := range members {
 		if m != "type" && m != StopMembers[kind] {

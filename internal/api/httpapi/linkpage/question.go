@@ -29,6 +29,7 @@ func viewOf(l Question, now time.Time) questionView {
 	return v
 }
 
+// Ask is the page that shows the call and asks for an answer.
 func Ask(l Question, now time.Time) string { return viewOf(l, now).page() }
 
 // AskAgain is the page once more, with the reason on top. Nothing was stored.
