@@ -26,6 +26,19 @@ type DecisionRecord struct {
 	Resume
 }
 
+// Signal is the decision on its way to the inbox, its [Resume] as the value. [Signal.Record] is the
+// way back.
+func (d DecisionRecord) Signal(kind SignalKind) Signal {
+	return Signal{Kind: kind, Call: d.CallID, ID: d.DecisionID, Digest: d.Digest, Value: Encode(d.Resume), By: d.By, Via: d.Via, At: d.UpdatedAt,
+		Link: d.Link, Mint: d.MintedBy}
+}
+
+// Record is the decision that a signal carries, before anything follows from it: r is what its
+// value says.
+func (s Signal) Record(suspension string, r Resume) DecisionRecord {
+	return DecisionRecord{CallID: s.Call, Suspension: suspension, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+}
+
 // MarshalJSON keeps the members of the embedded decision beside its own.
 func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 	type plain struct {

@@ -24,7 +24,8 @@ type BatchAnswer struct {
 // member is one decision of a batch.
 type member struct {
 	asked  wire.Decision
-	d      decision
+	call   core.SuspendedCall
+	rec    core.DecisionRecord
 	refuse *Error // why it was refused on reading; nil: it can be stored
 }
 
@@ -60,7 +61,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 	batch := make([]member, len(asked))
 	answered := map[string]bool{}
 	for i, one := range asked {
-		d, err := f.readMember(ctx, c, p, one)
+		m, err := f.readMember(ctx, c, p, one)
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Code != CodeUnavailable {
 			batch[i] = member{asked: one, refuse: refused}
 			continue
@@ -68,25 +69,27 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 		if err != nil {
 			return nil, err
 		}
-		if answered[d.sus()] {
-			return nil, Refuse(CodeInvalid, "two decisions answer the suspension %s; send one", d.sus())
+		sus := m.rec.Suspension
+		if answered[sus] {
+			return nil, Refuse(CodeInvalid, "two decisions answer the suspension %s; send one", sus)
 		}
-		answered[d.sus()] = true
-		batch[i] = member{asked: one, d: d}
+		answered[sus] = true
+		batch[i] = m
 	}
 	return batch, nil
 }
 
-func (f *Frontend) readMember(ctx context.Context, c Caller, p Place, one wire.Decision) (decision, error) {
-	in, err := decisionInput(one, f.Now())
+func (f *Frontend) readMember(ctx context.Context, c Caller, p Place, asked wire.Decision) (member, error) {
+	in, err := decisionInput(asked, f.Now())
 	if err != nil {
-		return decision{}, err
+		return member{}, err
 	}
-	call, err := f.Target(ctx, p, one.Target)
+	call, err := f.Target(ctx, p, asked.Target)
 	if err != nil {
-		return decision{}, err
+		return member{}, err
 	}
-	return f.readDecision(ctx, c, p, call, in)
+	rec, err := f.readDecision(ctx, c, p, &call, in)
+	return member{asked: asked, call: call, rec: rec}, err
 }
 
 // tried is what became of a batch on one head; head is there with [errMoved].
@@ -105,7 +108,7 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []memb
 	case all != allAwaited:
 		return tried{}, &Error{Code: CodeBatchRefused, Detail: "nothing was stored: not all of the decisions can be; the answers say what each of them met", Answers: met}
 	}
-	w, err := f.storeBatch(ctx, c, p.Head, batch)
+	w, err := f.storeBatch(ctx, p.Head, batch)
 	switch {
 	case err == nil:
 		f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
@@ -128,13 +131,13 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) 
 	met = make([]BatchAnswer, len(batch))
 	awaited, before := 0, 0
 	for i, m := range batch {
-		met[i] = BatchAnswer{Decision: m.asked, CallID: m.d.call.CallID, Err: m.refuse}
+		met[i] = BatchAnswer{Decision: m.asked, CallID: m.rec.CallID, Err: m.refuse}
 		if m.refuse != nil {
 			continue
 		}
-		met[i].Decision.DecisionID = m.d.resume.DecisionID
-		if p.Current && m.d.awaits(p.Head) {
-			if met[i].Err, err = asRefusal(f.mayStore(ctx, c, p, m.d)); err != nil {
+		met[i].Decision.DecisionID = m.rec.DecisionID
+		if p.awaits(m.rec.CallID, m.rec.Suspension) {
+			if met[i].Err, err = asRefusal(f.mayStore(ctx, c, p, m.call, m.rec)); err != nil {
 				return nil, 0, err
 			}
 			if met[i].Err == nil {
@@ -142,7 +145,7 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) 
 			}
 			continue
 		}
-		answer, why := f.explain(ctx, c, p, m.d)
+		answer, why := f.explain(ctx, c, p, m.call, m.rec)
 		if met[i].Err, err = asRefusal(why); err != nil {
 			return nil, 0, err
 		}
@@ -169,18 +172,18 @@ func asRefusal(err error) (*Error, error) {
 	return nil, err
 }
 
-func (f *Frontend) storeBatch(ctx context.Context, c Caller, h core.Head, batch []member) (engine.Written, error) {
-	req := engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, Due: f.due(), Wake: &engine.Delay{}}
+func (f *Frontend) storeBatch(ctx context.Context, h core.Head, batch []member) (engine.Written, error) {
+	req := engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Due: f.due(), Wake: &engine.Delay{}}
 	for i, m := range batch {
-		signal, err := f.signalOf(ctx, c, h, core.SignalDecision, m.d)
+		signal, err := f.offload(ctx, h.Tenant, h.Thread, m.rec.Signal(core.SignalDecision))
 		if err != nil {
 			return engine.Written{}, err
 		}
 		if i == 0 {
-			req.InboxKey, req.Signal, req.Call, req.Suspension = m.d.sus(), signal, m.d.call.CallID, m.d.sus()
+			req.InboxKey, req.Signal, req.Call, req.Suspension = m.rec.Suspension, signal, m.rec.CallID, m.rec.Suspension
 			continue
 		}
-		req.Together = append(req.Together, engine.Answer{Signal: signal, Call: m.d.call.CallID, Suspension: m.d.sus()})
+		req.Together = append(req.Together, engine.Answer{Signal: signal, Call: m.rec.CallID, Suspension: m.rec.Suspension})
 	}
 	return f.send(ctx, req)
 }

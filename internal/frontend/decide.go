@@ -28,39 +28,39 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	dec, err := f.readDecision(ctx, c, p, call, in)
+	rec, err := f.readDecision(ctx, c, p, &call, in)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	return f.decide(ctx, c, p, d.Target, dec)
+	return f.decide(ctx, c, p, d.Target, call, rec)
 }
 
-// decision is a decision on one suspension, read and checked.
-type decision struct {
-	call   core.SuspendedCall
-	resume core.Resume
-	digest string
-}
-
-func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call core.SuspendedCall, in core.DecisionInput) (decision, error) {
+// readDecision reads and checks what a caller wrote about a suspended call. It returns the record that the journal will hold if the
+// decision is the first. Edited arguments may be under another rule than the call's own; then the call takes over who may not approve
+// them.
+func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *core.SuspendedCall, in core.DecisionInput) (core.DecisionRecord, error) {
 	in.Suspension = call.Suspension.ID
 	resume, err := core.ReadDecision(call.Question(), in)
 	if err != nil {
-		return decision{}, decisionRefused(err)
+		return core.DecisionRecord{}, decisionRefused(err)
 	}
 	if resume.Grant != "" && !call.Grantable {
-		return decision{}, Refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
+		return core.DecisionRecord{}, Refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
 	}
-	if err := checkSchema(call, resume); err != nil {
-		f.noteMisfit(ctx, c, p, call, err)
-		return decision{}, err
+	if err := checkSchema(*call, resume); err != nil {
+		f.noteMisfit(ctx, c, p, *call, err)
+		return core.DecisionRecord{}, err
 	}
-	notBy, err := f.checkArguments(ctx, c, p.Record, call, resume)
+	notBy, err := f.checkArguments(ctx, c, p.Record, *call, resume)
 	if err != nil {
-		return decision{}, err
+		return core.DecisionRecord{}, err
 	}
 	call.NotBy = cmp.Or(call.NotBy, notBy)
-	return decision{call: call, resume: resume, digest: in.Digest()}, nil
+	rec := core.DecisionRecord{CallID: call.CallID, Suspension: call.Suspension.ID, Digest: in.Digest(), By: c.By, Via: c.Via, Resume: resume}
+	if c.Link != nil {
+		rec.Link, rec.MintedBy = c.Link.ID, makerOf(*c.Link)
+	}
+	return rec, nil
 }
 
 // noteMisfit leaves word in the journal that a client's result was refused: stock clients take their call for answered once they have
@@ -83,46 +83,43 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.
 	}
 }
 
-// sus is the suspension that is answered.
-func (d decision) sus() string { return d.call.Suspension.ID }
-
-// awaits says whether the head would take the decision.
-func (d decision) awaits(h core.Head) bool {
-	call, ok := h.Calls[d.call.CallID]
-	_, taken := h.Inbox[d.sus()]
-	return ok && call.Status == core.CallSuspended && call.Sus == d.sus() && h.End == nil && !taken
+// awaits says whether a decision on the suspension of this call would be stored: the call waits, and no decision is on its way.
+func (p Place) awaits(callID, suspension string) bool {
+	call, ok := p.Head.Calls[callID]
+	_, taken := p.Head.Inbox[suspension]
+	return p.Current && ok && call.Status == core.CallSuspended && call.Sus == suspension && p.Head.End == nil && !taken
 }
 
 // changed says whether the decision answers another question than its approver was shown. It compares with what the write below is
 // conditional on: the store takes it only while exactly this run's call waits on exactly this suspension. A run's version is pinned
 // when the run starts, and a call, its arguments and its preview are journaled once under the suspension's id, so that none of them
 // can change between here and the write. Without a claim there is nothing to compare.
-func (d decision) changed(h core.Head) bool {
-	return d.resume.Shown != "" && d.resume.Shown != core.Fingerprint(h.Tenant, h.Run, h.Version, d.call)
+func changed(h core.Head, call core.SuspendedCall, rec core.DecisionRecord) bool {
+	return rec.Shown != "" && rec.Shown != core.Fingerprint(h.Tenant, h.Run, h.Version, call)
 }
 
-// decide answers in the words of the one who named the target.
-func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string, d decision) (wire.DecisionAnswer, error) {
-	answer, err := f.storeOrExplain(ctx, c, p, d)
+// decide answers with the target as its caller named it.
+func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
+	answer, err := f.storeOrExplain(ctx, c, p, call, rec)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	answer.Target, answer.CallID, answer.DecisionID = target, d.call.CallID, d.resume.DecisionID
+	answer.Target, answer.CallID, answer.DecisionID = target, rec.CallID, rec.DecisionID
 	return answer, nil
 }
 
 // storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
 // not be writes on a busy thread. Who may approve is checked only for what is about to be stored: the repeat of a decision that was
 // accepted is recognized even if its caller has sent a message since.
-func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, d decision) (wire.DecisionAnswer, error) {
+func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	for range lostRaces {
-		if !p.Current || !d.awaits(p.Head) {
-			return f.explain(ctx, c, p, d)
+		if !p.awaits(rec.CallID, rec.Suspension) {
+			return f.explain(ctx, c, p, call, rec)
 		}
-		if err := f.mayStore(ctx, c, p, d); err != nil {
+		if err := f.mayStore(ctx, c, p, call, rec); err != nil {
 			return wire.DecisionAnswer{}, err
 		}
-		w, err := f.storeDecision(ctx, c, p.Head, d)
+		w, err := f.storeDecision(ctx, p.Head, rec)
 		if err == nil {
 			f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
 			return wire.DecisionAnswer{Code: string(CodeAccepted), Cursor: EndOf(w.Head.Record())}, nil
@@ -138,34 +135,26 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, d deci
 }
 
 // mayStore says why a decision that its call awaits is not stored.
-func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, d decision) error {
-	if err := f.MayApprove(ctx, c, p, d.call, d.resume); err != nil {
+func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) error {
+	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {
 		return err
 	}
 	switch {
-	case c.Link != nil && f.Passed(d.call):
+	case c.Link != nil && f.Passed(call):
 		return lateDecision()
-	case d.changed(p.Head):
+	case changed(p.Head, call, rec):
 		return Refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
 	}
 	return nil
 }
 
-func (f *Frontend) storeDecision(ctx context.Context, c Caller, h core.Head, d decision) (engine.Written, error) {
-	signal, err := f.signalOf(ctx, c, h, core.SignalDecision, d)
+func (f *Frontend) storeDecision(ctx context.Context, h core.Head, rec core.DecisionRecord) (engine.Written, error) {
+	signal, err := f.offload(ctx, h.Tenant, h.Thread, rec.Signal(core.SignalDecision))
 	if err != nil {
 		return engine.Written{}, err
 	}
-	return f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: d.sus(), Signal: signal,
-		Call: d.call.CallID, Suspension: d.sus(), Due: f.due(), Wake: &engine.Delay{}})
-}
-
-func (f *Frontend) signalOf(ctx context.Context, c Caller, h core.Head, kind core.SignalKind, d decision) (core.Signal, error) {
-	signal := core.Signal{Kind: kind, Call: d.call.CallID, ID: d.resume.DecisionID, Digest: d.digest, By: c.By, Via: c.Via, At: d.resume.UpdatedAt}
-	if c.Link != nil {
-		signal.Link, signal.Mint = c.Link.ID, makerOf(*c.Link)
-	}
-	return f.value(ctx, c.Tenant, h.Thread, signal, core.Encode(d.resume))
+	return f.send(ctx, engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: rec.Suspension, Signal: signal,
+		Call: rec.CallID, Suspension: rec.Suspension, Due: f.due(), Wake: &engine.Delay{}})
 }
 
 // moved is the place after a write was refused by the head h.
@@ -178,45 +167,45 @@ func (f *Frontend) moved(ctx context.Context, c Caller, p Place, h core.Head) (P
 
 // explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox, a deadline
 // that decided, what the journal holds, then the state of call and run.
-func (f *Frontend) explain(ctx context.Context, c Caller, p Place, d decision) (wire.DecisionAnswer, error) {
+func (f *Frontend) explain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	if p.Current {
-		if s, ok := p.Head.Inbox[d.sus()]; ok {
-			return f.answerWaiting(ctx, p.Head, s, d)
+		if s, ok := p.Head.Inbox[rec.Suspension]; ok {
+			return f.answerWaiting(ctx, p.Head, s, rec)
 		}
-		if _, timed := p.Head.TimedOut[d.sus()]; timed {
-			return wire.DecisionAnswer{}, f.late(ctx, c, p, d)
+		if _, timed := p.Head.TimedOut[rec.Suspension]; timed {
+			return wire.DecisionAnswer{}, f.late(ctx, c, p, call, rec)
 		}
 	}
-	rec, ok, err := f.recordedDecision(ctx, p, d.sus())
+	first, ok, err := f.recordedDecision(ctx, p, rec.Suspension)
 	switch {
 	case err != nil:
 		return wire.DecisionAnswer{}, err
-	case ok && rec.TimedOut:
+	case ok && first.TimedOut:
 		return wire.DecisionAnswer{}, lateDecision()
-	case ok && rec.DecisionID == d.resume.DecisionID && rec.Digest == d.digest:
-		return same(&rec.Applied), nil
+	case ok && first.DecisionID == rec.DecisionID && first.Digest == rec.Digest:
+		return same(&first.Applied), nil
 	case ok:
-		return wire.DecisionAnswer{}, otherWasFirst(rec)
+		return wire.DecisionAnswer{}, otherWasFirst(first)
 	}
-	return wire.DecisionAnswer{}, p.whyClosed(d)
+	return wire.DecisionAnswer{}, p.whyClosed(rec.CallID, rec.Suspension)
 }
 
 // late stores the first answer that comes after the deadline, for the record; its caller gets the same refusal as every later one. A link
 // ends at the deadline, so an answer by a link is not stored.
-func (f *Frontend) late(ctx context.Context, c Caller, p Place, d decision) error {
+func (f *Frontend) late(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
-	if _, there := h.Inbox[core.LateKey(d.sus())]; there || c.Link != nil {
+	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil {
 		return lateDecision()
 	}
-	if err := f.MayApprove(ctx, c, p, d.call, d.resume); err != nil {
+	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {
 		return err
 	}
-	signal, err := f.signalOf(ctx, c, h, core.SignalLate, d)
+	signal, err := f.offload(ctx, h.Tenant, h.Thread, rec.Signal(core.SignalLate))
 	if err != nil {
 		return err
 	}
-	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.LateKey(d.sus()), Signal: signal,
-		Late: d.sus(), Due: f.due(), Wake: &engine.Delay{}})
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.LateKey(rec.Suspension), Signal: signal,
+		Late: rec.Suspension, Due: f.due(), Wake: &engine.Delay{}})
 	switch {
 	case err == nil:
 		f.wake(ctx, c.Tenant, h.Thread, w.Woken)
@@ -231,8 +220,8 @@ func lateDecision() *Error {
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.
-func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, d decision) (wire.DecisionAnswer, error) {
-	if s.ID == d.resume.DecisionID && s.Digest == d.digest {
+func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
+	if s.ID == rec.DecisionID && s.Digest == rec.Digest {
 		f.wake(ctx, h.Tenant, h.Thread, false)
 		return same(nil), nil
 	}
@@ -240,7 +229,7 @@ func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	return wire.DecisionAnswer{}, otherWasFirst(core.DecisionRecord{By: s.By, Via: s.Via, Resume: first})
+	return wire.DecisionAnswer{}, otherWasFirst(s.Record(rec.Suspension, first))
 }
 
 // FirstResume is what a decision says that is stored and not yet taken up.
@@ -276,12 +265,12 @@ func otherWasFirst(first core.DecisionRecord) *Error {
 }
 
 // whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
-func (p Place) whyClosed(d decision) error {
-	call, there := p.Head.Calls[d.call.CallID]
+func (p Place) whyClosed(callID, suspension string) error {
+	call, there := p.Head.Calls[callID]
 	switch {
 	case !p.accepts():
 		return runDone()
-	case there && call.Sus != d.sus():
+	case there && call.Sus != suspension:
 		return Refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
 	}
 	return Refuse(CodeNotSuspended, "the call does not wait any more")

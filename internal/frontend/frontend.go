@@ -196,13 +196,13 @@ func (f *Frontend) pause(ctx context.Context, d time.Duration) error {
 	return engine.Sleep(ctx, f.clock, d)
 }
 
-// value puts a signal's value into the signal, or beside the thread, under its digest, if it is large for the head.
-func (f *Frontend) value(ctx context.Context, tenant, thread string, s core.Signal, value json.RawMessage) (core.Signal, error) {
-	if len(value) <= f.limits.Inline {
-		s.Value = value
+// offload moves a value that is large for the head out of the signal: it is stored beside the thread, under its digest.
+func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Signal) (core.Signal, error) {
+	if len(s.Value) <= f.limits.Inline {
 		return s, nil
 	}
-	s.Ref = core.Digest(value)
+	value := s.Value
+	s.Value, s.Ref = nil, core.Digest(value)
 	_, err := Try(ctx, f, func() (struct{}, error) {
 		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, s.Ref, value)
 	})

@@ -85,11 +85,11 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	d, err := f.readDecision(ctx, c, p, call.SuspendedCall, in)
+	rec, err := f.readDecision(ctx, c, p, &call.SuspendedCall, in)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	return f.decide(ctx, c, p, sus, d)
+	return f.decide(ctx, c, p, sus, call.SuspendedCall, rec)
 }
 
 // interruptedOn is the suspension that an interrupted run waits on.

@@ -16,14 +16,13 @@ const (
 
 // CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are answered by programs.
 func (f *Frontend) CanLink(p Place, call core.SuspendedCall) error {
-	d := decision{call: call}
 	switch {
 	case call.Kind != core.KindApproval:
 		return Refuse(CodeWrongKind, "a link answers an approval, and the call waits for an answer of another kind")
 	case f.Passed(call):
 		return Refuse(CodeNotSuspended, "the deadline of the call has passed, so a link could not answer it any more")
-	case !p.Current || !d.awaits(p.Head):
-		return p.whyClosed(d)
+	case !p.awaits(call.CallID, call.Suspension.ID):
+		return p.whyClosed(call.CallID, call.Suspension.ID)
 	}
 	return nil
 }

@@ -71,8 +71,8 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		}
 		return Started{}, head, err
 	}
-	signal, err := f.value(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: f.Now(),
-		On: b.on, Sus: question}, b.parts)
+	signal, err := f.offload(ctx, c.Tenant, head.Thread, core.Signal{Kind: core.SignalMessage, ID: b.nonce, Msg: b.messageID, Value: b.parts,
+		By: c.By, Via: c.Via, At: f.Now(), On: b.on, Sus: question})
 	if err != nil {
 		return Started{}, head, err
 	}

@@ -196,7 +196,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 		return core.Head{}, err
 	}
 	now := f.Now()
-	input, err := f.value(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, By: c.By, Via: c.Via, At: now}, b.parts)
+	input, err := f.offload(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, Value: b.parts, By: c.By, Via: c.Via, At: now})
 	if err != nil {
 		return core.Head{}, err
 	}

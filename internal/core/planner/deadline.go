@@ -82,7 +82,7 @@ func (d *draft) recordLate(s delivery) {
 		return
 	}
 	delete(d.h.TimedOut, sus)
-	rec := record(sus, s.Signal, r)
+	rec := s.Record(sus, r)
 	rec.Late = true
 	d.round.LateWords = d.round.LateWords || rec.Words()
 	d.endGrantsOfAnswered()

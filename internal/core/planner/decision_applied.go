@@ -29,7 +29,7 @@ func (d *draft) applyDecision(s delivery) error {
 		d.journalDecision(s)
 		return nil
 	}
-	rec := record(s.key, s.Signal, r)
+	rec := s.Record(s.key, r)
 	rec.Applied = true
 	return d.apply(call, rec)
 }
@@ -37,12 +37,7 @@ func (d *draft) applyDecision(s delivery) error {
 // journalDecision records a decision that changes nothing, readable or not.
 func (d *draft) journalDecision(s delivery) {
 	r, _ := readResume(s)
-	d.event(core.EventDecisionRecorded, record(s.key, s.Signal, r), 0)
-}
-
-// record is a decision as it is journaled, before anything follows from it.
-func record(sus string, s core.Signal, r core.Resume) core.DecisionRecord {
-	return core.DecisionRecord{CallID: s.Call, Suspension: sus, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+	d.event(core.EventDecisionRecorded, s.Record(s.key, r), 0)
 }
 
 // readResume reads what a signal carries; with the error comes what is said in its place.
