@@ -70,7 +70,7 @@
 //	a crash without an intent          rememberOrphans    planner/crash_without_intent.go
 //	a call that kills the process      settleCrashing     planner/crash_without_intent.go
 //	stop rules                         stopOf             planner/stop.go
-//	budgets of tool calls              overBudget         planner/budget.go
+//	budgets of tool calls              overBudget         planner/call_budget.go
 //	hooks                              fire               planner/hooks.go
 //	the shared state                   writeState         planner/state.go
 //	time is up                         releasePartial     planner/release.go

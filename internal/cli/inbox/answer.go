@@ -6,38 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
-
-// answer begins an answer to the call that is shown. What can be answered follows from its kind.
-func (m *inbox) answer(char rune) want {
-	kind, result := m.item.Kind, cmdline.TakesResult(m.item.Pending)
-	m.draft = m.drafted()
-	switch {
-	case char == 'y' && !result && (kind == "approval" || kind == "unknown_outcome" || kind == "interrupt"):
-		m.draft.Action, m.edited = "resume", nil
-		m.ask(atConfirm)
-	case char == 'n' && kind != "interrupt":
-		m.draft.Action = "cancel"
-		m.ask(atField)
-	case char == 'e' && kind == "approval" && !result:
-		return editItem
-	case char == 'r' && (result || kind != "approval" && kind != "interrupt"):
-		m.draft.Result = json.RawMessage("null") // to be filled in
-		m.ask(atField)
-	case char == 'x' && kind != "approval" && kind != "interrupt":
-		m.draft.Error = " " // likewise
-		m.ask(atField)
-	case strings.ContainsRune("ynerx", char) && char != 0:
-		m.notice = display.Line{{Style: display.Yellow, Text: "That is no answer to this call. " + m.keys()}}
-	}
-	return nothing
-}
 
 // renderer names these screens in the journal, beside the fingerprint of what they showed.
 const renderer = "inbox/1"
@@ -57,47 +31,9 @@ func (m *inbox) ask(where place) {
 	m.scroll(-m.top)
 }
 
-// pressConfirm sends only for a y that was pressed when all of what it is about had been shown.
-func (m *inbox) pressConfirm(k key, quiet bool) want {
-	switch {
-	case k.char == 'y' && !quiet:
-		m.notice = display.Line{{Style: display.Yellow, Text: "That was fast. Read it, and press y again."}}
-	case k.char == 'y' && !m.read && !m.fits():
-		m.notice = display.Line{{Style: display.Yellow, Text: tooSmall}}
-	case k.char == 'y' && !m.read:
-		m.notice = display.Line{{Style: display.Yellow, Text: "There is more below. The space bar shows it."}}
-	case k.char == 'y':
-		return m.send()
-	case m.moved(k):
-		m.notice = nil
-	default:
-		m.place, m.edited, m.notice = atDetails, nil, display.Text("Nothing was sent.")
-		m.scroll(0)
-	}
-	return nothing
-}
-
 func (m *inbox) send() want {
 	m.sending, m.notice = true, display.Text("sending...")
 	return sendDraft
-}
-
-func (m *inbox) pressField(k key) want {
-	switch {
-	case k.name == "escape":
-		m.place, m.notice = atDetails, display.Text("Nothing was sent.")
-	case k.name == "back":
-		m.field = m.field[:max(len(m.field)-1, 0)]
-	case k.name == "clear":
-		m.field = nil
-	case k.name == "enter" && k.pasted:
-		m.field = append(m.field, ' ')
-	case k.name == "enter":
-		return m.complete(strings.TrimSpace(string(m.field)))
-	case k.char != 0:
-		m.field = append(m.field, k.char)
-	}
-	return nothing
 }
 
 // complete puts what was typed into the decision and sends it.

@@ -9,10 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// calm is how long no key must have been pressed before the one that confirms: a key that is held down, or typed ahead of what
-// is shown, confirms nothing.
-const calm = 250 * time.Millisecond
-
 // place is where a person is in the inbox.
 type place int
 
@@ -63,47 +59,6 @@ const (
 	readEvents // of its run
 )
 
-// press is told a key and says what it leads to.
-func (m *inbox) press(k key, now time.Time) want {
-	quiet := now.Sub(m.pressed) >= calm
-	m.pressed, m.now = now, now
-	switch {
-	case k.name == "interrupt":
-		return quit
-	case k.pasted && m.place != atField, m.sending:
-		return nothing // text that happens to hold a y is no answer
-	}
-	switch m.place {
-	case atField:
-		return m.pressField(k)
-	case atConfirm:
-		return m.pressConfirm(k, quiet)
-	case atList:
-		return m.pressList(k)
-	}
-	return m.pressDetails(k)
-}
-
-func (m *inbox) pressList(k key) want {
-	switch {
-	case k.name == "up" || k.char == 'k':
-		m.move(-1)
-	case k.name == "down" || k.char == 'j':
-		m.move(+1)
-	case k.name == "home" || k.char == 'g':
-		m.choose(0)
-	case k.name == "end" || k.char == 'G':
-		m.choose(len(m.items) - 1)
-	case k.char == 'q' || k.name == "escape":
-		return quit
-	case k.char == 'R':
-		return reload
-	default:
-		return m.open(k)
-	}
-	return nothing
-}
-
 // move goes to another row; without one it begins where the last one was.
 func (m *inbox) move(by int) {
 	if m.chosen == "" {
@@ -120,68 +75,6 @@ func (m *inbox) choose(row int) {
 	}
 	m.row = min(max(row, 0), len(m.items)-1)
 	m.chosen = m.items[m.row].Suspension.ID
-}
-
-// open shows the chosen call, and then does what the key says about it.
-func (m *inbox) open(k key) want {
-	i := slices.IndexFunc(m.items, func(a wire.Approval) bool { return a.Suspension.ID == m.chosen })
-	switch {
-	case k.name != "enter" && !slices.Contains([]rune("ynerxo"), k.char):
-		return nothing
-	case i < 0:
-		m.notice = display.Line{{Style: display.Yellow, Text: "Choose one first, with the arrows or j and k."}}
-		return nothing
-	}
-	m.item, m.place, m.notice = m.items[i], atDetails, nil
-	m.top, m.read, m.edited, m.draft = 0, false, nil, wire.Decision{}
-	m.scroll(0)
-	if k.name == "enter" {
-		return nothing
-	}
-	return m.pressDetails(k)
-}
-
-func (m *inbox) pressDetails(k key) want {
-	m.notice = nil
-	if m.moved(k) {
-		return nothing
-	}
-	switch {
-	case k.name == "escape" || k.char == 'q' || k.name == "back":
-		if m.place == atEvents {
-			m.place = atDetails
-			m.scroll(-m.top)
-			return nothing
-		}
-		m.place = atList
-	case k.char == 'o':
-		return readEvents
-	case m.place == atDetails:
-		return m.answer(k.char)
-	}
-	return nothing
-}
-
-// moved scrolls, if that is what the key is for.
-func (m *inbox) moved(k key) bool {
-	page := max(m.room()-1, 1)
-	switch {
-	case k.name == "up" || k.char == 'k':
-		m.scroll(-1)
-	case k.name == "down" || k.char == 'j':
-		m.scroll(+1)
-	case k.name == "pageup" || k.char == 'b':
-		m.scroll(-page)
-	case k.name == "pagedown" || k.char == ' ':
-		m.scroll(+page)
-	case k.name == "home" || k.char == 'g':
-		m.scroll(-m.top)
-	case k.name == "end" || k.char == 'G':
-		m.scroll(len(m.body()))
-	default:
-		return false
-	}
-	return true
 }
 
 // scroll moves what is shown.
