@@ -148,6 +148,9 @@ func drawing() string {
 		fmt.Fprintf(&b, "%2d  %s\n", i+1, l.what)
 		line := "     "
 		for _, p := range l.packages {
+			if strings.HasSuffix(p, "/") && slices.Contains(l.packages, strings.TrimSuffix(p, "/")) {
+				continue // the folder and what is in it are one name
+			}
 			if len(line)+1+len(p) > 100 {
 				b.WriteString(line + "\n")
 				line = "     "

@@ -21,15 +21,18 @@ import (
 	"github.com/dormouse-dev/dormouse/examples/custom-binary/partsdesk"
 )
 
-// at is a shop whose clock stands still at an hour.
+// at is a shop that is open from 8 to 18, and whose clock always shows the same hour.
 func at(hour int) partsdesk.Shop {
-	return partsdesk.Shop{Now: func() time.Time { return time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC) }}
+	return partsdesk.Shop{Opens: 8, Closes: 18, Now: func() time.Time { return time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC) }}
 }
 
 func TestTheTestsOfTheAgentHold(t *testing.T) {
-	var out, errs bytes.Buffer
-	if code := command.Run(t.Context(), partsdesk.Program(at(10)), []string{"agents", "test"}, strings.NewReader(""), &out, &errs); code != 0 {
-		t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
+	night := partsdesk.Shop{Now: at(3).Now} // as main.go has it, which takes orders day and night
+	for name, shop := range map[string]partsdesk.Shop{"by day": at(10), "by night": night} {
+		var out, errs bytes.Buffer
+		if code := command.Run(t.Context(), partsdesk.Program(shop), []string{"agents", "test"}, strings.NewReader(""), &out, &errs); code != 0 {
+			t.Errorf("%s: exit code %d\n%s\n%s", name, code, out.String(), errs.String())
+		}
 	}
 }
 

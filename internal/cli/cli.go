@@ -22,12 +22,22 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.Execute(ctx, a.root(), args)
 }
 
+const exitCodes = `  0  done as asked; a run that still works or waits counts as that,
+     and one that ended blocked or stopped
+  1  it failed: the run ended in error, the decision was refused, agents check or agents test found
+     something wrong, doctor damage, agents diff a waiting run that is affected,
+     enqueue --keep-going left lines out, new found a file in its way, the server answered
+     with an error or could not start, or the command was interrupted
+  2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
+     an agent that is not there, approvals -i without a terminal; nothing was changed
+  3  no server answers at the address`
+
 // app is one invocation of the program, for the verbs of this package.
 type app struct{ *cmdline.App }
 
 func (a *app) root() *cobra.Command {
 	root := a.Root("Run agents that sleep while they wait", `Dormouse runs agents one step at a time. A run that needs a person is written down
-and nothing stays in memory; the decision wakes it where it was.`)
+and nothing stays in memory; the decision wakes it where it was.`, exitCodes)
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
 	root.AddCommand(runs.Commands(a.App)...)
 	root.AddCommand(inbox.Commands(a.App)...)

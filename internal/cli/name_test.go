@@ -45,7 +45,7 @@ func calledDesk(t *testing.T, what, text string) {
 const nowhere = "http://127.0.0.1:1"
 
 func TestHelpNamesTheProgram(t *testing.T) {
-	names := []string{""}
+	names := []string{"", "help"}
 	for _, cmd := range verbs(tree()) {
 		names = append(names, strings.TrimPrefix(cmd.CommandPath(), "dormouse "))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/dormouse-dev/dormouse"
 )
@@ -110,10 +109,13 @@ var budget = dormouse.Hook{
 
 // hours refuses orders while the shop is closed. It looks at a clock, so it is no gate: it is asked when the body is about to run, also if
 // that is days after the approval.
-func hours(now func() time.Time) dormouse.Hook {
+func hours(s Shop) dormouse.Hook {
 	refuse := func(_ context.Context, _ dormouse.Run, call dormouse.ToolCall) (refusal string, err error) {
-		if at := now(); call.Name == "order_part" && (at.Hour() < 8 || at.Hour() >= 18) {
-			return "The shop is closed; it opens at 8.", nil
+		if call.Name != "order_part" || s.Opens == s.Closes {
+			return "", nil
+		}
+		if hour := s.Now().Hour(); hour < s.Opens || hour >= s.Closes {
+			return fmt.Sprintf("The shop is closed; it opens at %d.", s.Opens), nil
 		}
 		return "", nil
 	}

@@ -14,6 +14,9 @@ type Shop struct {
 	// Now is the clock of the shop, in its time zone.
 	Now func() time.Time
 
+	// Opens and Closes are the hours between which orders are taken; both 0 is day and night.
+	Opens, Closes int
+
 	// Off says whether the desk is switched off; nil is never.
 	Off func() bool
 }
@@ -29,7 +32,7 @@ func Program(s Shop) dormouse.Program {
 	return dormouse.Program{
 		Version: "v0.1.0",
 		Tools:   []dormouse.Tool{findCustomerTool, findPartTool, chooseDeliveryTool},
-		Hooks:   []dormouse.Hook{handover, customer, oneOrder, budget, noCards, mainSwitch(s.Off), hours(s.Now)},
+		Hooks:   []dormouse.Hook{handover, customer, oneOrder, budget, noCards, mainSwitch(s.Off), hours(s)},
 		Open: func(data string) (dormouse.Program, error) {
 			orders := &journal[order]{path: filepath.Join(data, OrdersFile)}
 			audits := &journal[audit]{path: filepath.Join(data, AuditFile)}

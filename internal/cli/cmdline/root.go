@@ -22,8 +22,9 @@ func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
 	return &App{Opts: opts, Stdin: stdin, Stdout: stdout, Stderr: stderr}
 }
 
-// Root is the command that all verbs are below. It has the flags that every verb takes, and the verbs help, version and exit-codes.
-func (a *App) Root(short, long string) *cobra.Command {
+// Root is the command that all verbs are below. It has the flags that every verb takes, and the verbs help, version and exit-codes; codes
+// is what the last one says, a line or more for each exit code.
+func (a *App) Root(short, long, codes string) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           a.Name(),
@@ -48,10 +49,11 @@ func (a *App) Root(short, long string) *cobra.Command {
 	flags.StringVar(&a.URL, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
 	flags.StringVar(&a.TokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
 	flags.BoolVar(&a.AWSIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
-	root.AddCommand(a.versionCommand(), exitCodesTopic())
+	root.AddCommand(a.versionCommand(), exitCodesTopic(codes))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
-	root.SetHelpCommand(a.helpCommand(root))
+	a.help = a.helpCommand(root)
+	root.SetHelpCommand(a.help)
 	return root
 }
 
@@ -78,8 +80,6 @@ func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
 		Short: "Show what a verb does, its flags and examples",
-		Example: `  dormouse help approvals
-  dormouse help runs cancel`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {

@@ -26,7 +26,7 @@ func (m *markup) add(tags ...tag) {
 // count writes a number of ours.
 func (m *markup) count(n int) { m.WriteString(strconv.Itoa(n)) }
 
-// words writes a sentence that is not a constant: of package visible, which is ASCII whatever it is
+// words writes a sentence that is not a constant: of package printable, which is ASCII whatever it is
 // about, or a time.
 func (m *markup) words(text string) { m.escaped(text) }
 
