@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"os"
@@ -37,6 +38,16 @@ func TestDoctorTakesADirectoryThatIsNamedFromHere(t *testing.T) {
 	}
 }
 
+// newerRun puts a run of a newer version into a store.
+func newerRun(_, file string) error {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(`INSERT INTO heads VALUES ('local', 'thr_newer', 'run_newer_0', 'a', 999, 1, 1, 1, 1, 0, 0, 0, 0, 0, '', 0, 0, 0, 0, 0, '', 1, 0, '{}', '{}', '{"of":"later"}')`)
+	return errors.Join(err, db.Close())
+}
+
 func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(data, file string) error
@@ -46,6 +57,7 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		code string
 	}{
 		"whole":       {func(string, string) error { return nil }, nil, cmdline.ExitOK, []string{"is whole. Examined: 0 threads"}, ""},
+		"rolled back": {newerRun, nil, cmdline.ExitFailed, []string{"head_newer", "thread thr_newer", "Start the newer version"}, local.Newer},
 		"cut":         {func(_, file string) error { return os.Truncate(file, 20<<10) }, nil, cmdline.ExitFailed, []string{"database_malformed", "What to do:", "backup"}, local.Damaged},
 		"missing":     {func(_, file string) error { return os.Remove(file) }, nil, cmdline.ExitFailed, []string{"database_missing", ".mark"}, local.Damaged},
 		"no store":    {func(data, _ string) error { return os.RemoveAll(data) }, nil, cmdline.ExitUsage, nil, "usage"},

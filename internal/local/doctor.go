@@ -26,7 +26,7 @@ type Diagnosis struct {
 const (
 	Whole      = "whole"
 	Damaged    = "damaged"
-	Newer      = "newer"      // only a newer version of the program knows what is in it
+	Newer      = "newer"      // a newer version of the program wrote it, or runs in it
 	Unfinished = "unfinished" // nothing was found in the time that was given
 )
 
@@ -54,6 +54,8 @@ func Examine(ctx context.Context, data string, progress func(threads int)) (Diag
 		d.State = Newer
 	case r.Damaged():
 		d.State = Damaged
+	case slices.ContainsFunc(r.Findings, func(f sqlite.Finding) bool { return f.Code == sqlite.FindNewerHead }):
+		d.State = Newer
 	case len(r.Findings) > 0:
 		d.State = Unfinished
 	}
@@ -86,6 +88,8 @@ var advices = []struct {
 		"Bring the database back from where it was moved. If a backup was put here on purpose, remove dormouse.db.mark and start: what was stored after the backup is lost."},
 	{[]sqlite.FindingCode{sqlite.FindNewer},
 		"Use the newer version of the program: this one does not change what it does not know."},
+	{[]sqlite.FindingCode{sqlite.FindNewerHead},
+		"Start the newer version of the program again to continue the runs that are named. This version serves the others; decisions on the named runs are stored, and take effect once the newer version runs."},
 	{[]sqlite.FindingCode{sqlite.FindUnfinished},
 		"Give it more time with --for."},
 }

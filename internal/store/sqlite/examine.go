@@ -37,6 +37,7 @@ const (
 	FindForeign    FindingCode = "database_foreign"   // another program's database
 	FindLog        FindingCode = "log_damaged"        // commits of the write-ahead log stand behind one that cannot be read
 	FindHead       FindingCode = "head_unreadable"    // the state of a run
+	FindNewerHead  FindingCode = "head_newer"         // the state of a run that a newer program wrote
 	FindJournal    FindingCode = "journal_broken"     // a segment is missing, does not fit the one before, or cannot be read
 	FindRecord     FindingCode = "record_unreadable"  // of a run that is over
 	FindUnfinished FindingCode = "not_examined"       // the time was over before everything was looked at
@@ -56,10 +57,13 @@ const mostFindings = 100
 
 // Damaged says whether something is wrong. That there was no time for everything is not, and neither is a newer program's work.
 func (r Report) Damaged() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code != FindUnfinished && f.Code != FindNewer })
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Code != FindUnfinished && f.Code != FindNewer && f.Code != FindNewerHead
+	})
 }
 
-// Newer says whether a newer program wrote it.
+// Newer says whether a newer program wrote the file's tables, so that this one reads nothing of it. Single runs of a newer program are
+// [FindNewerHead] and leave the others readable.
 func (r Report) Newer() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindNewer })
 }
@@ -219,8 +223,9 @@ func (e *examination) heads(ctx context.Context) error {
 			switch {
 			case errors.Is(err, engine.ErrUnreadable):
 				return e.found(Finding{Code: FindHead, Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Detail: err.Error()})
-			case errors.Is(err, engine.ErrNewerSchema):
-				return nil
+			case errors.Is(err, engine.ErrNewerSchema), err == nil && h.Schema > core.SchemaVersion:
+				return e.found(Finding{Code: FindNewerHead, Tenant: h.Tenant, Thread: h.Thread, Run: h.Run,
+					Detail: "a newer version of the program wrote this run; only that version continues it"})
 			case err == nil:
 				heads = append(heads, h)
 			}

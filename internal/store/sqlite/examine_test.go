@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,5 +213,48 @@ func TestADamagedMarkRefusesNothing(t *testing.T) {
 		if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || len(r.Findings) > 0 {
 			t.Errorf("%q: %+v, %v", harmed, r, err)
 		}
+	}
+}
+
+// After a rollback the runs of the newer version are named. The others are examined and served.
+func TestARunOfANewerVersionIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	for ending, text := range killedStore(t) {
+		if err := os.WriteFile(path+ending, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := rawFile(t, path).Exec("UPDATE heads SET v = 999 WHERE thread = ?", threadNumber(1)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sqlite.Examine(t.Context(), path, nil)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != sqlite.FindNewerHead || r.Findings[0].Thread != threadNumber(1) || r.Threads != copied+logged-1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r.Damaged() || r.Newer() {
+		t.Errorf("damaged %t, newer %t", r.Damaged(), r.Newer())
+	}
+	o := options(t, enginetest.AtMilli(1000))
+	o.Examine = time.Minute
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASchemaThatNoVersionWroteIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	o := options(t, enginetest.AtMilli(1000))
+	if err := open(t, path, o).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rawFile(t, path).Exec("UPDATE migrations SET version = -1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, o); err == nil || !strings.Contains(err.Error(), "its schema is -1") {
+		t.Error(err)
 	}
 }

@@ -46,6 +46,9 @@ func applyMigrations(ctx context.Context, conn *sql.Conn, now int64) error {
 	if version > len(migrations) {
 		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewerFile, version, len(migrations))
 	}
+	if version < 0 {
+		return fmt.Errorf("its schema is %d, and no version of the program wrote that", version)
+	}
 	for ; version < len(migrations); version++ {
 		if _, err := conn.ExecContext(ctx, migrations[version]); err != nil {
 			return fmt.Errorf("migration %d: %w", version+1, err)
