@@ -88,11 +88,11 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	switch {
 	case errors.Is(err, ErrRefused):
 		return Report{Outcome: Dropped, Thread: w.Thread}, nil
-	case errors.Is(err, ErrNewerSchema):
-		e.o.Logger.Warn("a newer version of the program wrote this run; only that version continues it", "run", head.Run, "thread", w.Thread,
-			"tenant", w.Tenant, "schema", head.Schema)
-		return Report{Thread: w.Thread}, fmt.Errorf("claiming %s: %w", w.Thread, err)
 	case err != nil:
+		if errors.Is(err, ErrNewerSchema) {
+			e.o.Logger.Warn("a newer version of the program wrote this run; only that version continues it", "run", head.Run,
+				"thread", w.Thread, "tenant", w.Tenant, "schema", head.Schema)
+		}
 		return Report{Thread: w.Thread}, fmt.Errorf("claiming %s: %w", w.Thread, err)
 	}
 	a := newActivation(e, head)

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -54,7 +53,6 @@ type App struct {
 	Flags     *pflag.FlagSet // those that every verb has; which were given
 	signedFor string         // the region that signatures are for, once there are any
 	commands  *regexp.Regexp // of the product, in a text
-	help      *cobra.Command
 }
 
 // Now is the time by the clock of the options.

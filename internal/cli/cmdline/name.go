@@ -21,25 +21,10 @@ func (a *App) useName(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		words = append(words, regexp.QuoteMeta(cmd.Name()))
 	}
-	a.help.Example = a.helpExamples(root)
 	a.commands = regexp.MustCompile(`\b` + product + ` (` + strings.Join(words, "|") + `)\b`)
 	if a.Name() != product {
 		a.renameAll(root)
 	}
-}
-
-// helpExamples ask for a verb of this program, and for one of two words if it has any.
-func (a *App) helpExamples(root *cobra.Command) string {
-	one, two := "", ""
-	for _, cmd := range root.Commands() {
-		switch below := cmd.Commands(); {
-		case len(below) > 0 && two == "":
-			two = "\n  " + a.Name() + " help " + cmd.Name() + " " + below[0].Name()
-		case len(below) == 0 && one == "":
-			one = "  " + a.Name() + " help " + cmd.Name()
-		}
-	}
-	return one + two
 }
 
 func (a *App) renameAll(cmd *cobra.Command) {

@@ -52,14 +52,17 @@ func (a *App) Root(short, long, codes string) *cobra.Command {
 	root.AddCommand(a.versionCommand(), exitCodesTopic(codes))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
-	a.help = a.helpCommand(root)
-	root.SetHelpCommand(a.help)
+	root.SetHelpCommand(a.helpCommand(root))
 	return root
 }
 
 // Execute runs the command that args name (without the program's name) until it is finished or ctx ends, and returns the exit code: one of
 // [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable], [ExitBroken].
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Example = a.helpExamples(root)
+	}
 	a.useName(root)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
@@ -89,6 +92,20 @@ func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		},
 	}
+}
+
+// helpExamples ask for a verb of this program, and for one of two words if it has any.
+func (a *App) helpExamples(root *cobra.Command) string {
+	one, two := "", ""
+	for _, cmd := range root.Commands() {
+		switch below := cmd.Commands(); {
+		case len(below) > 0 && two == "":
+			two = "\n  " + a.Name() + " help " + cmd.Name() + " " + below[0].Name()
+		case len(below) == 0 && one == "":
+			one = "  " + a.Name() + " help " + cmd.Name()
+		}
+	}
+	return one + two
 }
 
 func (a *App) versionCommand() *cobra.Command {

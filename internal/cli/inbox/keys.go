@@ -15,6 +15,9 @@ import (
 // is shown, confirms nothing.
 const calm = 250 * time.Millisecond
 
+// answerKeys begin an answer; which of them a call takes follows from its kind.
+const answerKeys = "ynerx"
+
 // press is told a key and says what it leads to.
 func (m *inbox) press(k key, now time.Time) want {
 	quiet := now.Sub(m.pressed) >= calm
@@ -60,7 +63,7 @@ func (m *inbox) pressList(k key) want {
 func (m *inbox) open(k key) want {
 	i := slices.IndexFunc(m.items, func(a wire.Approval) bool { return a.Suspension.ID == m.chosen })
 	switch {
-	case k.name != "enter" && !slices.Contains([]rune("ynerxo"), k.char):
+	case k.name != "enter" && !slices.Contains([]rune(answerKeys+"o"), k.char):
 		return nothing
 	case i < 0:
 		m.notice = display.Line{{Style: display.Yellow, Text: "Choose one first, with the arrows or j and k."}}
@@ -137,7 +140,7 @@ func (m *inbox) answer(char rune) want {
 	case char == 'x' && kind != "approval" && kind != "interrupt":
 		m.draft.Error = " " // likewise
 		m.ask(atField)
-	case strings.ContainsRune("ynerx", char) && char != 0:
+	case strings.ContainsRune(answerKeys, char) && char != 0:
 		m.notice = display.Line{{Style: display.Yellow, Text: "That is no answer to this call. " + m.keys()}}
 	}
 	return nothing

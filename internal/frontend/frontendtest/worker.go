@@ -145,14 +145,13 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	case core.SignalPause:
 		w.suspend(c, Call{ID: "interrupt:" + w.Random.Text(8), Kind: core.KindInterrupt, Arguments: json.RawMessage("{}")})
 	case core.SignalLate:
-		rec := core.DecisionRecord{CallID: s.Call, Suspension: strings.TrimPrefix(key, core.LateKey("")), Digest: s.Digest, By: s.By, Late: true}
-		w.read(value, &rec.Resume)
+		rec := s.Record(strings.TrimPrefix(key, core.LateKey("")), w.resume(value))
+		rec.Late = true
 		delete(c.head.TimedOut, rec.Suspension)
 		c.event(core.EventDecisionRecorded, rec)
 		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
 	case core.SignalDecision:
-		rec := core.DecisionRecord{CallID: s.Call, Suspension: key, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Applied: true}
-		w.read(value, &rec.Resume)
+		rec := s.Record(key, w.resume(value))
 		_, cancelled := c.head.Inbox[core.KeyCancel]
 		rec.Applied = !cancelled
 		c.event(core.EventDecisionRecorded, rec)
@@ -187,6 +186,11 @@ func who(s core.Signal) map[string]string {
 		data["by"] = s.By
 	}
 	return data
+}
+
+func (w Worker) resume(value []byte) (r core.Resume) {
+	w.read(value, &r)
+	return r
 }
 
 func (w Worker) read(value []byte, to any) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,6 +92,21 @@ func TestHelpIsAsItWas(t *testing.T) {
 		out.wantExit(t, cmdline.ExitOK)
 		contains(t, out.stdout, "Examples:\n  dormouse-proof "+verb)
 		golden(t, "help_"+verb+".golden.txt", out.stdout)
+	}
+}
+
+// What this program says of itself names its own commands, and each exit code that it has.
+func TestTheHelpIsOfThisProgram(t *testing.T) {
+	help := prove(t, "help", "help")
+	contains(t, help.stdout, "Examples:\n  dormouse-proof help ")
+	codes := prove(t, "help", "exit-codes")
+	for code := range cmdline.ExitBroken + 1 {
+		contains(t, codes.stdout, fmt.Sprintf("\n  %d  ", code))
+	}
+	for _, others := range []string{"approvals", "agents", "enqueue", "runs"} {
+		if strings.Contains(help.stdout+codes.stdout, others) {
+			t.Errorf("%s is of another program:\n%s%s", others, help.stdout, codes.stdout)
+		}
 	}
 }
 

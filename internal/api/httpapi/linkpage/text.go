@@ -26,8 +26,8 @@ func (m *markup) add(tags ...tag) {
 // count writes a number of ours.
 func (m *markup) count(n int) { m.WriteString(strconv.Itoa(n)) }
 
-// words writes a sentence that is not a constant: of package printable, which is ASCII whatever it is
-// about, or a time.
+// words writes a sentence that is not a constant: a time, or one of package printable, which is
+// ASCII whatever it is about.
 func (m *markup) words(text string) { m.escaped(text) }
 
 // escaped is the one place where text becomes HTML.
