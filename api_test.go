@@ -23,7 +23,8 @@ var public = []string{".", "command", "lambdaapi", "lambdastep", "lambdasweep"}
 // updateAPI writes testdata/api.golden anew: go test -run TestThePublicAPI -update-api .
 var updateAPI = flag.Bool("update-api", false, "write testdata/api.golden")
 
-// parsed is a package as it is documented: exported names alone, and its imports by the names they have in it.
+// parsed is a package as it is documented: exported names alone, and its imports by the names they
+// have in it.
 type parsed struct {
 	docs    *doc.Package
 	fset    *token.FileSet

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// escapes are the files that may write JSON by json.Marshal, which turns &, < and > into escapes, and why no person and no model
-// reads what they write. Everything else uses core.Encode or core.EncodeAny, or an encoder that does not escape.
+// escapes are the files that may write JSON by json.Marshal, which turns &, < and > into escapes,
+// and why no person and no model reads what they write. Everything else uses core.Encode or
+// core.EncodeAny, or an encoder that does not escape.
 var escapes = map[string]string{
 	"internal/queue/sqsqueue/wakeup.go":          "a wake-up is for the step function",
 	"internal/aws/emf/emf.go":                    "metrics are for CloudWatch",
@@ -44,7 +45,8 @@ func TestJSONIsNotEscapedForHTML(t *testing.T) {
 	}
 }
 
-// escaping is the call in a declaration that writes JSON with escapes for HTML; empty if there is none.
+// escaping is the call in a declaration that writes JSON with escapes for HTML; empty if there is
+// none.
 func escaping(decl ast.Decl) (call string) {
 	plain := false
 	ast.Inspect(decl, func(n ast.Node) bool {

@@ -14,7 +14,8 @@ type lookup struct {
 	Harbour string `json:"harbour" jsonschema:"the name of the harbour, for example Dover"`
 }
 
-// A tool is a function with a struct of arguments, from which the model is told what it takes. In a test it is called like any function.
+// A tool is a function with a struct of arguments, from which the model is told what it takes. In a
+// test it is called like any function.
 func ExampleFunc() {
 	tides := dormouse.Func("tides.next", "The next tides of a harbour.",
 		func(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
@@ -33,7 +34,8 @@ func ExampleFunc() {
 	// argument "harbour": number is not possible here
 }
 
-// A tool that changes something gives the key of its call to the service behind it, which then does it once whatever happens here.
+// A tool that changes something gives the key of its call to the service behind it, which then does
+// it once whatever happens here.
 func ExampleCall_key() {
 	paid := map[string]int{}
 	pay := dormouse.Func("bank.pay", "Pays an amount.",
@@ -54,7 +56,8 @@ func ExampleCall_key() {
 	// Output: 1 20
 }
 
-// A body that needs an answer returns a Suspend. It is called again with the answer, perhaps in another process a week later.
+// A body that needs an answer returns a Suspend. It is called again with the answer, perhaps in
+// another process a week later.
 func ExampleSuspend() {
 	choose := dormouse.Func("shop.choose_slot", "Asks the customer when to deliver.",
 		func(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
@@ -74,7 +77,8 @@ func ExampleSuspend() {
 	// morning <nil>
 }
 
-// A gate is pure. What it needs to know stands in the state, where a tool or another phase wrote it.
+// A gate is pure. What it needs to know stands in the state, where a tool or another phase wrote
+// it.
 func ExampleHook_toolGate() {
 	budget := dormouse.Hook{
 		Name: "shop.budget",
@@ -139,7 +143,8 @@ func ExampleHook_stopRule() {
 	// Output: <nil>
 }
 
-// An effect follows the calls that an agent's file names with it. What it says is shown to the model behind the result.
+// An effect follows the calls that an agent's file names with it. What it says is shown to the
+// model behind the result.
 func ExampleEffect() {
 	stock := dormouse.Effect{Name: "shop.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
 		return "3 left after " + done.Result, nil

@@ -14,9 +14,10 @@ import (
 	"testing"
 )
 
-// layers are the packages from the bottom up, by the beginning of their paths; the longest beginning that fits counts. A package
-// imports packages of lower layers. Within its own layer it imports only those that the same beginning covers; a beginning that
-// ends with a slash covers each folder in it on its own, so that one adapter never imports another.
+// layers are the packages from the bottom up, by the beginning of their paths; the longest
+// beginning that fits counts. A package imports packages of lower layers. Within its own layer it
+// imports only those that the same beginning covers; a beginning that ends with a slash covers each
+// folder in it on its own, so that one adapter never imports another.
 var layers = []struct {
 	what     string
 	packages []string
@@ -41,7 +42,8 @@ var layers = []struct {
 
 const module = "github.com/dormouse-dev/dormouse"
 
-// layerOf is the layer of a package, and what of it counts as one with the package; -1 if there is none.
+// layerOf is the layer of a package, and what of it counts as one with the package; -1 if there is
+// none.
 func layerOf(pkg string) (layer int, unit string) {
 	layer, longest := -1, 0
 	for i, l := range layers {

@@ -1,6 +1,7 @@
-// Package command is the dormouse command with the tools, hooks, effects and memories of your program in it: the server for a laptop or a
-// machine of your own, and all verbs of a person who uses one. It links the embedded store and everything else a laptop needs; a function
-// on AWS is made with packages lambdastep and lambdaapi instead.
+// Package command is the dormouse command with the tools, hooks, effects and memories of your
+// program in it: the server for a laptop or a machine of your own, and all verbs of a person who
+// uses one. It links the embedded store and everything else a laptop needs; a function on AWS is
+// made with packages lambdastep and lambdaapi instead.
 package command
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// Main runs the command that the process was started with, and ends the process with its exit code. An interrupt or SIGTERM stops it as
-// it should: a server finishes the steps at hand.
+// Main runs the command that the process was started with, and ends the process with its exit code.
+// An interrupt or SIGTERM stops it as it should: a server finishes the steps at hand.
 func Main(p dormouse.Program) {
 	p.Name = cmp.Or(p.Name, startedBy(os.Args))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -32,7 +32,8 @@ func ExampleMain() {
 	command.Main(program)
 }
 
-// A test of a program can run its commands. This one plays the tests of an agent, whose model is a script and whose tool is the program's.
+// A test of a program can run its commands. This one plays the tests of an agent, whose model is a
+// script and whose tool is the program's.
 func ExampleRun() {
 	command.Run(context.Background(), program, []string{"version"}, strings.NewReader(""), os.Stdout, os.Stderr)
 	command.Run(context.Background(), program, []string{"agents", "test", "testdata/agents"}, strings.NewReader(""), os.Stdout, os.Stderr)

@@ -1,6 +1,7 @@
-// Package lambdaapi makes your program the functions of a stack that answer callers of the HTTP API. They stand in the places of the
-// functions api and decision of the project's template, and read the same environment. They run no tool and ask no model: they need the
-// program because agents are described, and answers are checked, by its tools and gates.
+// Package lambdaapi makes your program the functions of a stack that answer callers of the HTTP
+// API. They stand in the places of the functions api and decision of the project's template, and
+// read the same environment. They run no tool and ask no model: they need the program because
+// agents are described, and answers are checked, by its tools and gates.
 package lambdaapi
 
 import (
@@ -15,12 +16,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 
-// Main serves the whole API but decisions, and does not return. With DORMOUSE_STREAM=1 it is the function behind the URL that streams
-// events. If the environment or the program is wrong, it says so in the log and ends the process with code 1.
+// Main serves the whole API but decisions, and does not return. With DORMOUSE_STREAM=1 it is the
+// function behind the URL that streams events. If the environment or the program is wrong, it says
+// so in the log and ends the process with code 1.
 func Main(p dormouse.Program) { serve(p, whole) }
 
-// Decisions serves what people and programs need to see what waits for an answer, and to answer it, and does not return. It fails as
-// [Main] does.
+// Decisions serves what people and programs need to see what waits for an answer, and to answer it,
+// and does not return. It fails as [Main] does.
 func Decisions(p dormouse.Program) { serve(p, decisions) }
 
 // part is what one function serves of the API.

@@ -25,7 +25,8 @@ type night struct {
 
 var book = dormouse.Func("harbour.book", "Books a berth.", func(context.Context, dormouse.Call, night) (any, error) { return "B4", nil })
 
-// settings are those of a function on a table of its own, to which the agents of testdata are deployed.
+// settings are those of a function on a table of its own, to which the agents of testdata are
+// deployed.
 func settings(t *testing.T, p dormouse.Program) awsenv.Settings {
 	t.Helper()
 	tools := tool.NewRegistry(nil)

@@ -36,8 +36,8 @@ func newHandler(p stack.Parts) *handler {
 	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
 }
 
-// handle sweeps until nothing is due or the time is up; the rest comes next time. It takes no part of the event: whatever invokes it means
-// the same.
+// handle sweeps until nothing is due or the time is up; the rest comes next time. It takes no part
+// of the event: whatever invokes it means the same.
 func (h *handler) handle(ctx context.Context) error {
 	log, counts, sent := stack.Requested(ctx, h.log), emf.Counts{}, &counter{Waker: h.waker}
 	if err := h.measure(ctx, counts); err != nil {
@@ -63,9 +63,9 @@ func (h *handler) handle(ctx context.Context) error {
 	return err
 }
 
-// judge logs and counts what failed, and returns the error of a sweep that woke nothing at all. A failed invocation is what an alarm
-// looks at: it must not ring for one hot key, and it must when the table or the queue is gone. Requests that the end of the
-// time cut off have not failed.
+// judge logs and counts what failed, and returns the error of a sweep that woke nothing at all. A
+// failed invocation is what an alarm looks at: it must not ring for one hot key, and it must when
+// the table or the queue is gone. Requests that the end of the time cut off have not failed.
 func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	counts.Add(emf.SweepFailures, 0)
 	failed, ok := errors.AsType[*engine.SweepError](err)

@@ -103,7 +103,8 @@ func TestNothingDueIsMeasuredAsZero(t *testing.T) {
 func TestASweepEndsBeforeItsInvocation(t *testing.T) {
 	r := newRig()
 	r.add(1000)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than what is kept for the end
+	// less than what is kept for the end
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := r.sweep(ctx); err != nil || len(r.sent) != 0 {
 		t.Errorf("%d sent, %v", len(r.sent), err)

@@ -1,5 +1,5 @@
-// Command dormouse-proof tests Dormouse: it runs recordings again and compares, and kills a server under load. It is built beside
-// dormouse and is not released.
+// Command dormouse-proof tests Dormouse: it runs recordings again and compares, and kills a server
+// under load. It is built beside dormouse and is not released.
 package main
 
 import (

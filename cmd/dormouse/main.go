@@ -1,4 +1,5 @@
-// Command dormouse is the program a person uses: it runs agents on this machine, and it talks to a server that runs them.
+// Command dormouse is the program a person uses: it runs agents on this machine, and it talks to a
+// server that runs them.
 package main
 
 import (

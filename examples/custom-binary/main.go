@@ -1,4 +1,5 @@
-// Command custom-binary is dormouse with the parts desk in it: the server, and all verbs of whoever uses it.
+// Command custom-binary is dormouse with the parts desk in it: the server, and all verbs of whoever
+// uses it.
 package main
 
 import (

@@ -27,7 +27,8 @@ func at(hour int) partsdesk.Shop {
 }
 
 func TestTheTestsOfTheAgentHold(t *testing.T) {
-	night := partsdesk.Shop{Now: at(3).Now} // as main.go has it, which takes orders day and night
+	// as main.go has it, which takes orders day and night
+	night := partsdesk.Shop{Now: at(3).Now}
 	for name, shop := range map[string]partsdesk.Shop{"by day": at(10), "by night": night} {
 		var out, errs bytes.Buffer
 		if code := command.Run(t.Context(), partsdesk.Program(shop), []string{"agents", "test"}, strings.NewReader(""), &out, &errs); code != 0 {
@@ -135,7 +136,8 @@ func TestNothingRunsWhileTheDeskIsSwitchedOff(t *testing.T) {
 func TestAnOrderIsRecalledInTheNextThread(t *testing.T) {
 	p := partsdesk.Program(at(10))
 	opened, recalled := p.Open, make(chan string, 2)
-	p.Open = func(data string) (dormouse.Program, error) { // the same program, and the test looks on
+	// the same program, and the test looks on
+	p.Open = func(data string) (dormouse.Program, error) {
 		parts, err := opened(data)
 		recall := parts.Memories[0].Recall
 		parts.Memories[0].Recall = func(ctx context.Context, c dormouse.Conversation) (string, error) {

@@ -1,5 +1,6 @@
-// Command api is the function that answers callers of the HTTP API, in all but decisions. With DORMOUSE_STREAM=1 it is the function behind the
-// URL that streams events: the same program, since it needs the same parts.
+// Command api is the function that answers callers of the HTTP API, in all but decisions. With
+// DORMOUSE_STREAM=1 it is the function behind the URL that streams events: the same program, since
+// it needs the same parts.
 package main
 
 import (

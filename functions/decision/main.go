@@ -1,5 +1,6 @@
-// Command decision is the function through which people and programs see what waits for an answer, and answer it: by calls of the HTTP API that
-// an authorizer lets in, and by signed links, which need none.
+// Command decision is the function through which people and programs see what waits for an answer,
+// and answer it: by calls of the HTTP API that an authorizer lets in, and by signed links, which
+// need none.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command step is the function that works: it takes the wake-ups of the stack's runs and does one step for each, and it takes the messages of
-// the intake queue and starts what they ask for.
+// Command step is the function that works: it takes the wake-ups of the stack's runs and does one
+// step for each, and it takes the messages of the intake queue and starts what they ask for.
 package main
 
 import (

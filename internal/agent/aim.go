@@ -27,8 +27,9 @@ type aim struct {
 	kind string
 
 	method, host, port, path string // of http; host and port also of mcp
-	name                     string // of lambda and go the function, of command the program, of mcp the server
-	tool                     string // of mcp
+	// of lambda and go the function, of command the program, of mcp the server
+	name string
+	tool string // of mcp
 }
 
 var (
@@ -40,8 +41,8 @@ var (
 	aimWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
 )
 
-// ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME or
-// command:NAME.
+// ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME
+// or command:NAME.
 func ReadAim(text string) (aim, error) {
 	if text == "" {
 		return aim{}, nil
@@ -136,8 +137,8 @@ func (a aim) runs(program string) bool {
 	return a.kind == aimCommand && (matchGlob(a.name, program) || matchGlob(a.name, path.Base(program)))
 }
 
-// OnCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command runs
-// after a result, when no approver can be asked.
+// OnCommand is what is wrong with a rule about a command in a list; nil if nothing is. A command
+// runs after a result, when no approver can be asked.
 func (r Rule) OnCommand(list string) error {
 	switch a, err := ReadAim(r.Target); {
 	case err != nil || a.kind != aimCommand:

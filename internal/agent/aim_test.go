@@ -70,7 +70,8 @@ func TestADenyByTargetOutlivesTheToolsName(t *testing.T) {
 		{"http:10.0.0.7", "POST", "https://[::ffff:a00:7]/pay/{to}", core.Deny},
 		{"http:[fd00::7]", "POST", "https://[FD00:0:0::7]/pay/{to}", core.Deny},
 		{"http:10.0.0.7", "POST", "http://167772167/pay/{to}", core.Deny},
-		{"http:api.pay.example.com", "POST", "http://0x0a000007/pay/{to}", core.Deny}, // nobody can tell where that leads
+		// nobody can tell where that leads
+		{"http:api.pay.example.com", "POST", "http://0x0a000007/pay/{to}", core.Deny},
 		{"http:*", "POST", "https://anywhere.example/pay/{to}", core.Deny},
 		{"lambda:pay", "POST", "https://api.pay.example.com/pay/{to}", core.Allow},
 	} {
@@ -102,8 +103,8 @@ func TestATargetNamesFunctionsServersAndTheirTools(t *testing.T) {
 	}
 }
 
-// TestADenyByTargetThatIsDeployedNowCountsForRunsOfBefore: the tool of the pinned version goes where
-// the new version's rule says that nothing goes any more, by whatever name.
+// TestADenyByTargetThatIsDeployedNowCountsForRunsOfBefore: the tool of the pinned version goes
+// where the new version's rule says that nothing goes any more, by whatever name.
 func TestADenyByTargetThatIsDeployedNowCountsForRunsOfBefore(t *testing.T) {
 	now := parse(t, head+"permissions: {deny: ['http:api.pay.example.com']}\n")
 	pinned := payTool("send_money", "POST", "https://api.pay.example.com/pay/{to}")
@@ -130,11 +131,13 @@ func TestTargetsGoWithConditionsAndOtherRules(t *testing.T) {
 		{`{ask: ["*"], allow: ['http:api.pay.example.com']}`, core.Allow}, // narrower
 		{`{ask: ["http:*.example.com"], allow: ['http:POST api.pay.example.com']}`, core.Allow},
 		{`{ask: ["http:POST api.pay.example.com"], allow: ['http:*.example.com']}`, core.Ask},
-		{`{ask: ["http:api.pay.example.com"], allow: ["pay"]}`, core.Ask}, // neither is narrower
+		// neither is narrower
+		{`{ask: ["http:api.pay.example.com"], allow: ["pay"]}`, core.Ask},
 		{`{ask: [{tool: pay, target: 'http:api.pay.example.com'}], allow: ["pay"]}`, core.Ask},
 		{`{ask: ["pay"], allow: [{tool: pay, target: 'http:api.pay.example.com'}]}`, core.Allow},
 		{`{default: deny, allow: ['http:api.pay.example.com/pay/*']}`, core.Allow},
-		{`{default: deny, allow: ['http:api.pay.example.com/PAY/*']}`, core.Deny}, // only the server can tell
+		// only the server can tell
+		{`{default: deny, allow: ['http:api.pay.example.com/PAY/*']}`, core.Deny},
 		{`{default: allow, deny: [{tool: other, target: 'http:api.pay.example.com'}]}`, core.Allow},
 	} {
 		text := strings.Replace(payTool("pay", "POST", url), `{allow: ["*"]}`, tt.permissions, 1)
@@ -206,7 +209,8 @@ func TestARedirectIsHeldToTheTargetsOfRules(t *testing.T) {
 		{"deny: ['http:api.pay.example.com']", "https://other.example.com/x", ""},
 		{"deny: [{tool: pay, target: 'http:api.pay.example.com'}]", "https://api.pay.example.com/x", ""},
 		{"ask: ['http:api.pay.example.com']", "https://api.pay.example.com/x", "needs an approval of its own"},
-		{"ask: ['http:*.example.com']", "https://api.pay.example.com/x", ""}, // it asked about the call
+		// it asked about the call
+		{"ask: ['http:*.example.com']", "https://api.pay.example.com/x", ""},
 		{"deny: [pay]", "https://api.pay.example.com/x", ""},
 	} {
 		to, err := url.Parse(tt.to)

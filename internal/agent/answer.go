@@ -7,9 +7,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Answer is one recorded answer of a tool: for the arguments that have the values of When, Result or, of a call that failed, Error.
+// Answer is one recorded answer of a tool: for the arguments that have the values of When, Result
+// or, of a call that failed, Error.
 type Answer struct {
-	When   map[string]json.RawMessage `json:"when,omitempty"` // by member, or path of members joined by dots
+	// by member, or path of members joined by dots
+	When   map[string]json.RawMessage `json:"when,omitempty"`
 	Result json.RawMessage            `json:"result,omitempty"`
 	Error  string                     `json:"error,omitempty"`
 }

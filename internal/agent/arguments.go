@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// truth is the answer to a question about a call. What cannot be told (an argument that is missing or of another type, a stored
-// expression that does not compile) lies between no and yes, so that the weakest of several answers is the least.
+// truth is the answer to a question about a call. What cannot be told (an argument that is missing
+// or of another type, a stored expression that does not compile) lies between no and yes, so that
+// the weakest of several answers is the least.
 type truth int8
 
 const (
@@ -41,7 +42,8 @@ func readArguments(raw json.RawMessage) arguments {
 	return args
 }
 
-// at follows a path of steps joined by dots: members of objects, and numbers, from 0, of places in lists.
+// at follows a path of steps joined by dots: members of objects, and numbers, from 0, of places in
+// lists.
 func (a arguments) at(path string) (any, bool) {
 	var here any = map[string]any(a)
 	for step := range strings.SplitSeq(path, ".") {
@@ -106,7 +108,8 @@ func EqualValues(got, want any) truth {
 	return untold
 }
 
-// Rational is the exact value of a JSON number; false for anything else, and for exponents no one means.
+// Rational is the exact value of a JSON number; false for anything else, and for exponents no one
+// means.
 func Rational(v any) (*big.Rat, bool) {
 	number, ok := v.(json.Number)
 	if !ok || len(number) > 400 {

@@ -8,12 +8,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Condition puts a test to one argument of a call. Argument is a path of members joined by dots, in which a number is a place in a
-// list; empty, it is the one argument that is text, and cannot be told for a call that has none or several. What Load reads
-// has exactly one test; the four bounds together are one.
+// Condition puts a test to one argument of a call. Argument is a path of members joined by dots, in
+// which a number is a place in a list; empty, it is the one argument that is text, and cannot be
+// told for a call that has none or several. What Load reads has exactly one test; the four bounds
+// together are one.
 //
-// Of a test that cannot be put to the argument, because it is missing or of another type, or because the stored expression does
-// not compile, it cannot be told whether it holds: it does for rules that block, deny and ask, and does not for rules that allow.
+// Of a test that cannot be put to the argument, because it is missing or of another type, or
+// because the stored expression does not compile, it cannot be told whether it holds: it does for
+// rules that block, deny and ask, and does not for rules that allow.
 type Condition struct {
 	Argument string `json:"argument"`
 
@@ -34,11 +36,13 @@ type Condition struct {
 	Regex    string `json:"regex,omitempty"`
 	NotRegex string `json:"not_regex,omitempty"`
 
-	// Exists says whether the argument has to be there at all. An argument that is null is there.
+	// Exists says whether the argument has to be there at all. An argument that is null is
+	// there.
 	Exists *bool `json:"exists,omitempty"`
 }
 
-// Conditions must all hold. In JSON a single one stands for itself, as it did before there could be several.
+// Conditions must all hold. In JSON a single one stands for itself, as it did before there could be
+// several.
 type Conditions []Condition
 
 // MarshalJSON writes one condition as an object and several as a list.
@@ -74,7 +78,8 @@ func (cs Conditions) has(c Condition) bool {
 	return false
 }
 
-// includes says whether whatever meets cs also meets other, as far as that can be seen: every condition of other is among cs.
+// includes says whether whatever meets cs also meets other, as far as that can be seen: every
+// condition of other is among cs.
 func (cs Conditions) includes(other Conditions) bool {
 	for _, c := range other {
 		if !cs.has(c) {
@@ -150,7 +155,8 @@ func compared(bound json.Number, holds func(sign int) bool) test {
 	}
 }
 
-// oneOf holds for any of the values, and cannot be told for an argument whose type none of them has.
+// oneOf holds for any of the values, and cannot be told for an argument whose type none of them
+// has.
 func oneOf(raw ...json.RawMessage) test {
 	values := make([]any, len(raw))
 	for i, r := range raw {

@@ -9,12 +9,14 @@ import (
 	"strings"
 )
 
-// declarations say which members a schema names, for tools whose arguments leave the program as they are: http, lambda and mcp.
-// JSON Schema lets every other member through, so that a service would be sent what no rule was asked about. Here an object takes
-// the members that some part of the schema names for it (under properties, patternProperties or required, through allOf, anyOf,
-// oneOf, if, then, else, dependentSchemas and $ref), and any others only where a part says additionalProperties or
-// unevaluatedProperties and does not say false. An object of which no part names a member is free, but for the arguments
-// themselves: a tool whose schema names none takes none.
+// declarations say which members a schema names, for tools whose arguments leave the program as
+// they are: http, lambda and mcp. JSON Schema lets every other member through, so that a service
+// would be sent what no rule was asked about. Here an object takes the members that some part of
+// the schema names for it (under properties, patternProperties or required, through allOf, anyOf,
+// oneOf, if, then, else, dependentSchemas and $ref), and any others only where a part says
+// additionalProperties or unevaluatedProperties and does not say false. An object of which no part
+// names a member is free, but for the arguments themselves: a tool whose schema names none takes
+// none.
 type declarations struct {
 	root   *shape
 	closed bool // members that are not declared are refused
@@ -225,7 +227,8 @@ func (o objectShape) list() []string {
 	return slices.Compact(names)
 }
 
-// alias is the declared name that some service would take this one for, though it is another; empty if there is none.
+// alias is the declared name that some service would take this one for, though it is another; empty
+// if there is none.
 func (o objectShape) alias(name string) string {
 	key := nameKey(name)
 	for _, known := range o.list() {

@@ -83,7 +83,8 @@ func TestUndeclaredArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// Of two names that some service takes for one, rules look at the one and the service may take the other.
+// Of two names that some service takes for one, rules look at the one and the service may take the
+// other.
 func TestNamesThatAServiceMayTakeForOneAreRefused(t *testing.T) {
 	const open = "{type: object, additionalProperties: true, properties: {amount: {}}}"
 	bodies := []string{"client: true", "recorded: [{result: 1}]"}

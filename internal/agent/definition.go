@@ -1,5 +1,6 @@
-// Package agent holds agents as data: the definition of one in the canonical form that a run is pinned to, its rules about calls, and what layers of permissions make of
-// them. It knows no file and no YAML; package agentfile reads those.
+// Package agent holds agents as data: the definition of one in the canonical form that a run is
+// pinned to, its rules about calls, and what layers of permissions make of them. It knows no file
+// and no YAML; package agentfile reads those.
 package agent
 
 import (
@@ -14,35 +15,48 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
-// Definition is one version of an agent, complete: two definitions with one digest behave alike. What is not
-// said in a file has its zero value here and does not appear in the canonical form, so that a file from before there was more to
-// say keeps its digest.
+// Definition is one version of an agent, complete: two definitions with one digest behave alike.
+// What is not said in a file has its zero value here and does not appear in the canonical form, so
+// that a file from before there was more to say keeps its digest.
 type Definition struct {
-	Name         string      `json:"name"`
-	Description  string      `json:"description,omitempty"`
-	Tenants      []string    `json:"tenants,omitempty"`   // that may use it; none: the one that deploys it
-	Starters     []string    `json:"starters,omitempty"`  // callers who may start runs and send messages; none: every caller who may start
-	Approvers    []string    `json:"approvers,omitempty"` // callers who may say that a call runs; none: every caller who may decide
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// that may use it; none: the one that deploys it
+	Tenants []string `json:"tenants,omitempty"`
+	// callers who may start runs and send messages; none: every caller who may start
+	Starters []string `json:"starters,omitempty"`
+	// callers who may say that a call runs; none: every caller who may decide
+	Approvers    []string    `json:"approvers,omitempty"`
 	Model        Model       `json:"model"`
 	Instructions string      `json:"instructions,omitempty"`
 	Tools        []Tool      `json:"tools,omitempty"`
 	Permissions  Permissions `json:"permissions"`
 
-	Parallel  bool                   `json:"parallel,omitempty"`   // the calls of a round run side by side
-	Continue  bool                   `json:"continue,omitempty"`   // the model goes on while calls wait
-	YieldWhen string                 `json:"yield_when,omitempty"` // [YieldToNewer], or empty: it does not yield
-	Stop      []stoprule.Spec        `json:"stop,omitempty"`       // in the order they are asked
-	Budget    Budget                 `json:"budget,omitzero"`
-	Deadlines map[core.Kind]Deadline `json:"deadlines,omitempty"` // of waits, by their kind: approval, client and input
-	Finish    *Finish                `json:"finish,omitempty"`    // nil: the agent has no such tool
-	Hooks     []string               `json:"hooks,omitempty"`     // the names they are registered under
-	Memory    string                 `json:"memory,omitempty"`    // the name it is registered under
-	Effects   []Effect               `json:"effects,omitempty"`
-	Servers   map[string]Server      `json:"servers,omitempty"` // MCP servers that tools name
-	Results   int64                  `json:"results,omitempty"` // bytes of a tool's result that are kept; 0: as many as by default
+	// the calls of a round run side by side
+	Parallel bool `json:"parallel,omitempty"`
+	// the model goes on while calls wait
+	Continue bool `json:"continue,omitempty"`
+	// [YieldToNewer], or empty: it does not yield
+	YieldWhen string `json:"yield_when,omitempty"`
+	// in the order they are asked
+	Stop   []stoprule.Spec `json:"stop,omitempty"`
+	Budget Budget          `json:"budget,omitzero"`
+	// of waits, by their kind: approval, client and input
+	Deadlines map[core.Kind]Deadline `json:"deadlines,omitempty"`
+	// nil: the agent has no such tool
+	Finish *Finish `json:"finish,omitempty"`
+	// the names they are registered under
+	Hooks []string `json:"hooks,omitempty"`
+	// the name it is registered under
+	Memory  string            `json:"memory,omitempty"`
+	Effects []Effect          `json:"effects,omitempty"`
+	Servers map[string]Server `json:"servers,omitempty"` // MCP servers that tools name
+	// bytes of a tool's result that are kept; 0: as many as by default
+	Results int64 `json:"results,omitempty"`
 }
 
-// YieldToNewer is the [Definition.YieldWhen] of an agent whose runs make way for newer ones that wait for a worker.
+// YieldToNewer is the [Definition.YieldWhen] of an agent whose runs make way for newer ones that
+// wait for a worker.
 const YieldToNewer = "newer_run_waits"
 
 // The providers of a model.
@@ -60,7 +74,8 @@ type Turn struct {
 	Calls []ScriptCall `json:"calls,omitempty"`
 }
 
-// Given are the conditions of a [Turn]; those that are not set hold. Package scripted says what each is held against.
+// Given are the conditions of a [Turn]; those that are not set hold. Package scripted says what
+// each is held against.
 type Given struct {
 	User     string `json:"user,omitempty"`      // regular expression
 	Tool     string `json:"tool,omitempty"`      // name
@@ -76,23 +91,30 @@ type ScriptCall struct {
 	ID        string          `json:"id,omitempty"`
 }
 
-// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Client and Recorded says who runs it.
+// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Client and Recorded says who
+// runs it.
 type Tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Go          string          `json:"go,omitempty"` // the name a function was registered under
-	HTTP        *HTTP           `json:"http,omitempty"`
-	Lambda      *Lambda         `json:"lambda,omitempty"`
-	MCP         *MCP            `json:"mcp,omitempty"`
-	Client      bool            `json:"client,omitempty"`
-	Recorded    []Answer        `json:"recorded,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema; of a Go function the function's own counts
-	Result      json.RawMessage `json:"result,omitempty"`     // of a client tool: JSON Schema of what the client answers
-	Delivery    core.Delivery   `json:"delivery,omitempty"`
-	Idempotent  bool            `json:"idempotent,omitempty"` // may run twice even when a person was asked
-	ReadOnly    bool            `json:"read_only,omitempty"`  // changes nothing in the world
-	Deadline    *Deadline       `json:"deadline,omitempty"`   // of every wait of its calls, in place of the agent's
-	Preview     *Preview        `json:"preview,omitempty"`    // nil: approvers see the arguments alone
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// the name a function was registered under
+	Go       string   `json:"go,omitempty"`
+	HTTP     *HTTP    `json:"http,omitempty"`
+	Lambda   *Lambda  `json:"lambda,omitempty"`
+	MCP      *MCP     `json:"mcp,omitempty"`
+	Client   bool     `json:"client,omitempty"`
+	Recorded []Answer `json:"recorded,omitempty"`
+	// JSON Schema; of a Go function the function's own counts
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// of a client tool: JSON Schema of what the client answers
+	Result   json.RawMessage `json:"result,omitempty"`
+	Delivery core.Delivery   `json:"delivery,omitempty"`
+	// may run twice even when a person was asked
+	Idempotent bool `json:"idempotent,omitempty"`
+	ReadOnly   bool `json:"read_only,omitempty"` // changes nothing in the world
+	// of every wait of its calls, in place of the agent's
+	Deadline *Deadline `json:"deadline,omitempty"`
+	// nil: approvers see the arguments alone
+	Preview *Preview `json:"preview,omitempty"`
 }
 
 // Digest names this version: "sha256:" and the hash of its canonical JSON.
@@ -107,8 +129,8 @@ func (d Definition) Encode() json.RawMessage {
 	return raw
 }
 
-// Decode reads what [Definition.Encode] wrote. A member it does not know is refused: a version that says more than this
-// program understands must not run with less.
+// Decode reads what [Definition.Encode] wrote. A member it does not know is refused: a version that
+// says more than this program understands must not run with less.
 func Decode(raw []byte) (Definition, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -134,7 +156,8 @@ var (
 // AllTenants in [Definition.Tenants] makes an agent one that every tenant may use.
 const AllTenants = "*"
 
-// MayBeUsedBy says whether runs of a tenant may start with this definition; home is the tenant that deploys it.
+// MayBeUsedBy says whether runs of a tenant may start with this definition; home is the tenant that
+// deploys it.
 func (d Definition) MayBeUsedBy(tenant, home string) bool {
 	if len(d.Tenants) == 0 {
 		return tenant == home
@@ -145,8 +168,9 @@ func (d Definition) MayBeUsedBy(tenant, home string) bool {
 // DefaultRounds is the max_rounds of an agent whose file does not say it.
 const DefaultRounds = 50
 
-// BoundRounds writes the default down as a rule of this version, behind the file's own. So a run keeps the bound of the version that
-// it is pinned to: one that was stored before there was a default has none.
+// BoundRounds writes the default down as a rule of this version, behind the file's own. So a run
+// keeps the bound of the version that it is pinned to: one that was stored before there was a
+// default has none.
 func (d *Definition) BoundRounds() {
 	own := func(spec stoprule.Spec) bool { return spec.Type == "max_rounds" }
 	if !slices.ContainsFunc(d.Stop, own) {

@@ -7,16 +7,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Effect is work that follows the result of a tool. Exactly one of Go, Command and Detect says what; this package does not run it.
+// Effect is work that follows the result of a tool. Exactly one of Go, Command and Detect says
+// what; this package does not run it.
 type Effect struct {
 	Name  string   `json:"name"`
 	Tools []string `json:"tools"` // names and patterns
 	Go    string   `json:"go,omitempty"`
 
-	Command   []string `json:"command,omitempty"`   // a program and its arguments
-	Detect    []string `json:"detect,omitempty"`    // [DetectFormat], [DetectLint]: commands that the workspace is found to have
+	Command []string `json:"command,omitempty"` // a program and its arguments
+	// [DetectFormat], [DetectLint]: commands that the workspace is found to have
+	Detect    []string `json:"detect,omitempty"`
 	Workspace string   `json:"workspace,omitempty"` // the directory it runs in
-	Paths     string   `json:"paths,omitempty"`     // the argument of the call that names the files, as in a [Condition]
+	// the argument of the call that names the files, as in a [Condition]
+	Paths string `json:"paths,omitempty"`
 }
 
 // Follows says whether the effect follows calls of the tool.
@@ -24,7 +27,8 @@ func (e Effect) Follows(tool string) bool {
 	return slices.ContainsFunc(e.Tools, func(pattern string) bool { return matchGlob(pattern, tool) })
 }
 
-// Files are what the call's arguments name under Paths: one text, or the texts of a list. None if there is no such argument.
+// Files are what the call's arguments name under Paths: one text, or the texts of a list. None if
+// there is no such argument.
 func (e Effect) Files(raw json.RawMessage) []string {
 	if e.Paths == "" {
 		return nil
@@ -54,7 +58,8 @@ func (d Definition) Commands() []Effect {
 	return slices.DeleteFunc(slices.Clone(d.Effects), func(e Effect) bool { return e.Go != "" })
 }
 
-// Needs are the names of what a definition expects the program to have registered, each once and in the order of the file.
+// Needs are the names of what a definition expects the program to have registered, each once and in
+// the order of the file.
 type Needs struct {
 	Functions []string // bodies of tools
 	Hooks     []string

@@ -7,7 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Finish gives the agent the built-in tool that ends a run with an output. Output is the JSON Schema of that; nil for any value.
+// Finish gives the agent the built-in tool that ends a run with an output. Output is the JSON
+// Schema of that; nil for any value.
 type Finish struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
@@ -22,8 +23,8 @@ func (f Finish) spec() core.ToolSpec {
 	}
 }
 
-// parameters put the schema of the output into that of the arguments. Its definitions move to the top, where references look for
-// them.
+// parameters put the schema of the output into that of the arguments. Its definitions move to the
+// top, where references look for them.
 func (f Finish) parameters() json.RawMessage {
 	output := any(map[string]any{})
 	if f.Output != nil {

@@ -10,18 +10,20 @@ import (
 	"time"
 )
 
-// HTTP is a tool that is a request to a service. The texts of URL, Query, Headers and Body hold placeholders: {name} is an argument,
-// {secret:NAME} a secret of the process that serves. What is not said in a file is zero; see the methods for what counts then.
+// HTTP is a tool that is a request to a service. The texts of URL, Query, Headers and Body hold
+// placeholders: {name} is an argument, {secret:NAME} a secret of the process that serves. What is
+// not said in a file is zero; see the methods for what counts then.
 type HTTP struct {
-	Method       string            `json:"method,omitempty"`
-	URL          string            `json:"url"`
-	Query        map[string]string `json:"query,omitempty"`
-	Headers      map[string]string `json:"headers,omitempty"`
-	Body         json.RawMessage   `json:"body,omitempty"`    // one of the bodies by name, or a mapping or list: a template
-	Timeout      int64             `json:"timeout,omitempty"` // ms
-	MaxBytes     int64             `json:"max_bytes,omitempty"`
-	Retries      *int              `json:"retries,omitempty"`
-	AllowPrivate bool              `json:"allow_private,omitempty"`
+	Method  string            `json:"method,omitempty"`
+	URL     string            `json:"url"`
+	Query   map[string]string `json:"query,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// one of the bodies by name, or a mapping or list: a template
+	Body         json.RawMessage `json:"body,omitempty"`
+	Timeout      int64           `json:"timeout,omitempty"` // ms
+	MaxBytes     int64           `json:"max_bytes,omitempty"`
+	Retries      *int            `json:"retries,omitempty"`
+	AllowPrivate bool            `json:"allow_private,omitempty"`
 }
 
 // The bodies that have a name.
@@ -79,7 +81,8 @@ func (h HTTP) Again() int {
 	return *h.Retries
 }
 
-// Target is the URL of an [HTTP] cut at the places where its parts end, so that nothing that stands for a placeholder can move them.
+// Target is the URL of an [HTTP] cut at the places where its parts end, so that nothing that stands
+// for a placeholder can move them.
 type Target struct {
 	Scheme, Host string
 	Path         []Template // its segments, the text in them escaped as it was written
@@ -119,7 +122,8 @@ func fields(texts map[string]string) ([]Field, error) {
 	return out, nil
 }
 
-// Secrets are the names of the secrets that the request needs. A stored text that cannot be read needs none: its calls fail.
+// Secrets are the names of the secrets that the request needs. A stored text that cannot be read
+// needs none: its calls fail.
 func (h HTTP) Secrets() []string {
 	target, _ := h.Target()
 	headers, _ := h.HeaderFields()
@@ -175,7 +179,8 @@ func CheckHost(t Target) error {
 	return nil
 }
 
-// readPath cuts a path into segments. They are held apart from here on: no argument can add one or take one away.
+// readPath cuts a path into segments. They are held apart from here on: no argument can add one or
+// take one away.
 func readPath(path string) ([]Template, error) {
 	var segments []Template
 	for i, text := range strings.Split(path, "/") {
@@ -228,7 +233,8 @@ func readQuery(raw string) ([]Field, error) {
 // Methods are the methods of HTTP that a tool may use.
 var Methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
-// Loopback says that the target is this machine itself, by its address or by the one name that nobody else can have.
+// Loopback says that the target is this machine itself, by its address or by the one name that
+// nobody else can have.
 func (t Target) Loopback() bool {
 	u, err := url.Parse(t.Scheme + "://" + t.Host)
 	if err != nil {

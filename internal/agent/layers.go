@@ -8,9 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Layers are what may take rights from a run beside the definition it is pinned to. None of them can add any: of Deployed, the version
-// deployed now, only what it blocks and denies counts; of Policy, which is over all agents, and of Narrow, the run's own
-// permissions, only what their block, deny and ask rules match. nil for none.
+// Layers are what may take rights from a run beside the definition it is pinned to. None of them
+// can add any: of Deployed, the version deployed now, only what it blocks and denies counts; of
+// Policy, which is over all agents, and of Narrow, the run's own permissions, only what their
+// block, deny and ask rules match. nil for none.
 type Layers struct {
 	Deployed *Definition
 	Policy   *Permissions
@@ -44,7 +45,8 @@ func newGatekeeper(d Definition, layers Layers) gatekeeper {
 	return g
 }
 
-// subject is a tool of the pinned version: that is where its calls go, whatever has the name by now.
+// subject is a tool of the pinned version: that is where its calls go, whatever has the name by
+// now.
 func (g gatekeeper) subject(tool string) subject {
 	if s, ok := g.subjects[tool]; ok {
 		return s
@@ -52,8 +54,8 @@ func (g gatekeeper) subject(tool string) subject {
 	return subject{tool: tool}
 }
 
-// all are the rules of the definition and of all layers. Of the version deployed now only those that
-// refuse are among them.
+// all are the rules of the definition and of all layers. Of the version deployed now only those
+// that refuse are among them.
 func (g gatekeeper) all() []lists {
 	all := append([]lists{g.own}, g.narrower...)
 	if g.deployed != nil {
@@ -74,8 +76,8 @@ func (g gatekeeper) command(program string) (reason string, denied bool) {
 	return "", false
 }
 
-// judge is the strictest of what the definition and the layers say; of several that refuse alike, the definition's reason counts,
-// then the policy's. Of those that ask, every reason is shown.
+// judge is the strictest of what the definition and the layers say; of several that refuse alike,
+// the definition's reason counts, then the policy's. Of those that ask, every reason is shown.
 func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	if tool == core.FinishTool && g.pinned.Finish != nil {
 		return g.judgeFinish(args)
@@ -98,7 +100,8 @@ func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	return askOnce(tool, opinions)
 }
 
-// judgeFinish: ending a run is always allowed unless a rule says otherwise in so many words. Nobody is asked about it.
+// judgeFinish: ending a run is always allowed unless a rule says otherwise in so many words. Nobody
+// is asked about it.
 func (g gatekeeper) judgeFinish(args arguments) core.Verdict {
 	verdict := core.Verdict{Effect: core.Allow}
 	for _, l := range g.all() {
@@ -116,8 +119,8 @@ func refusalOnly(o opinion) opinion {
 	return opinion{Verdict: core.Verdict{Effect: core.Allow}}
 }
 
-// askOnce joins those that ask into one question. How the decision becomes a result is the definition's to say, which is the first
-// of them and knows its tools.
+// askOnce joins those that ask into one question. How the decision becomes a result is the
+// definition's to say, which is the first of them and knows its tools.
 func askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
 	var reasons []string
@@ -153,8 +156,8 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 	return false
 }
 
-// Permission is what the definition says of a tool in one word for a person: allow, ask, deny, block, or conditional if it
-// depends on the arguments.
+// Permission is what the definition says of a tool in one word for a person: allow, ask, deny,
+// block, or conditional if it depends on the arguments.
 func (d Definition) Permission(tool string) string {
 	p, s := d.Permissions, d.Subject(tool)
 	if e, always := p.RefusesAlways(s); always {
@@ -174,8 +177,8 @@ func (d Definition) Permission(tool string) string {
 	return newGatekeeper(d, Layers{}).judge(tool, nil).Effect.String()
 }
 
-// opinion is that of this definition alone. Whoever runs a client tool decides for itself whether to, so the default does
-// not ask for one.
+// opinion is that of this definition alone. Whoever runs a client tool decides for itself whether
+// to, so the default does not ask for one.
 func (d Definition) opinion(own lists, s subject, args arguments) opinion {
 	o := own.opinion(s, args)
 	if t, _ := d.Tool(s.tool); o.Effect == core.Ask && t.Client {

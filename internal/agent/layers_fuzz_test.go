@@ -21,7 +21,8 @@ servers: {s: {url: 'http://localhost:1/mcp?x=1', headers: {A: "{secret:K}"}}}
 results: 1KiB
 `
 
-// Whatever a file says, what is wrong with it names its line, and what can be read decides about calls.
+// Whatever a file says, what is wrong with it names its line, and what can be read decides about
+// calls.
 func FuzzAgentFile(f *testing.F) {
 	f.Add(complete, "refund", `{"amount":120.5}`)
 	f.Add(everything, "Bash", `{"command":"rm x"}`)
@@ -44,7 +45,8 @@ func FuzzAgentFile(f *testing.F) {
 	})
 }
 
-// A definition that was stored, by whatever program, is refused or decides, and is written as it was read.
+// A definition that was stored, by whatever program, is refused or decides, and is written as it
+// was read.
 func FuzzStoredDefinition(f *testing.F) {
 	for _, text := range []string{complete, everything, remote} {
 		if d, err := agentfile.Parse("a.yaml", []byte(text), noFiles); err == nil {
@@ -120,7 +122,8 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// checkNarrower adds the layers one after the other: no verdict becomes less strict, and nothing more is offered.
+// checkNarrower adds the layers one after the other: no verdict becomes less strict, and nothing
+// more is offered.
 func checkNarrower(t *testing.T, d agent.Definition, layers agent.Layers, call core.ToolCall) {
 	t.Helper()
 	before := layeredBy(t, d, agent.Layers{})

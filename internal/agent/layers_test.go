@@ -252,8 +252,8 @@ func lessStrict(a, b core.Effect) bool {
 	return slices.Index(strictness, a) < slices.Index(strictness, b)
 }
 
-// TestNothingAddedEverWidens adds a layer or a deny to what there was: no verdict becomes less strict, what was not offered is not
-// offered, and whatever never runs is not offered.
+// TestNothingAddedEverWidens adds a layer or a deny to what there was: no verdict becomes less
+// strict, what was not offered is not offered, and whatever never runs is not offered.
 func TestNothingAddedEverWidens(t *testing.T) {
 	for seed := range uint64(500) {
 		g := guess{rand.New(rand.NewPCG(seed, 1))}

@@ -4,43 +4,56 @@ import (
 	"encoding/json"
 )
 
-// Model says who answers. A scripted model has Turns; a recorded one has File, as written in the YAML, and the digest of what
-// was in it. The others have ID, and what else is said of them; what is not said is the provider's to choose.
+// Model says who answers. A scripted model has Turns; a recorded one has File, as written in the
+// YAML, and the digest of what was in it. The others have ID, and what else is said of them; what
+// is not said is the provider's to choose.
 type Model struct {
 	Provider string `json:"provider"`
 	Turns    []Turn `json:"turns,omitempty"`
 	File     string `json:"file,omitempty"`
 	SHA256   string `json:"sha256,omitempty"` // in hex
-	Pace     int64  `json:"pace,omitempty"`   // of scripted: ms between words, for readers who look on; 0: all at once
+	// of scripted: ms between words, for readers who look on; 0: all at once
+	Pace int64 `json:"pace,omitempty"`
 
-	// ID is what the provider calls the model: of Bedrock a model, an inference profile or an ARN.
+	// ID is what the provider calls the model: of Bedrock a model, an inference profile or an
+	// ARN.
 	ID string `json:"model,omitempty"`
 
-	BaseURL string            `json:"base_url,omitempty"` // of openai: up to where /chat/completions is put behind
-	APIKey  string            `json:"api_key,omitempty"`  // of openai: the name of a secret; none is sent without it
-	Headers map[string]string `json:"headers,omitempty"`  // of openai: beside the usual ones; {secret:NAME} is a secret
-	Region  string            `json:"region,omitempty"`   // of bedrock, in place of the program's own
+	// of openai: up to where /chat/completions is put behind
+	BaseURL string `json:"base_url,omitempty"`
+	// of openai: the name of a secret; none is sent without it
+	APIKey string `json:"api_key,omitempty"`
+	// of openai: beside the usual ones; {secret:NAME} is a secret
+	Headers map[string]string `json:"headers,omitempty"`
+	// of bedrock, in place of the program's own
+	Region string `json:"region,omitempty"`
 
 	MaxTokens     int64       `json:"max_tokens,omitempty"`
 	Temperature   json.Number `json:"temperature,omitempty"`
 	TopP          json.Number `json:"top_p,omitempty"`
 	StopSequences []string    `json:"stop_sequences,omitempty"`
-	Effort        string      `json:"effort,omitempty"` // low, medium, high, max or what else the provider knows
-	Whole         bool        `json:"whole,omitempty"`  // the answer is fetched in one piece; without it, it is streamed
+	// low, medium, high, max or what else the provider knows
+	Effort string `json:"effort,omitempty"`
+	// the answer is fetched in one piece; without it, it is streamed
+	Whole bool `json:"whole,omitempty"`
 
-	Outage int64 `json:"outage,omitempty"` // ms that a run waits for a model that does not answer; 0: as long as by default
+	// ms that a run waits for a model that does not answer; 0: as long as by default
+	Outage int64 `json:"outage,omitempty"`
 
-	// Output is the JSON Schema of what the model says when it calls nothing. An answer that does not fit is asked for again.
+	// Output is the JSON Schema of what the model says when it calls nothing. An answer that
+	// does not fit is asked for again.
 	Output json.RawMessage `json:"output,omitempty"`
 
-	// Request holds further members of the provider's request, as they stand: of Bedrock in additionalModelRequestFields, of openai in
-	// the body. What the program itself sends wins.
+	// Request holds further members of the provider's request, as they stand: of Bedrock in
+	// additionalModelRequestFields, of openai in the body. What the program itself sends wins.
 	Request json.RawMessage `json:"request,omitempty"`
 
-	Cache     string     `json:"cache,omitempty"` // of bedrock: [CacheOff], "5m" or "1h"; chosen by whether the run may wait, if empty
+	// of bedrock: [CacheOff], "5m" or "1h"; chosen by whether the run may wait, if empty
+	Cache     string     `json:"cache,omitempty"`
 	Guardrail *Guardrail `json:"guardrail,omitempty"`
-	Tier      string     `json:"tier,omitempty"`    // of bedrock: priority, default, flex or reserved; of openai as the endpoint calls it
-	Latency   string     `json:"latency,omitempty"` // of bedrock: standard or optimized
+	// of bedrock: priority, default, flex or reserved; of openai as the endpoint calls it
+	Tier    string `json:"tier,omitempty"`
+	Latency string `json:"latency,omitempty"` // of bedrock: standard or optimized
 }
 
 // CacheOff asks the provider to cache nothing.
@@ -50,7 +63,8 @@ const CacheOff = "off"
 type Guardrail struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
-	Async   bool   `json:"async,omitempty"` // while it streams, text is shown before it was looked at
+	// while it streams, text is shown before it was looked at
+	Async bool `json:"async,omitempty"`
 }
 
 // Label names the model for people and lists: the provider, and what that one calls it.

@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// nameKey is one text for all names of members that some service takes for the same: it may ignore case, and it may compose,
-// decompose or simplify characters before it compares (NFC, NFD, NFKC, NFKD).
+// nameKey is one text for all names of members that some service takes for the same: it may ignore
+// case, and it may compose, decompose or simplify characters before it compares (NFC, NFD, NFKC,
+// NFKD).
 func nameKey(name string) string {
 	if ascii(name) {
 		return core.FoldCase(name)
@@ -28,7 +29,8 @@ func ascii(text string) bool {
 	return true
 }
 
-// checkNames refuses an object, however deep, in which two names differ only by case or by Unicode normalization.
+// checkNames refuses an object, however deep, in which two names differ only by case or by Unicode
+// normalization.
 func checkNames(v any) error {
 	switch v := v.(type) {
 	case map[string]any:

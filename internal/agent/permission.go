@@ -19,19 +19,25 @@ type Permissions struct {
 	Allow   []Rule      `json:"allow,omitempty"`
 }
 
-// Rule matches calls by the tool's name, with Target by where they go and, with When, by their arguments. Tool is a name, or a pattern in which *
-// stands for any text.
+// Rule matches calls by the tool's name, with Target by where they go and, with When, by their
+// arguments. Tool is a name, or a pattern in which * stands for any text.
 type Rule struct {
-	Tool    string          `json:"tool"`
-	Target  string          `json:"target,omitempty"`   // as readAim reads it; with it, Tool may be *
-	Reason  string          `json:"reason,omitempty"`   // of a refusal, told to the model; of an ask, shown to the person
-	Mode    core.ResumeMode `json:"mode,omitempty"`     // of an ask: how the decision becomes a result
-	NoGrant bool            `json:"no_grant,omitempty"` // of an ask: each call is asked about, whatever was approved before
-	NotBy   string          `json:"not_by,omitempty"`   // of an ask: core.NotByStarter, or empty: any approver
-	When    Conditions      `json:"when,omitempty"`
+	Tool string `json:"tool"`
+	// as readAim reads it; with it, Tool may be *
+	Target string `json:"target,omitempty"`
+	// of a refusal, told to the model; of an ask, shown to the person
+	Reason string `json:"reason,omitempty"`
+	// of an ask: how the decision becomes a result
+	Mode core.ResumeMode `json:"mode,omitempty"`
+	// of an ask: each call is asked about, whatever was approved before
+	NoGrant bool `json:"no_grant,omitempty"`
+	// of an ask: core.NotByStarter, or empty: any approver
+	NotBy string     `json:"not_by,omitempty"`
+	When  Conditions `json:"when,omitempty"`
 }
 
-// narrower says whether r matches only a part of what other matches. Of two rules that merely overlap neither is narrower.
+// narrower says whether r matches only a part of what other matches. Of two rules that merely
+// overlap neither is narrower.
 func (r Rule) narrower(other Rule) bool {
 	own, err := ReadAim(r.Target)
 	others, err2 := ReadAim(other.Target)
@@ -107,15 +113,17 @@ func matching(rules []matcher, s subject, args arguments, atLeast truth) []Rule 
 	return out
 }
 
-// opinion is what one set of permissions says of a call: a verdict and, of an ask, the rules that ask; none if the default does.
+// opinion is what one set of permissions says of a call: a verdict and, of an ask, the rules that
+// ask; none if the default does.
 type opinion struct {
 	core.Verdict
 	asks []Rule
 }
 
-// opinion is what the rules say of a call. A block that matches wins, then a deny. Otherwise a call is allowed if a rule that allows
-// it is narrower than every rule that asks, so that a narrow ask beats a broad allow and where neither is narrower a person
-// is asked. Without any rule the default counts. A condition that cannot be told holds for block, deny and ask and not for allow.
+// opinion is what the rules say of a call. A block that matches wins, then a deny. Otherwise a call
+// is allowed if a rule that allows it is narrower than every rule that asks, so that a narrow ask
+// beats a broad allow and where neither is narrower a person is asked. Without any rule the default
+// counts. A condition that cannot be told holds for block, deny and ask and not for allow.
 func (l lists) opinion(s subject, args arguments) opinion {
 	if v, refused := l.refusal(s, args); refused {
 		return opinion{Verdict: v}
@@ -135,7 +143,8 @@ func (l lists) opinion(s subject, args arguments) opinion {
 	return opinion{Verdict: core.Verdict{Effect: l.fallback}}
 }
 
-// narrowing is what the rules say of a call if they can only take away: nothing where none of them matches, and nothing by allow.
+// narrowing is what the rules say of a call if they can only take away: nothing where none of them
+// matches, and nothing by allow.
 func (l lists) narrowing(s subject, args arguments) opinion {
 	if v, refused := l.refusal(s, args); refused {
 		return opinion{Verdict: v}
@@ -185,8 +194,9 @@ func narrowest(rules []Rule) Rule {
 	return best
 }
 
-// grantKey names what an approval for the rest of a run allows: later calls of the tool about which the same rules would ask, and no
-// others. Were it the first rule alone, a call that a second one asks about as well would run without that being shown.
+// grantKey names what an approval for the rest of a run allows: later calls of the tool about which
+// the same rules would ask, and no others. Were it the first rule alone, a call that a second one
+// asks about as well would run without that being shown.
 func grantKey(tool string, opinions []opinion) string {
 	var by []json.RawMessage
 	for _, o := range opinions {
@@ -206,7 +216,8 @@ func grantKey(tool string, opinions []opinion) string {
 	return tool + ":" + core.Digest(core.Encode(by))[:16]
 }
 
-// RefusesAlways says by what no call of the tool can ever run, whatever its arguments; false if some can.
+// RefusesAlways says by what no call of the tool can ever run, whatever its arguments; false if
+// some can.
 func (p Permissions) RefusesAlways(s subject) (core.Effect, bool) {
 	whole := func(r Rule) bool { return len(r.When) == 0 && r.aimed(s, nil) == Yes }
 	switch {
@@ -227,8 +238,8 @@ func anyAimed(s subject, lists ...[]Rule) bool {
 	return false
 }
 
-// AsksFor returns a rule that puts the tool behind an approval; false if there is none, or a narrower allow lifts them all. The
-// default is no rule.
+// AsksFor returns a rule that puts the tool behind an approval; false if there is none, or a
+// narrower allow lifts them all. The default is no rule.
 func (p Permissions) AsksFor(s subject) (Rule, bool) {
 	var asks []Rule
 	for _, r := range p.Ask {
@@ -247,8 +258,8 @@ func (p Permissions) AsksFor(s subject) (Rule, bool) {
 	return asks[0], true
 }
 
-// matchGlob says whether pattern, in which * stands for any text, matches name. Given a pattern as name it says whether
-// that one fits wholly into this one.
+// matchGlob says whether pattern, in which * stands for any text, matches name. Given a pattern as
+// name it says whether that one fits wholly into this one.
 func matchGlob(pattern, name string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

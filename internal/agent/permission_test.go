@@ -53,7 +53,8 @@ func TestRulesOnArgumentsOfCases(t *testing.T) {
 	}
 }
 
-// TestConditions holds one condition to one call. A rule that denies and one that allows tell the three answers apart.
+// TestConditions holds one condition to one call. A rule that denies and one that allows tell the
+// three answers apart.
 func TestConditions(t *testing.T) {
 	const yes, no, untold = "yes", "no", "cannot be told"
 	tests := []struct{ name, when, args, want string }{

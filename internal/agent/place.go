@@ -26,9 +26,11 @@ type place struct {
 
 	method, host, port string
 	path               []Template
-	odd                bool // the host cannot be compared as text: a resolver may read it in several ways
+	// the host cannot be compared as text: a resolver may read it in several ways
+	odd bool
 
-	name, tool string // of mcp the server's name in the file and the tool's there; of others the function
+	// of mcp the server's name in the file and the tool's there; of others the function
+	name, tool string
 }
 
 // Subject is a tool of the definition.
@@ -79,8 +81,8 @@ func redirected(method string, to *url.URL) place {
 	return p
 }
 
-// placed is the host and the port of an authority. Names beyond ASCII and other texts than a resolver
-// can read in one way only are odd.
+// placed is the host and the port of an authority. Names beyond ASCII and other texts than a
+// resolver can read in one way only are odd.
 func placed(scheme, authority string) place {
 	host, port := netguard.SplitAuthority(scheme, authority)
 	p := place{host: aimedHost(host), port: strconv.Itoa(int(port))}
@@ -94,8 +96,8 @@ func placed(scheme, authority string) place {
 	return p
 }
 
-// aims is whether a rule with this target is about a call that goes to the place with these arguments.
-// What cannot be told is untold, so that it counts against the call.
+// aims is whether a rule with this target is about a call that goes to the place with these
+// arguments. What cannot be told is untold, so that it counts against the call.
 func (a aim) aims(to place, args arguments) truth {
 	switch {
 	case a.kind == "":
@@ -142,8 +144,8 @@ func (a aim) requests(to place, args arguments) truth {
 // mostPath is how long a path may be to be compared: more than that a rule is taken to be about.
 const mostPath = 2 << 10
 
-// leads compares paths. What only a server can tell, as whether /Pay is /pay or %70ay, is untold; so is a
-// path of which an argument is missing, and one with dots that a server may resolve.
+// leads compares paths. What only a server can tell, as whether /Pay is /pay or %70ay, is untold;
+// so is a path of which an argument is missing, and one with dots that a server may resolve.
 func (a aim) leads(path string) truth {
 	other := alike(path)
 	switch {
@@ -181,8 +183,9 @@ func (p place) filled(args arguments) string {
 // pathParameters are what some servers leave out of a path: ;a=b behind a segment.
 var pathParameters = regexp.MustCompile(`;[^/*]*`)
 
-// dotSegment is a segment that a server may resolve: /x/../pay is /pay to many. URLs are resolved before
-// they come here, but not one that is escaped, as %2e%2e, or that has a parameter, as ..;a=b.
+// dotSegment is a segment that a server may resolve: /x/../pay is /pay to many. URLs are resolved
+// before they come here, but not one that is escaped, as %2e%2e, or that has a parameter, as
+// ..;a=b.
 var dotSegment = regexp.MustCompile(`/\.{1,2}(/|$)`)
 
 // alike is the same text for paths that some server takes for one.
@@ -231,8 +234,8 @@ func (r Rule) aimed(s subject, args arguments) truth {
 	return a.aims(s.to, args)
 }
 
-// Reaches reports whether some call of the definition can be what the rule is about. Of a target that
-// cannot be read that was said already.
+// Reaches reports whether some call of the definition can be what the rule is about. Of a target
+// that cannot be read that was said already.
 func (d Definition) Reaches(r Rule) bool {
 	return slices.ContainsFunc(d.Tools, func(t Tool) bool { return r.aimed(d.Subject(t.Name), nil) != no })
 }
@@ -245,9 +248,9 @@ func (r *Rules) Targeted() bool {
 	})
 }
 
-// Redirect says why a call may not follow a redirect of its service; nil if it may. A rule about the
-// place that the redirect leads to counts as one about the tool's own; what is asked about there was
-// not asked unless the same rule asked about the call.
+// Redirect says why a call may not follow a redirect of its service; nil if it may. A rule about
+// the place that the redirect leads to counts as one about the tool's own; what is asked about
+// there was not asked unless the same rule asked about the call.
 func (r *Rules) Redirect(call core.ToolCall, method string, to *url.URL) error {
 	from := r.gate.subject(call.Name)
 	next := subject{call.Name, redirected(method, to)}

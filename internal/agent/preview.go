@@ -20,8 +20,8 @@ const notGiven = "(not given)"
 
 var _ planner.Previewer = (*Rules)(nil)
 
-// Preview implements [planner.Previewer]. A stored template that cannot be read has no preview: it was
-// checked when it was loaded.
+// Preview implements [planner.Previewer]. A stored template that cannot be read has no preview: it
+// was checked when it was loaded.
 func (r *Rules) Preview(call core.ToolCall) *planner.PreviewSource {
 	t, _ := r.pinned.Tool(call.Name)
 	if t.Preview == nil {

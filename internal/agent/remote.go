@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Lambda is a tool that is a Lambda function. It is invoked with the arguments as its event and waited for.
+// Lambda is a tool that is a Lambda function. It is invoked with the arguments as its event and
+// waited for.
 type Lambda struct {
 	Function  string `json:"function"` // its name, or its ARN
 	Qualifier string `json:"qualifier,omitempty"`
@@ -22,8 +23,9 @@ type Server struct {
 
 // MCP is a tool of an MCP server.
 type MCP struct {
-	Server   string `json:"server"`            // as the agent calls it
-	Tool     string `json:"tool,omitempty"`    // as the server calls it; as the agent does, if empty
+	Server string `json:"server"` // as the agent calls it
+	// as the server calls it; as the agent does, if empty
+	Tool     string `json:"tool,omitempty"`
 	Timeout  int64  `json:"timeout,omitempty"` // ms
 	MaxBytes int64  `json:"max_bytes,omitempty"`
 }
@@ -51,7 +53,8 @@ func (m MCP) Most() int64 { return mostOf(m.MaxBytes) }
 // HeaderFields are the headers, by name.
 func (s Server) HeaderFields() ([]Field, error) { return fields(s.Headers) }
 
-// Remote is the kind of a tool that another process runs and that is no HTTP request, "lambda" or "mcp"; empty for others.
+// Remote is the kind of a tool that another process runs and that is no HTTP request, "lambda" or
+// "mcp"; empty for others.
 func (t Tool) Remote() string {
 	switch {
 	case t.Lambda != nil:
@@ -76,5 +79,6 @@ func mostOf(bytes int64) int64 {
 	return bytes
 }
 
-// forwards reports whether the arguments leave the program as they are, for another program to read.
+// forwards reports whether the arguments leave the program as they are, for another program to
+// read.
 func (t Tool) forwards() bool { return t.HTTP != nil || t.Lambda != nil || t.MCP != nil }

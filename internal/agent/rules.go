@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Rules are a definition made ready to decide: a [core.Rules] whose schemas and patterns are compiled. Safe for concurrent use.
+// Rules are a definition made ready to decide: a [core.Rules] whose schemas and patterns are
+// compiled. Safe for concurrent use.
 type Rules struct {
 	pinned  Definition
 	gate    gatekeeper
@@ -26,8 +27,9 @@ type compiled struct {
 
 var _ core.Rules = (*Rules)(nil)
 
-// Rules makes the rules of a pinned definition. functions are the Go functions there are, by the name they are registered
-// under; a tool whose function is not among them is gone, and a call of it fails. The layers can only take rights away.
+// Rules makes the rules of a pinned definition. functions are the Go functions there are, by the
+// name they are registered under; a tool whose function is not among them is gone, and a call of it
+// fails. The layers can only take rights away.
 func (d Definition) Rules(functions map[string]core.ToolSpec, layers Layers) (*Rules, error) {
 	terms, err := d.terms()
 	if err != nil {
@@ -61,8 +63,9 @@ func (r *Rules) add(spec core.ToolSpec, t Tool) error {
 	return nil
 }
 
-// spec joins what the definition and the function say. At most once wins over everything; that a call may run twice even
-// though a person approved it must be said as idempotent, and is not meant by at_least_once alone.
+// spec joins what the definition and the function say. At most once wins over everything; that a
+// call may run twice even though a person approved it must be said as idempotent, and is not meant
+// by at_least_once alone.
 func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
 	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly}
 	delivery := t.Delivery
@@ -87,8 +90,8 @@ func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
 	return spec, true
 }
 
-// Offered are the tools the model is told of, in the order of the definition: those that exist and are not denied or blocked
-// whatever their arguments.
+// Offered are the tools the model is told of, in the order of the definition: those that exist and
+// are not denied or blocked whatever their arguments.
 func (r *Rules) Offered() []core.ToolSpec { return r.offered }
 
 // Tool implements [core.Rules].
@@ -97,7 +100,8 @@ func (r *Rules) Tool(name string) (core.ToolSpec, bool) {
 	return t.spec, ok
 }
 
-// Check implements [core.Rules]. The error's text is for the model: it names the argument and what was expected.
+// Check implements [core.Rules]. The error's text is for the model: it names the argument and what
+// was expected.
 func (r *Rules) Check(call core.ToolCall) error {
 	t, ok := r.tools[call.Name]
 	if !ok {

@@ -35,9 +35,10 @@ func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// checkArguments says, for the model, why raw does not fit the schema. It looks at the canonical form, which is what rules are asked
-// about, what is shown and what is sent. Numbers are compared as float64, which is what JSON Schema validators agree on; the
-// arguments themselves stay as they were written.
+// checkArguments says, for the model, why raw does not fit the schema. It looks at the canonical
+// form, which is what rules are asked about, what is shown and what is sent. Numbers are compared
+// as float64, which is what JSON Schema validators agree on; the arguments themselves stay as they
+// were written.
 func checkArguments(schema *jsonschema.Resolved, names declarations, raw json.RawMessage) error {
 	canonical, err := core.ReadArguments(raw)
 	if err != nil {
@@ -83,12 +84,14 @@ var (
 	extra    = regexp.MustCompile(`^unexpected additional properties \[(.*)\]$`)
 )
 
-// explain turns the validator's error into a sentence that names the argument and what was expected.
+// explain turns the validator's error into a sentence that names the argument and what was
+// expected.
 func explain(err error) string {
 	text, where := err.Error(), ""
 	for found := layer.FindStringSubmatch(text); found != nil; found = layer.FindStringSubmatch(text) {
 		text = text[len(found[0]):]
-		if path := argumentPath(found[1]); path != "" { // a definition that is referred to has no place of its own
+		// a definition that is referred to has no place of its own
+		if path := argumentPath(found[1]); path != "" {
 			where = path
 		}
 	}
@@ -105,7 +108,8 @@ func explain(err error) string {
 	return "invalid arguments: " + Shorten(text, 500)
 }
 
-// argumentPath turns a place in the schema, /properties/order/properties/id, into the place in the arguments, order.id.
+// argumentPath turns a place in the schema, /properties/order/properties/id, into the place in the
+// arguments, order.id.
 func argumentPath(pointer string) string {
 	var path []string
 	segments := strings.Split(strings.TrimPrefix(pointer, "/"), "/")

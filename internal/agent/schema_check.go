@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// CheckSchema refuses what the schema library would accept and then fail on: types that no JSON value has, which refuse
-// every call, and references that lead back to themselves, on which validation never ends.
+// CheckSchema refuses what the schema library would accept and then fail on: types that no JSON
+// value has, which refuse every call, and references that lead back to themselves, on which
+// validation never ends.
 func CheckSchema(root any) error {
 	c := schemaCheck{root: root}
 	return c.walk(root)
@@ -51,8 +52,8 @@ func TypesOf(v any) []string {
 	return nil
 }
 
-// ends says whether holding one value against the schema comes to an end. path are the references followed so far; only
-// schemas for the same value are followed, since a value has an end.
+// ends says whether holding one value against the schema comes to an end. path are the references
+// followed so far; only schemas for the same value are followed, since a value has an end.
 func (c schemaCheck) ends(schema any, path []string) error {
 	object, _ := schema.(map[string]any)
 	if _, ok := object["$dynamicRef"]; ok {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Secrets are the names of the secrets that the model, the tools and the servers of the definition need, each once.
+// Secrets are the names of the secrets that the model, the tools and the servers of the definition
+// need, each once.
 func (d Definition) Secrets() []string {
 	names := d.Model.Secrets()
 	for _, t := range d.Tools {
@@ -33,7 +34,8 @@ func (m Model) Secrets() []string {
 	return names
 }
 
-// SecretsIn are the names of the secrets in headers. A stored text that cannot be read needs none: whoever sends it says so.
+// SecretsIn are the names of the secrets in headers. A stored text that cannot be read needs none:
+// whoever sends it says so.
 func SecretsIn(headers map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value, _ := ReadTemplate(headers[name])

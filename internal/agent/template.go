@@ -20,7 +20,8 @@ var (
 	SecretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 )
 
-// ReadTemplate reads a text in which {name} stands for an argument, {secret:NAME} for a secret, and {{ and }} for braces.
+// ReadTemplate reads a text in which {name} stands for an argument, {secret:NAME} for a secret, and
+// {{ and }} for braces.
 func ReadTemplate(text string) (Template, error) {
 	var t Template
 	for text != "" {
@@ -34,7 +35,8 @@ func ReadTemplate(text string) (Template, error) {
 		}
 		end := strings.IndexByte(text[i:], '}')
 		if text[i] == '}' || end < 0 {
-			return nil, Mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant") // what follows it may be a key
+			// what follows it may be a key
+			return nil, Mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant")
 		}
 		piece, err := readPiece(text[i+1 : i+end])
 		if err != nil {
@@ -49,7 +51,8 @@ func readPiece(inside string) (Piece, error) {
 	name, secret := strings.CutPrefix(inside, "secret:")
 	switch {
 	case secret && !SecretName.MatchString(name):
-		return Piece{}, Mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter") // it may be a key
+		// it may be a key
+		return Piece{}, Mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
 	case secret:
 		return Piece{Secret: name}, nil
 	case !argumentName.MatchString(name):

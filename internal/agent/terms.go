@@ -20,8 +20,8 @@ type Deadline struct {
 	Result  json.RawMessage      `json:"result,omitempty"` // of core.DeadlineResult
 }
 
-// of is the deadline for a wait of that kind. A result that was set in advance can stand for an answer, but not for a person's word: an
-// approval, or what became of a call. There the call fails.
+// of is the deadline for a wait of that kind. A result that was set in advance can stand for an
+// answer, but not for a person's word: an approval, or what became of a call. There the call fails.
 func (d Deadline) of(kind core.Kind) core.Deadline {
 	out := core.Deadline{Within: d.Within, Outcome: d.Outcome, Result: d.Result}
 	if d.Outcome == core.DeadlineResult && kind != core.KindClient && kind != core.KindInput {
@@ -38,7 +38,8 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 	return d.Deadlines[kind].of(kind)
 }
 
-// terms compiles the stop rules. One whose stored pattern does not compile still counts: it stops the run.
+// terms compiles the stop rules. One whose stored pattern does not compile still counts: it stops
+// the run.
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
 		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Unjudged names the tools whose schema lets a service be sent arguments that it does not name, although a rule decides by what
-// the arguments are: no rule is asked about the others. policy may be nil.
+// Unjudged names the tools whose schema lets a service be sent arguments that it does not name,
+// although a rule decides by what the arguments are: no rule is asked about the others. policy may
+// be nil.
 func (d Definition) Unjudged(policy *Permissions) (notes []string) {
 	for _, t := range d.Tools {
 		where := openAt(DecodeValue(t.Parameters), "")
@@ -43,7 +44,8 @@ func (p Permissions) asksAbout(s subject) (arguments []string) {
 	return arguments
 }
 
-// openAt are the places in a schema that let members through without a name, as a reader finds them.
+// openAt are the places in a schema that let members through without a name, as a reader finds
+// them.
 func openAt(schema any, place string) (where []string) {
 	object, _ := schema.(map[string]any)
 	for _, word := range []string{"additionalProperties", "unevaluatedProperties"} {

@@ -1,5 +1,5 @@
-// Package binding puts a program that was written against the public packages into the registries that the runtime reads. It translates,
-// and decides nothing.
+// Package binding puts a program that was written against the public packages into the registries
+// that the runtime reads. It translates, and decides nothing.
 package binding
 
 import (
@@ -65,7 +65,8 @@ func (b *Binding) Hooks(r *hook.Registry, data string) error {
 	return errors.Join(wrong...)
 }
 
-// InFunction is the data directory in a function: only the directory for temporary files can be written to.
+// InFunction is the data directory in a function: only the directory for temporary files can be
+// written to.
 func InFunction() string { return os.TempDir() }
 
 // Lambda registers everything in a function.

@@ -155,7 +155,8 @@ func TestWhatIsWrongWithAProgramIsSaid(t *testing.T) {
 		}
 		if _, _, err := bound(p); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("want %q: %v", wrong, err)
-		} else if strings.HasPrefix(err.Error(), "dormouse: ") { // the command puts that before whatever it says
+		} else if strings.HasPrefix(err.Error(), "dormouse: ") {
+			// The program itself puts that prefix before every error.
 			t.Errorf("the command would say it twice: %v", err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 func registerHook(r *hook.Registry, h dormouse.Hook) error {
 	var adapted engine.Hook = phases{h}
 	switch {
-	case h.RunEnd != nil: // a run with a hook for its end has a commit more, so only those have one
+	// a run with a hook for its end has a commit more, so only those have one
+	case h.RunEnd != nil:
 		adapted = phasesAndEnd{phases{h}}
 	case h.RunStart == nil && h.StepStart == nil && h.BeforeInference == nil && h.AfterInference == nil && h.ToolGate == nil &&
 		h.BeforeToolExecute == nil && h.AfterToolExecute == nil && h.StepEnd == nil && h.StopRule == nil:
@@ -27,7 +28,8 @@ func registerHook(r *hook.Registry, h dormouse.Hook) error {
 	return r.Register(adapted)
 }
 
-// phases calls the functions of a hook. It takes part in every phase but the last; one without a function wants nothing.
+// phases calls the functions of a hook. It takes part in every phase but the last; one without a
+// function wants nothing.
 type phases struct{ h dormouse.Hook }
 
 var (
@@ -208,7 +210,8 @@ func cloned(values map[string]json.RawMessage) map[string]json.RawMessage {
 	return copied
 }
 
-// ending is a phase that may end the run. A kind that a run cannot end with is a mistake of the hook, and what it wants does not count.
+// ending is a phase that may end the run. A kind that a run cannot end with is a mistake of the
+// hook, and what it wants does not count.
 func ending(end *dormouse.Reason, err error) (core.Effects, error) {
 	if err != nil || end == nil {
 		return core.Effects{}, err

@@ -95,7 +95,8 @@ func TestEachPhaseWantsWhatItsFunctionSays(t *testing.T) {
 	}
 }
 
-// A hook with one function wants nothing of the other phases, and is not there for the last, which costs a commit.
+// A hook with one function wants nothing of the other phases, and is not there for the last, which
+// costs a commit.
 func TestAHookIsSilentWhereItHasNoFunction(t *testing.T) {
 	made := registered(t, dormouse.Hook{StopRule: func(dormouse.Progress) *dormouse.Reason { return nil }})
 	if _, ends := made.(engine.RunEndHook); ends {
@@ -149,7 +150,8 @@ func TestVerdictsAreThoseOfTheGate(t *testing.T) {
 			if string(v.Run["k"]) != "1" || v.Thread["k"] != nil {
 				t.Errorf("the gate sees %v", v)
 			}
-			v.Run["k"][0], v.Thread["x"] = '9', json.RawMessage(`1`) // it is the gate's own
+			// it is the gate's own
+			v.Run["k"][0], v.Thread["x"] = '9', json.RawMessage(`1`)
 			return tt.said
 		}})
 		if diff := cmp.Diff(tt.want, made.(engine.ToolGateHook).ToolGate(core.ToolCall{}, state)); diff != "" {

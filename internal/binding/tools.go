@@ -98,7 +98,8 @@ var modes = map[dormouse.Then]core.ResumeMode{
 	dormouse.TakeAnswer: core.UseDecisionAsToolResult,
 }
 
-// suspend is a failure if the wait could not be told from another: what a misspelt Then would do to an answer nobody knows.
+// suspend is a failure if the wait could not be told from another: what a misspelt Then would do to
+// an answer nobody knows.
 func suspend(w dormouse.Suspend) error {
 	mode, known := modes[w.Then]
 	if !known {

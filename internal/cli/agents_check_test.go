@@ -29,7 +29,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// checkWith checks with a program that has the function shop.pay, whose registration keeps a file in its data.
+// checkWith checks with a program that has the function shop.pay, whose registration keeps a file
+// in its data.
 func checkWith(t *testing.T, args ...string) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -80,7 +81,8 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 	}
 	got := found.Problems
 	for i := range got {
-		if strings.HasSuffix(got[i].File, "kept.yaml") { // the words are those of the reader of recordings
+		// the words are those of the reader of recordings
+		if strings.HasSuffix(got[i].File, "kept.yaml") {
 			if got[i].Text == "" {
 				t.Error("nothing is said of the recording")
 			}

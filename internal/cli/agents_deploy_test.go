@@ -21,7 +21,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// onAWS is an environment with credentials for a double of AWS that has the table "stack", and a store on that.
+// onAWS is an environment with credentials for a double of AWS that has the table "stack", and a
+// store on that.
 func onAWS(t *testing.T) (*awsdouble.Double, *dynamo.Store) {
 	t.Helper()
 	double := awsdouble.New(awsdouble.Options{})

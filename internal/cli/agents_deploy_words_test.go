@@ -106,7 +106,8 @@ func TestOneFileIsNoDirectoryOfAllAgents(t *testing.T) {
 	wantChanges(t, deployed(t, file, "--keep"), `{"a":"same","b":"same","c":"new"}`)
 }
 
-// TestDocsKeepTheOtherAgents: what pages say of agents that are made for a test takes no others off a stack.
+// TestDocsKeepTheOtherAgents: what pages say of agents that are made for a test takes no others off
+// a stack.
 func TestDocsKeepTheOtherAgents(t *testing.T) {
 	for page, dir := range map[string]string{"docs/replay.md": "played", "docs/torture.md": "tortured"} {
 		contains(t, read(t, page), "`dormouse agents deploy "+dir+" --keep --table NAME`")

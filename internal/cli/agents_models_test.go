@@ -71,7 +71,8 @@ effects: [{name: tidy, tools: [write], command: [echo, tidied], workspace: work}
 	}
 }
 
-// TestACheckSaysWhatAnEffectDetects: what its commands are hangs on the workspace, which the file does not show.
+// TestACheckSaysWhatAnEffectDetects: what its commands are hangs on the workspace, which the file
+// does not show.
 func TestACheckSaysWhatAnEffectDetects(t *testing.T) {
 	emptyFolder(t)
 	bin := t.TempDir()
@@ -103,7 +104,8 @@ effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
 	}
 }
 
-// TestTestsOfAgentsAskTheEndpointTheyName: the program has the provider, and the secret comes from the environment of whoever started it.
+// TestTestsOfAgentsAskTheEndpointTheyName: the program has the provider, and the secret comes from
+// the environment of whoever started it.
 func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
 	endpoint := httptest.NewServer(modeldouble.OpenAIQuirks{Key: "s3cret-of-models"}.Handler(func(modeldouble.Asked) modeldouble.Said {
 		return modeldouble.Said{Turn: core.Turn{Text: "Good day."}, Piece: 3}

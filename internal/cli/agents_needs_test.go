@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// calling writes an agent into the folder agents that calls the private service at the host with a secret, and a test of it.
+// calling writes an agent into the folder agents that calls the private service at the host with a
+// secret, and a test of it.
 func calling(t *testing.T, host string) {
 	t.Helper()
 	emptyFolder(t)

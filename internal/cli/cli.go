@@ -1,5 +1,6 @@
-// Package cli is the dormouse command: the tree of its verbs. Those of a server, its tokens and its store are here; the others are in the
-// packages below. It holds no rules of its own: what may be started, decided or cancelled is the server's to say.
+// Package cli is the dormouse command: the tree of its verbs. Those of a server, its tokens and its
+// store are here; the others are in the packages below. It holds no rules of its own: what may be
+// started, decided or cancelled is the server's to say.
 package cli
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/runs"
 )
 
-// Main runs the command that args name (without the program's name) until it is finished or ctx ends, and returns
-// the exit code, as [cmdline.App.Execute] does.
+// Main runs the command that args name (without the program's name) until it is finished or ctx
+// ends, and returns the exit code, as [cmdline.App.Execute] does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts cmdline.Options) int {
 	a := &app{cmdline.New(stdin, stdout, stderr, opts)}
 	return a.Execute(ctx, a.root(), args)

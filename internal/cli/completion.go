@@ -71,7 +71,8 @@ func verb(root *cobra.Command, name string) *cobra.Command {
 // completionTime is how long a person who pressed the tab key waits for the server.
 const completionTime = time.Second
 
-// completes gives a verb the words for its first argument. A server that does not answer, or does not let us in, gives none.
+// completes gives a verb the words for its first argument. A server that does not answer, or does
+// not let us in, gives none.
 func (a *app) completes(cmd *cobra.Command, words func(context.Context, *client.Client) []string) *cobra.Command {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

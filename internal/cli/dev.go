@@ -204,7 +204,8 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	return err
 }
 
-// reachable is addr with an address that a client on this machine can use, also where the server listens on all of them.
+// reachable is addr with an address that a client on this machine can use, also where the server
+// listens on all of them.
 func reachable(addr string) string {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil || !at.Addr().IsUnspecified() {
@@ -238,7 +239,8 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 	return err
 }
 
-// askedFor is where a server listens in the words it was asked to, and with the port that it took: all addresses of a machine have no other name.
+// askedFor is where a server listens in the words it was asked to, and with the port that it took:
+// all addresses of a machine have no other name.
 func askedFor(asked, listens string) string {
 	host, _, wrong := net.SplitHostPort(asked)
 	_, port, err := net.SplitHostPort(listens)

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// couldNotServe says of what keeps a server from starting which flag it is about. What it does not know stays as it is.
+// couldNotServe says of what keeps a server from starting which flag it is about. What it does not
+// know stays as it is.
 func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 	if _, unservable := errors.AsType[*program.NotServableError](err); unservable && !cmd.Flags().Changed("strict") {
 		return fmt.Errorf("%w\n%s starts only if every agent can be served; --strict=false serves the others", err, cmd.CommandPath())

@@ -20,7 +20,8 @@ type changed struct {
 
 // A terminal that takes no output must hold up neither the server nor its end.
 const (
-	mostUnprinted = 100         // changes that wait to be printed; further ones are in the log only
+	// changes that wait to be printed; further ones are in the log only
+	mostUnprinted = 100
 	lastWords     = time.Second // for those that wait when the server has ended
 )
 

@@ -44,7 +44,8 @@ func TestCheckMakesEveryNoteAProblemIfItIsStrict(t *testing.T) {
 	}
 	out := dormouse(t, nil, "agents", "check", "--strict", agents)
 	out.wantExit(t, cmdline.ExitFailed)
-	for _, file := range []string{"endless.yaml:1:", "needy.yaml:1:", "typo.yaml:1:"} { // in this order
+	// in this order
+	for _, file := range []string{"endless.yaml:1:", "needy.yaml:1:", "typo.yaml:1:"} {
 		_, rest, found := strings.Cut(out.stdout, file)
 		if !found {
 			t.Fatalf("%s is not next: %s", file, out.stdout)

@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// notCommands are indented lines of pages that are not typed, by their beginning, and why no test runs them.
+// notCommands are indented lines of pages that are not typed, by their beginning, and why no test
+// runs them.
 var notCommands = map[string]string{
 	"300 kills,": "what a torture printed once; its numbers are of that machine",
 	"sam build":  "another program, and an account of AWS",
@@ -23,8 +24,9 @@ var (
 	longFlag = regexp.MustCompile(`^--([a-z-]+)`)
 )
 
-// TestIndentedCommandsCouldBeTyped looks at the commands that pages show without what they print: they take minutes, or never end, so that they
-// are not run. Their targets, packages, tests, verbs and flags must be there.
+// TestIndentedCommandsCouldBeTyped looks at the commands that pages show without what they print:
+// they take minutes, or never end, so that they are not run. Their targets, packages, tests, verbs
+// and flags must be there.
 func TestIndentedCommandsCouldBeTyped(t *testing.T) {
 	looked := 0
 	for name, page := range pages(t) {
@@ -77,7 +79,8 @@ func untypable(t *testing.T, line string) string {
 	return "nobody knows whether this can be typed; show it as console, or name it in notCommands"
 }
 
-// untypableGo looks at go run and go test: the package is there, and so is each test that a flag names.
+// untypableGo looks at go run and go test: the package is there, and so is each test that a flag
+// names.
 func untypableGo(t *testing.T, words []string) string {
 	t.Helper()
 	var dir string

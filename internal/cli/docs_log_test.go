@@ -18,7 +18,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// logged is what a line of the log means. Every line of level INFO and above that the product writes is here.
+// logged is what a line of the log means. Every line of level INFO and above that the product
+// writes is here.
 var logged = map[string]string{
 	// What keeps the server, or a part of it, from its work.
 	"the disk is full: reads and the inbox are served, nothing can be stored until there is room":                              "Free at least 16 MB on the disk that is named. The server goes on by itself; it says this again every ten minutes.",

@@ -13,15 +13,17 @@ import (
 	"time"
 )
 
-// session does what a page says, in an empty directory in which only the project's examples are there already: it writes the files that
-// the page shows and runs its commands. Ids and tokens that a page shows stand for the ones that really come.
+// session does what a page says, in an empty directory in which only the project's examples are
+// there already: it writes the files that the page shows and runs its commands. Ids and tokens that
+// a page shows stand for the ones that really come.
 type session struct {
 	dir, bin string // bin: where the programs are
 	page     string // where the page says the server is
 	url      string // where it is
 	ids      map[string]string
-	sources  map[string]string // of the page, by their path in the project: the file they are in
-	server   *exec.Cmd
+	// of the page, by their path in the project: the file they are in
+	sources map[string]string
+	server  *exec.Cmd
 
 	module bool // the page makes a module of its own, in dir
 }
@@ -46,8 +48,8 @@ var (
 	address = regexp.MustCompile(`http://[0-9.:]+`)
 )
 
-// pattern is what a page shows, as an expression: "..." is anything, an id any id, a time any time, and blanks are as many as
-// the columns need.
+// pattern is what a page shows, as an expression: "..." is anything, an id any id, a time any time,
+// and blanks are as many as the columns need.
 func pattern(shown string) *regexp.Regexp {
 	text := regexp.QuoteMeta(strings.TrimSuffix(shown, "\n"))
 	text = strings.ReplaceAll(text, `\.\.\.`, `(?s:.*)`)
@@ -93,8 +95,8 @@ func (s *session) do(t *testing.T, command, shown string) {
 	}
 }
 
-// serve starts a server with the command of the page, on a free port. The one before it is killed, as a page may say: nothing
-// that it promised may be lost.
+// serve starts a server with the command of the page, on a free port. The one before it is killed,
+// as a page may say: nothing that it promised may be lost.
 func (s *session) serve(t *testing.T, command, shown string) {
 	t.Helper()
 	s.kill()
@@ -127,7 +129,8 @@ func (s *session) kill() {
 	}
 }
 
-// write makes a file that the page shows. Go files go beside the sources of the project, for [session.build].
+// write makes a file that the page shows. Go files go beside the sources of the project, for
+// [session.build].
 func (s *session) write(t *testing.T, b block) {
 	t.Helper()
 	path := filepath.Join(s.dir, filepath.FromSlash(b.file))
@@ -144,8 +147,8 @@ func (s *session) write(t *testing.T, b block) {
 	}
 }
 
-// get stands for the go get of a page that makes a module of its own: the project in its directory is what it would get, and what the project
-// requires is on this machine.
+// get stands for the go get of a page that makes a module of its own: the project in its directory
+// is what it would get, and what the project requires is on this machine.
 func (s *session) get(t *testing.T) {
 	t.Helper()
 	project, err := filepath.Abs(root)
@@ -166,7 +169,8 @@ func (s *session) get(t *testing.T) {
 	}
 }
 
-// build runs a page's go build in the project, as if the page's sources were there, or in the page's own module.
+// build runs a page's go build in the project, as if the page's sources were there, or in the
+// page's own module.
 func (s *session) build(t *testing.T, command string) {
 	t.Helper()
 	if s.module {

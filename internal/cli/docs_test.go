@@ -43,7 +43,8 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-// block is a fenced block of a page. If the paragraph before it ends in a file's name and a colon, it is that file.
+// block is a fenced block of a page. If the paragraph before it ends in a file's name and a colon,
+// it is that file.
 type block struct{ language, text, file string }
 
 var (
@@ -63,7 +64,8 @@ func blocksOf(page string) []block {
 	return found
 }
 
-// generated pages say so at their top. The test that writes such a page holds it to the code, and plays what is on it.
+// generated pages say so at their top. The test that writes such a page holds it to the code, and
+// plays what is on it.
 var generated = regexp.MustCompile(`(?i)\bgenerated from\b`)
 
 func isGenerated(page string) bool {
@@ -71,7 +73,8 @@ func isGenerated(page string) bool {
 	return generated.MatchString(head)
 }
 
-// notPlayed says of a kind of block why it is not run here. A kind that is neither here nor in [TestEveryBlockIsHeldToTheProgram] fails.
+// notPlayed says of a kind of block why it is not run here. A kind that is neither here nor in
+// [TestEveryBlockIsHeldToTheProgram] fails.
 var notPlayed = map[string]string{
 	"mermaid": "a drawing; the statuses of the README's are looked at by TestThePictureOfARunIsTrue, state-machine.md is generated",
 	"text":    "a drawing in letters, or a file of another program, without a file's name before it",
@@ -168,7 +171,8 @@ func TestAgentsNamesEveryKey(t *testing.T) {
 // flagOf is a flag in the help of a verb, with the value it has if it is not given.
 var flagOf = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+).*?(?:\(default "?([^")]+)"?\))?$`)
 
-// TestOperatingHasTheFlagsOfDev: the table of docs/operating.md has each flag of dev that its help has, with its usual value, and no other.
+// TestOperatingHasTheFlagsOfDev: the table of docs/operating.md has each flag of dev that its help
+// has, with its usual value, and no other.
 func TestOperatingHasTheFlagsOfDev(t *testing.T) {
 	_, own, _ := strings.Cut(here(t, "", "dev", "--help").stdout, "\nFlags:\n")
 	own, _, _ = strings.Cut(own, "\nGlobal Flags:\n")

@@ -16,7 +16,8 @@ import (
 
 var drawn = regexp.MustCompile(`\b(run|call) is (\w+)`)
 
-// TestThePictureOfARunIsTrue holds the picture in the README to the tables of core: its statuses are theirs, and so are the moves.
+// TestThePictureOfARunIsTrue holds the picture in the README to the tables of core: its statuses
+// are theirs, and so are the moves.
 func TestThePictureOfARunIsTrue(t *testing.T) {
 	runs, calls := map[string]core.RunStatus{}, map[string]core.CallStatus{}
 	for s := core.RunCreated; s <= core.RunDone; s++ {
@@ -141,7 +142,8 @@ func TestTheReadmeNamesEveryPage(t *testing.T) {
 	}
 }
 
-// TestNoPageWritesATokenByTheShell: the shell empties the file before the verb can refuse, and leaves it readable by all.
+// TestNoPageWritesATokenByTheShell: the shell empties the file before the verb can refuse, and
+// leaves it readable by all.
 func TestNoPageWritesATokenByTheShell(t *testing.T) {
 	adds := regexp.MustCompile(`(?m)^.*tokens add .*$`)
 	seen := 0
@@ -165,7 +167,8 @@ var (
 	namedLog   = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| the log")
 )
 
-// TestWhatPagesNameIsThere: a page that says which test or planted fault holds a promise, or what stands in the log, must name one that exists.
+// TestWhatPagesNameIsThere: a page that says which test or planted fault holds a promise, or what
+// stands in the log, must name one that exists.
 func TestWhatPagesNameIsThere(t *testing.T) {
 	tests, logged := testNames(t), sources(t, "internal/local")+sources(t, "internal/engine")
 	for name, page := range pages(t) {

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram: the functions behind it may refuse with the same codes as a server of one's own.
+// TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram: the functions behind it may refuse with the
+// same codes as a server of one's own.
 func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
 	for _, tt := range []struct {
 		url, code string

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// examplePage does what the page of an example says, in a directory that holds nothing else, with the data where the page has it. Ids that
-// the page shows stand for the ones that really come.
+// examplePage does what the page of an example says, in a directory that holds nothing else, with
+// the data where the page has it. Ids that the page shows stand for the ones that really come.
 type examplePage struct {
 	dir, program, url string
 	ids               map[string]string
@@ -51,7 +51,8 @@ func playExample(t *testing.T, program, example string) {
 	}
 }
 
-// do does what a command says and holds what it prints to what the page shows. What only reads may take a moment to be so: it is tried again.
+// do does what a command says and holds what it prints to what the page shows. What only reads may
+// take a moment to be so: it is tried again.
 func (p *examplePage) do(t *testing.T, command, shown string) {
 	t.Helper()
 	if before, flags, ok := strings.Cut(command, "dormouse dev "); ok {
@@ -62,7 +63,8 @@ func (p *examplePage) do(t *testing.T, command, shown string) {
 		return
 	}
 	reads := strings.HasPrefix(command, "dormouse runs") || strings.HasPrefix(command, "dormouse approvals") || strings.HasSuffix(command, "--dead")
-	end, bounded := t.Deadline() // of all tests: how long a moment is on a busy machine nobody knows
+	// of all tests: how long a moment is on a busy machine nobody knows
+	end, bounded := t.Deadline()
 	end = end.Add(-20 * time.Second)
 	for {
 		out, err := p.run(t, command)
@@ -88,7 +90,8 @@ func (p *examplePage) run(t *testing.T, command string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// shapeOf is what a page shows, as an expression: "..." is anything, an id any id, a time any time, and blanks are as many as needed.
+// shapeOf is what a page shows, as an expression: "..." is anything, an id any id, a time any time,
+// and blanks are as many as needed.
 func shapeOf(shown string) *regexp.Regexp {
 	text := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(shown, "\n")), `\.\.\.`, `(?s:.*)`)
 	text = exampleTime.ReplaceAllString(strings.ReplaceAll(text, `\.`, "."), `[0-9T:. -]+Z?`)
@@ -96,7 +99,8 @@ func shapeOf(shown string) *regexp.Regexp {
 	return regexp.MustCompile(`\A` + exampleBlanks.ReplaceAllString(text, ` +`) + `\s*\z`)
 }
 
-// carried starts the service of an example that has one, on a free port, and puts that into the example's agents and its page.
+// carried starts the service of an example that has one, on a free port, and puts that into the
+// example's agents and its page.
 func carried(t *testing.T, dir, page string) string {
 	t.Helper()
 	const onPage = "127.0.0.1:9310"

@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// soon waits until something holds that other processes bring about. It says what for: if it never does, the test hangs here.
+// soon waits until something holds that other processes bring about. It says what for: if it never
+// does, the test hangs here.
 func soon(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	t.Logf("waiting until %s", what)
@@ -139,7 +140,8 @@ func killedAmidIntake(t *testing.T, program string) {
 		}
 	}
 	s := spawn(t, program, dir, "--agents", agents, "--data", data)
-	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitOK) // and again, while it runs
+	// and again, while it runs
+	offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitOK)
 	soon(t, "the queue is empty", func() bool { waiting, _ := inQueue(t, data); return waiting == 0 })
 	if _, dead := inQueue(t, data); dead != 0 {
 		t.Errorf("%d dead letters", dead)

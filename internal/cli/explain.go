@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// explainAll lets every verb below tell what a server refuses in the words of who typed it: with the id that was named and the verb's flags.
+// explainAll lets every verb below tell what a server refuses in the words of who typed it: with
+// the id that was named and the verb's flags.
 func (a *app) explainAll(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		a.explainAll(below)
@@ -26,7 +27,8 @@ func (a *app) explainAll(cmd *cobra.Command) {
 	}
 }
 
-// explained adds to a refusal what the verb knows better than the server. Every other error stays as it is.
+// explained adds to a refusal what the verb knows better than the server. Every other error stays
+// as it is.
 func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	problem, isRefusal := errors.AsType[*client.Error](err)
 	if _, worded := errors.AsType[*cmdline.Failure](err); !isRefusal || worded || errors.Is(err, context.Canceled) {
@@ -57,7 +59,8 @@ func runNamed(cmd *cobra.Command, args []string) string {
 
 func takesThread(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "THREAD") }
 
-// notThere says of an id that the server does not know what it may be instead, and how to find the right one.
+// notThere says of an id that the server does not know what it may be instead, and how to find the
+// right one.
 func (a *app) notThere(ctx context.Context, id string, takesThread bool) string {
 	shown := display.Brief(id)
 	if thread := threadBehind(id); thread != "" && !takesThread {
@@ -92,7 +95,8 @@ func threadBehind(id string) string {
 	return ""
 }
 
-// runsOf are the newest runs of a thread, if the server tells them at once: they only stand in a hint.
+// runsOf are the newest runs of a thread, if the server tells them at once: they only stand in a
+// hint.
 func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
 	c, err := a.Connect()
 	if err != nil {

@@ -174,7 +174,8 @@ func TestRetryOfARunThatIsNotDoneSaysWhatItDoes(t *testing.T) {
 		"it waits for a decision; dormouse approvals lists what waits": run("waiting", pending("sus_1_a")),
 		"it is paused; it goes on with: dormouse resume " + runID:      paused,
 		"it works; to see what it does: dormouse watch " + runID:       run("running"),
-		"the run is not done; the run is " + runID:                     run("done"), // it was done a moment later
+		// it was done a moment later
+		"the run is not done; the run is " + runID: run("done"),
 	} {
 		open := func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")

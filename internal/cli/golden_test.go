@@ -54,7 +54,8 @@ var changing = []struct {
 	{regexp.MustCompile(`"(cursor|next|link)": "[^"]+"`), "cursor"},
 }
 
-// placeholders stand for what is different each time; the same one for the same id of a kind, but times are all alike.
+// placeholders stand for what is different each time; the same one for the same id of a kind, but
+// times are all alike.
 func placeholders(text string) string {
 	for _, c := range changing {
 		seen := map[string]int{}
@@ -138,7 +139,8 @@ func TestGoldenJSON(t *testing.T) {
 	}
 }
 
-// wentBackToSleep waits until the run has used the first decision, so that the events of both have one order.
+// wentBackToSleep waits until the run has used the first decision, so that the events of both have
+// one order.
 func wentBackToSleep(t *testing.T, s *server, id string) {
 	t.Helper()
 	waiting := 0
@@ -156,7 +158,8 @@ func wentBackToSleep(t *testing.T, s *server, id string) {
 	}
 }
 
-// What a scripted server of a test answers is printed as it came: the forms that a real one gives only at the right moment.
+// What a scripted server of a test answers is printed as it came: the forms that a real one gives
+// only at the right moment.
 func TestGoldenJSONOfAnswers(t *testing.T) {
 	s := newServer(t, answersOfControl())
 	for _, verb := range []string{"interrupt", "resume", "retry", "runs cancel"} {

@@ -54,7 +54,8 @@ func TestRequestsAreSignedWhereThatIsAskedFor(t *testing.T) {
 	})
 }
 
-// TestAStreamElsewhereIsReadWithoutCredentials: the API of a stack sends readers of events on to an address that has a ticket in it.
+// TestAStreamElsewhereIsReadWithoutCredentials: the API of a stack sends readers of events on to an
+// address that has a ticket in it.
 func TestAStreamElsewhereIsReadWithoutCredentials(t *testing.T) {
 	environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"})
 	for name, args := range map[string][]string{"signatures": {"--aws-iam"}, "a token": nil} {

@@ -30,7 +30,8 @@ func TestNoPrintedTextIsAboutDormouse(t *testing.T) {
 				return err
 			case d.IsDir() && (d.Name() == "proof" || d.Name() == "testdata"):
 				return filepath.SkipDir
-			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.ToSlash(path) == "../../internal/api/httpapi/problem.go": // a page of the documentation
+			// a page of the documentation
+			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.ToSlash(path) == "../../internal/api/httpapi/problem.go":
 				return nil
 			}
 			files++

@@ -59,7 +59,8 @@ func devHere(t *testing.T, args ...string) string {
 	if err != nil || url == "" {
 		t.Fatalf("dev says %q, %v", said, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, read) }() // it may say more, and must not wait for a reader
+	// it may say more, and must not wait for a reader
+	go func() { _, _ = io.Copy(io.Discard, read) }()
 	return url
 }
 

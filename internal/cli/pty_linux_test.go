@@ -33,7 +33,8 @@ type terminal struct {
 	mu   sync.Mutex
 	said bytes.Buffer // everything that was written to it
 	more chan struct{}
-	over chan struct{} // closed once a command that was started has ended, and everything that it wrote is read
+	// closed once a command that was started has ended, and everything that it wrote is read
+	over chan struct{}
 }
 
 func openTerminal(t *testing.T, columns, lines uint16) *terminal {
@@ -64,7 +65,8 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 	}
 }
 
-// endMark is written behind everything that a command writes. It is one byte, so that it is read whole.
+// endMark is written behind everything that a command writes. It is one byte, so that it is read
+// whole.
 const endMark = "\x1e"
 
 func (p *terminal) listen() {
@@ -133,7 +135,8 @@ func (p *terminal) types(keys string) {
 	}
 }
 
-// slowly is a clock that goes on by a second whenever it is read: no two keys are pressed at the same time.
+// slowly is a clock that goes on by a second whenever it is read: no two keys are pressed at the
+// same time.
 func slowly() func() time.Time {
 	var mu sync.Mutex
 	now := time.Now()

@@ -71,7 +71,8 @@ func serveDesk(t *testing.T, agent string) (typed func(args ...string) output, c
 	}, client.New(url, "", nil)
 }
 
-// A run with tools, an approval, an image and a document is recorded in three ways, and replays without a mismatch.
+// A run with tools, an approval, an image and a document is recorded in three ways, and replays
+// without a mismatch.
 func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	image, document, file := filepath.Join(dir, "cup.PNG"), filepath.Join(dir, "order A-17.pdf"), filepath.Join(dir, "made.jsonl")

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// tokenOut is where a new token goes, if not to standard output: a file that was not there. A shell that is told to write what the command
-// prints empties the file before the command can say no.
+// tokenOut is where a new token goes, if not to standard output: a file that was not there. A shell
+// that is told to write what the command prints empties the file before the command can say no.
 type tokenOut struct {
 	file string
 	made bool
@@ -29,8 +29,9 @@ func (o *tokenOut) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// write puts the token into the file before its hash is stored in tokens: a kill in between leaves a token that lets nobody in, and not a
-// hash whose token is lost. Whoever then cannot store the hash calls undo. A file that is there is not touched.
+// write puts the token into the file before its hash is stored in tokens: a kill in between leaves
+// a token that lets nobody in, and not a hash whose token is lost. Whoever then cannot store the
+// hash calls undo. A file that is there is not touched.
 func (o *tokenOut) write(token, tokens string) error {
 	if o.file == "" {
 		return nil

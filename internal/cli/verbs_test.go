@@ -177,7 +177,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// log answers requests for events as the server would: what is behind the cursor, as a stream or as a page. The run rests at the end.
+// log answers requests for events as the server would: what is behind the cursor, as a stream or as
+// a page. The run rests at the end.
 func log(types ...string) http.HandlerFunc {
 	var events []wire.Event
 	for i, kind := range types {

@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// A model that fills its line with blanks, up to the end of the screen or over two pieces, does not get to the left edge, where our own lines begin.
+// A model that fills its line with blanks, up to the end of the screen or over two pieces, does not
+// get to the left edge, where our own lines begin.
 func TestNoLineOfALiveModelLooksLikeOneOfOurs(t *testing.T) {
 	event := func(kind, data string) wire.Event {
 		return wire.Event{Type: kind, Turn: 1, At: wire.Time{Time: time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)}, Data: json.RawMessage(data)}
@@ -71,7 +72,8 @@ func TestLiveProseIsShownAsProse(t *testing.T) {
 	p.sees("02:28:44  says: a    b ❤\r\n                next\r\n")
 }
 
-// A hook may change what the model said: then that is shown, too, and not only what it takes the place of.
+// A hook may change what the model said: then that is shown, too, and not only what it takes the
+// place of.
 func TestRunShowsWhatBecameOfLiveText(t *testing.T) {
 	event := func(kind, data string) wire.Event {
 		return wire.Event{Type: kind, Turn: 1, At: wire.Time{Time: time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)}, Data: json.RawMessage(data)}

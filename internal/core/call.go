@@ -8,11 +8,14 @@ type Call struct {
 	Attempt
 	Approval
 
-	HeldBehind         string `json:"hold,omitempty"` // the call it is held behind
-	InBudget           bool   `json:"ct,omitempty"`   // the budget let it through
-	PlaceholderWritten bool   `json:"pl,omitempty"`   // the log holds a placeholder for its result
-	Synthetic          bool   `json:"ps,omitempty"`   // no model asked for it: the run itself waits
-	TurnSegment        int64  `json:"f,omitempty"`    // the segment of its assistant turn, if that is not the current one
+	HeldBehind string `json:"hold,omitempty"` // the call it is held behind
+	InBudget   bool   `json:"ct,omitempty"`   // the budget let it through
+	// the log holds a placeholder for its result
+	PlaceholderWritten bool `json:"pl,omitempty"`
+	// no model asked for it: the run itself waits
+	Synthetic bool `json:"ps,omitempty"`
+	// the segment of its assistant turn, if that is not the current one
+	TurnSegment int64 `json:"f,omitempty"`
 }
 
 // WaitsOn says whether the call is suspended on exactly this suspension.
@@ -22,22 +25,30 @@ func (c Call) WaitsOn(suspension string) bool {
 
 // Wait is the suspension of a call, the one it waits on or waited on last.
 type Wait struct {
-	Kind           Kind       `json:"kind,omitempty"`
-	Mode           ResumeMode `json:"mode,omitempty"`
-	Sus            string     `json:"sus,omitempty"` // the suspension's id
-	Deadline       int64      `json:"dl,omitempty"`
-	Decision       string     `json:"dec,omitempty"` // the applied decision: id, a space, digest
-	Suspensions    int        `json:"n,omitempty"`   // how often the call was suspended
-	InvalidAnswers int        `json:"bad,omitempty"` // results of a client that were refused on this suspension, and journaled
+	Kind     Kind       `json:"kind,omitempty"`
+	Mode     ResumeMode `json:"mode,omitempty"`
+	Sus      string     `json:"sus,omitempty"` // the suspension's id
+	Deadline int64      `json:"dl,omitempty"`
+	// the applied decision: id, a space, digest
+	Decision    string `json:"dec,omitempty"`
+	Suspensions int    `json:"n,omitempty"` // how often the call was suspended
+	// results of a client that were refused on this suspension, and journaled
+	InvalidAnswers int `json:"bad,omitempty"`
 }
 
 // Attempt is one right to run the body of a call: what began of it, and under whose epoch.
 type Attempt struct {
-	Number       int   `json:"at,omitempty"`  // raised by each applied decision, never by a crash
-	RanBefore    int   `json:"r,omitempty"`   // bodies of the call that ran before the one at hand, also those of crashed workers
-	IntentEpoch  int64 `json:"ie,omitempty"`  // epoch of the open intent of an at-most-once body; 0: none
-	HooksEpoch   int64 `json:"rdy,omitempty"` // epoch in which the hooks before its body were called, if a commit contains what they wanted; 0: call them
-	MayHaveBegun bool  `json:"ag,omitempty"`  // the body may have begun, in this attempt, in a process that crashed
+	// raised by each applied decision, never by a crash
+	Number int `json:"at,omitempty"`
+	// bodies of the call that ran before the one at hand, also those of crashed workers
+	RanBefore int `json:"r,omitempty"`
+	// epoch of the open intent of an at-most-once body; 0: none
+	IntentEpoch int64 `json:"ie,omitempty"`
+	// epoch in which the hooks before its body were called, if a commit contains what they
+	// wanted; 0: call them
+	HooksEpoch int64 `json:"rdy,omitempty"`
+	// the body may have begun, in this attempt, in a process that crashed
+	MayHaveBegun bool `json:"ag,omitempty"`
 }
 
 // Renew begins the next attempt, after a decision: nothing of it may have begun yet.
@@ -51,13 +62,19 @@ func (a Attempt) IntendedBy(epoch int64) bool { return a.IntentEpoch == epoch }
 
 // Approval is what lets the body of a call run, and with which arguments.
 type Approval struct {
-	Approved       bool   `json:"ok,omitempty"`   // an approver said that it may run
-	PassedDecision string `json:"pass,omitempty"` // the suspension whose decision is handed to the body
-	EditedBy       string `json:"ed,omitempty"`   // the suspension whose decision says with which arguments it runs
-	GrantOffered   string `json:"gr,omitempty"`   // what an approval with a grant allows beyond this call
-	AskDigest      string `json:"ask,omitempty"`  // digest of what its gate asked; "" for a tool's own question
-	WaivedAsk      string `json:"lift,omitempty"` // digest of the ask that an approval satisfied; a different ask is not waived
-	ByGrant        bool   `json:"gd,omitempty"`   // the grant of an earlier approval says that it may run, as its gate is now
+	Approved bool `json:"ok,omitempty"` // an approver said that it may run
+	// the suspension whose decision is handed to the body
+	PassedDecision string `json:"pass,omitempty"`
+	// the suspension whose decision says with which arguments it runs
+	EditedBy string `json:"ed,omitempty"`
+	// what an approval with a grant allows beyond this call
+	GrantOffered string `json:"gr,omitempty"`
+	// digest of what its gate asked; "" for a tool's own question
+	AskDigest string `json:"ask,omitempty"`
+	// digest of the ask that an approval satisfied; a different ask is not waived
+	WaivedAsk string `json:"lift,omitempty"`
+	// the grant of an earlier approval says that it may run, as its gate is now
+	ByGrant bool `json:"gd,omitempty"`
 }
 
 // Started is the data of a call.started event. Without a time, the body begins once the event is

@@ -4,11 +4,14 @@ package core
 type Checkpoint string
 
 const (
-	CheckpointUserMessage    Checkpoint = "user_message"    // the input of a run, or a later message
-	CheckpointAssistantTurn  Checkpoint = "assistant_turn"  // a model's answer
-	CheckpointDecisionReplay Checkpoint = "decision_replay" // decisions, and the calls that go on with them
-	CheckpointToolResults    Checkpoint = "tool_results"    // outcomes of calls
-	CheckpointRunFinished    Checkpoint = "run_finished"    // the end of a turn: the run waits, or is done
+	// the input of a run, or a later message
+	CheckpointUserMessage   Checkpoint = "user_message"
+	CheckpointAssistantTurn Checkpoint = "assistant_turn" // a model's answer
+	// decisions, and the calls that go on with them
+	CheckpointDecisionReplay Checkpoint = "decision_replay"
+	CheckpointToolResults    Checkpoint = "tool_results" // outcomes of calls
+	// the end of a turn: the run waits, or is done
+	CheckpointRunFinished Checkpoint = "run_finished"
 )
 
 // Checkpoints are all checkpoints, in the order in which a run meets them.

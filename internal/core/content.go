@@ -16,21 +16,24 @@ func Clip(text string, most int) string {
 
 // The types of a [Part].
 const (
-	PartText      = "text"
-	PartReasoning = "reasoning" // what the model thought; it goes back to the provider that wrote it, byte for byte
+	PartText = "text"
+	// what the model thought; it goes back to the provider that wrote it, byte for byte
+	PartReasoning = "reasoning"
 	PartImage     = "image"
 	PartDocument  = "document"
-	PartCall      = "call" // the place of a call among the other parts, where it is not behind them all
+	// the place of a call among the other parts, where it is not behind them all
+	PartCall = "call"
 )
 
 // Part is one piece of a message's content. What a field is for says the type; others are empty.
 type Part struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`                 // of text and reasoning
-	Media string `json:"media_type,omitempty"` // of an image or a document: "image/png", "application/pdf"
-	Name  string `json:"name,omitempty"`       // of a document; untrusted
-	Data  []byte `json:"data,omitempty"`       // of an image or a document
-	Call  string `json:"call_id,omitempty"`    // of a call's place
+	Type string `json:"type"`
+	Text string `json:"text"` // of text and reasoning
+	// of an image or a document: "image/png", "application/pdf"
+	Media string `json:"media_type,omitempty"`
+	Name  string `json:"name,omitempty"`    // of a document; untrusted
+	Data  []byte `json:"data,omitempty"`    // of an image or a document
+	Call  string `json:"call_id,omitempty"` // of a call's place
 
 	// Provider names who wrote a reasoning part, and Sealed is what that one wants back with it
 	// unchanged: a signature, or what nobody else can read. To any other provider the part says

@@ -22,7 +22,8 @@ type DeadlineOutcome uint8
 const (
 	DeadlineFail   DeadlineOutcome = iota // it failed
 	DeadlineCancel                        // it is cancelled, as if somebody had said no
-	DeadlineResult                        // it has a result that was set in advance; not for approvals
+	// it has a result that was set in advance; not for approvals
+	DeadlineResult
 )
 
 var deadlineNames = []string{"fail", "cancel", "result"}

@@ -7,13 +7,16 @@ import (
 
 // Codes of a [DecisionError]. They are a contract with callers.
 const (
-	CodeBadAction        = "bad_action"        // an action other than resume and cancel
-	CodeBadGrant         = "bad_grant"         // a grant other than run
-	CodeUnclearDecision  = "unclear_decision"  // neither a yes, nor a no, nor a result
-	CodeWrongKind        = "wrong_kind"        // an answer of another kind than the call waits for
-	CodeContradiction    = "contradictory"     // a result and an error, or a no with what only a yes can have
+	CodeBadAction       = "bad_action"       // an action other than resume and cancel
+	CodeBadGrant        = "bad_grant"        // a grant other than run
+	CodeUnclearDecision = "unclear_decision" // neither a yes, nor a no, nor a result
+	// an answer of another kind than the call waits for
+	CodeWrongKind = "wrong_kind"
+	// a result and an error, or a no with what only a yes can have
+	CodeContradiction    = "contradictory"
 	CodeInvalidArguments = "invalid_arguments" // edited arguments that are no object
-	CodeResultRequired   = "result_required"   // a yes without the result that the call is to have
+	// a yes without the result that the call is to have
+	CodeResultRequired = "result_required"
 )
 
 // DecisionError says why a decision was refused on reading. Nothing may be stored for it.
@@ -76,7 +79,8 @@ func (in DecisionInput) Digest() string {
 
 func canonicalOrRaw(raw json.RawMessage) any {
 	if raw == nil {
-		return "" // apart from null, which is a result; no result encodes to the bare empty text
+		// apart from null, which is a result; no result encodes to the bare empty text
+		return ""
 	}
 	if c, err := Canonical(raw); err == nil {
 		return map[string]any{"json": c}

@@ -10,14 +10,15 @@ import (
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`
-	Digest     string `json:"digest,omitempty"` // of what a caller sent; a message and a deadline have none
-	By         string `json:"by,omitempty"`
-	Via        string `json:"via,omitempty"`
-	Link       string `json:"link,omitempty"`      // with via link: the link's id
-	MintedBy   string `json:"minted_by,omitempty"` // and who made it
-	Applied    bool   `json:"applied"`
-	TimedOut   bool   `json:"timed_out,omitempty"`
-	Late       bool   `json:"late,omitempty"`
+	// of what a caller sent; a message and a deadline have none
+	Digest   string `json:"digest,omitempty"`
+	By       string `json:"by,omitempty"`
+	Via      string `json:"via,omitempty"`
+	Link     string `json:"link,omitempty"`      // with via link: the link's id
+	MintedBy string `json:"minted_by,omitempty"` // and who made it
+	Applied  bool   `json:"applied"`
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Late     bool   `json:"late,omitempty"`
 
 	// Digests of the arguments that the decision was about, and of those it put in their place;
 	// both in hex, of the canonical form.

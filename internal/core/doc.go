@@ -22,8 +22,8 @@
 // # Reading order
 //
 // Start with [Head], what is known, and the two tables in transitions.go, the only ways a status
-// changes. Go on with View and Plan in package planner, what a plan is made from and what it can ask
-// for. Then follow one decision through planner/decide.go:
+// changes. Go on with View and Plan in package planner, what a plan is made from and what it can
+// ask for. Then follow one decision through planner/decide.go:
 //
 //	decide ── foldOutbox ── foldTurn ── foldOutcomes ── applyInbox ── foldFailure ── startRun ── goOn
 //	goOn   ── settle: every call that needs no body ── next

@@ -31,7 +31,8 @@ func TestAFingerprintNamesOneQuestion(t *testing.T) {
 		{"acme", "run_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Bob"}`, ""},
 		{"acme", "run_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Ann"}`, "from 1"},
 		{"acme", "run_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Ann"}`, "from 2"},
-		{"acmer", "un_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Ann"}`, ""}, // the same text with its borders moved
+		// the same text with its borders moved
+		{"acmer", "un_a_0", "sha256:1", "sus_2_x", "pay", `{"to":"Ann"}`, ""},
 		{"acme", "run_a_0", "sha256:1", "sus_2_xp", "ay", `{"to":"Ann"}`, ""},
 	}
 	seen := map[string]question{of(first): first}

@@ -25,5 +25,6 @@ func (rec DecisionRecord) Tells(c Call) bool {
 	case rec.Error != "":
 		return true
 	}
-	return !IsNull(rec.Result) && !(c.Kind == KindApproval && c.Mode == ReplayToolCall) // there, a result is but a yes
+	// there, a result is but a yes
+	return !IsNull(rec.Result) && !(c.Kind == KindApproval && c.Mode == ReplayToolCall)
 }

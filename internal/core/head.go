@@ -38,7 +38,8 @@ type Head struct {
 	Origin
 
 	Inbox map[string]Signal `json:"inbox,omitempty"`
-	Due   int64             `json:"due,omitempty"` // when the sweep shall wake the thread; 0: never. Only the sweep reads it
+	// when the sweep shall wake the thread; 0: never. Only the sweep reads it
+	Due int64 `json:"due,omitempty"`
 }
 
 // Identity is which run of which thread it is, and what it runs.
@@ -74,16 +75,21 @@ type Ownership struct {
 
 // Waits are the suspensions of the run.
 type Waits struct {
-	Pending  int            `json:"nsus,omitempty"`  // suspended calls that a message does not answer
-	Oldest   string         `json:"as,omitempty"`    // key in the list of approvals; empty: nothing is suspended
-	TimedOut map[string]int `json:"timed,omitempty"` // suspensions that their deadline closed; of each, one late answer is recorded
+	// suspended calls that a message does not answer
+	Pending int `json:"nsus,omitempty"`
+	// key in the list of approvals; empty: nothing is suspended
+	Oldest string `json:"as,omitempty"`
+	// suspensions that their deadline closed; of each, one late answer is recorded
+	TimedOut map[string]int `json:"timed,omitempty"`
 }
 
 // Schedule is when the run is looked at next.
 type Schedule struct {
-	Deadline  int64   `json:"dl,omitempty"`         // the earliest of its suspended calls; 0: none has one
-	NotBefore int64   `json:"not_before,omitempty"` // the next attempt to call the model, or to send
-	Outage    *Outage `json:"mo,omitempty"`         // set while the model does not answer
+	// the earliest of its suspended calls; 0: none has one
+	Deadline int64 `json:"dl,omitempty"`
+	// the next attempt to call the model, or to send
+	NotBefore int64   `json:"not_before,omitempty"`
+	Outage    *Outage `json:"mo,omitempty"` // set while the model does not answer
 }
 
 // Ending is how the run came to its end.
@@ -107,11 +113,12 @@ type Counters struct {
 // Budget is what stop rules and budgets count, from the start of the run. Waiting and resuming
 // leave it as it is.
 type Budget struct {
-	ToolCalls   int      `json:"tc,omitempty"`  // calls that were let through
-	StepCalls   int      `json:"sc,omitempty"`  // of them in this step
-	RoundOK     int      `json:"rok,omitempty"` // executed calls of this round that succeeded
-	RoundFailed int      `json:"rf,omitempty"`  // and that failed
-	Errors      int      `json:"err,omitempty"` // rounds in a row in which every executed call failed
+	ToolCalls   int `json:"tc,omitempty"`  // calls that were let through
+	StepCalls   int `json:"sc,omitempty"`  // of them in this step
+	RoundOK     int `json:"rok,omitempty"` // executed calls of this round that succeeded
+	RoundFailed int `json:"rf,omitempty"`  // and that failed
+	// rounds in a row in which every executed call failed
+	Errors      int      `json:"err,omitempty"`
 	Wrote       bool     `json:"wr,omitempty"`  // a tool that is not read-only succeeded
 	Rounds      []string `json:"rnd,omitempty"` // signatures of the last turns, oldest first
 	Awake       int64    `json:"aw,omitempty"`  // ms the run has been awake, up to AwakeSince
@@ -130,9 +137,12 @@ type Stage struct {
 
 // Conversation is what the user and the model know of each other.
 type Conversation struct {
-	UserSpokeSince  bool  `json:"spk,omitempty"`  // the user has said something since the model's last turn
-	ModelSawAll     bool  `json:"told,omitempty"` // the model's last turn has seen everything there is: nothing came since
-	LastUserMessage int64 `json:"usr,omitempty"`  // the segment of the thread's last user message; 0: none
+	// the user has said something since the model's last turn
+	UserSpokeSince bool `json:"spk,omitempty"`
+	// the model's last turn has seen everything there is: nothing came since
+	ModelSawAll bool `json:"told,omitempty"`
+	// the segment of the thread's last user message; 0: none
+	LastUserMessage int64 `json:"usr,omitempty"`
 }
 
 // StateLog is where in the journal the shared state is.
@@ -143,9 +153,11 @@ type StateLog struct {
 
 // Permissions are what this run alone may do, or may not.
 type Permissions struct {
-	Narrow   json.RawMessage `json:"narrow,omitempty"` // permissions of this run alone; they can only take away
-	Grants   []string        `json:"grants,omitempty"` // what approvals of this turn allowed beyond their own calls
-	NoMemory bool            `json:"nomem,omitempty"`  // the start asked for none
+	// permissions of this run alone; they can only take away
+	Narrow json.RawMessage `json:"narrow,omitempty"`
+	// what approvals of this turn allowed beyond their own calls
+	Grants   []string `json:"grants,omitempty"`
+	NoMemory bool     `json:"nomem,omitempty"` // the start asked for none
 }
 
 // Origin is where the run began, and when it was written last.

@@ -12,15 +12,21 @@ type Invariant string
 // What a write may not leave. Each would lose a run or an answer in silence: nothing would ever
 // look at it again.
 const (
-	BackToCreated    Invariant = "back_to_created"     // an owner's write cannot undo that the run was begun
-	WaitsForNothing  Invariant = "waits_for_nothing"   // a waiting run needs a suspended call or a deadline
-	WaitsWithSignals Invariant = "waits_with_signals"  // a signal in the inbox of a waiting run has no one to read it
-	WaitsWithOutbox  Invariant = "waits_with_outbox"   // nothing sends what a waiting run still owes
+	// an owner's write cannot undo that the run was begun
+	BackToCreated Invariant = "back_to_created"
+	// a waiting run needs a suspended call or a deadline
+	WaitsForNothing Invariant = "waits_for_nothing"
+	// a signal in the inbox of a waiting run has no one to read it
+	WaitsWithSignals Invariant = "waits_with_signals"
+	// nothing sends what a waiting run still owes
+	WaitsWithOutbox  Invariant = "waits_with_outbox"
 	DoneWithoutEnd   Invariant = "done_without_end"    // a done run says why it ended
 	DoneWithOpenCall Invariant = "done_with_open_call" // every call of a done run has a result
-	DoneWithSignals  Invariant = "done_with_signals"   // every accepted signal is in the journal of a done run
-	DoneWithOutbox   Invariant = "done_with_outbox"    // a done run owes no message
-	DoneWithHeld     Invariant = "done_with_held"      // a message that waits for the end of the run begins the next one
+	// every accepted signal is in the journal of a done run
+	DoneWithSignals Invariant = "done_with_signals"
+	DoneWithOutbox  Invariant = "done_with_outbox" // a done run owes no message
+	// a message that waits for the end of the run begins the next one
+	DoneWithHeld Invariant = "done_with_held"
 )
 
 // InvariantError refuses a write that would leave a head that breaks an invariant. Nothing was

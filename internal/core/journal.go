@@ -11,7 +11,8 @@ const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
-	RoleSystem    Role = "system" // the runtime's own notices to the model; not shown as part of the conversation
+	// the runtime's own notices to the model; not shown as part of the conversation
+	RoleSystem Role = "system"
 )
 
 // ToolCall is one call as the model asked for it. Arguments are in the canonical form of
@@ -29,24 +30,35 @@ type Message struct {
 	Parts []Part     `json:"parts,omitempty"`
 	Calls []ToolCall `json:"tool_calls,omitempty"`
 
-	CallID  string `json:"call_id,omitempty"` // of a tool message: the call it answers
-	Tool    string `json:"tool,omitempty"`
-	Error   bool   `json:"error,omitempty"`   // the result tells of a failure
-	Pending bool   `json:"pending,omitempty"` // stands where a result will be; left out of the model's view once one is there
+	CallID string `json:"call_id,omitempty"` // of a tool message: the call it answers
+	Tool   string `json:"tool,omitempty"`
+	Error  bool   `json:"error,omitempty"` // the result tells of a failure
+	// stands where a result will be; left out of the model's view once one is there
+	Pending bool `json:"pending,omitempty"`
 
-	Outcome CallOutcome     `json:"outcome,omitempty"`  // of a result: see [Message.CallOutcome]
-	JSON    bool            `json:"j,omitempty"`        // of a result: its text is the JSON of its value
-	Value   json.RawMessage `json:"value,omitempty"`    // of a result: its value, where the text is not its JSON
-	RanWith json.RawMessage `json:"ran_with,omitempty"` // of a result: the edited arguments that the tool ran with
-	Added   string          `json:"added,omitempty"`    // of a result: what hooks added for the model
+	// of a result: see [Message.CallOutcome]
+	Outcome CallOutcome `json:"outcome,omitempty"`
+	// of a result: its text is the JSON of its value
+	JSON bool `json:"j,omitempty"`
+	// of a result: its value, where the text is not its JSON
+	Value json.RawMessage `json:"value,omitempty"`
+	// of a result: the edited arguments that the tool ran with
+	RanWith json.RawMessage `json:"ran_with,omitempty"`
+	// of a result: what hooks added for the model
+	Added string `json:"added,omitempty"`
 
-	Cut bool `json:"cut,omitempty"` // of an assistant message: a cancel stopped the model in the middle of it
+	// of an assistant message: a cancel stopped the model in the middle of it
+	Cut bool `json:"cut,omitempty"`
 
-	ID      string `json:"id,omitempty"`      // of a user message: the id that its sender gave it
-	By      string `json:"by,omitempty"`      // of a user message: the principal who sent it
-	Via     string `json:"via,omitempty"`     // and the entry point it came through
-	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text is; the model sees it there
-	Earlier int64  `json:"earlier,omitempty"` // of a user message: the segment of the one before it, if that is another; 0: it is the first of its thread
+	// of a user message: the id that its sender gave it
+	ID  string `json:"id,omitempty"`
+	By  string `json:"by,omitempty"`  // of a user message: the principal who sent it
+	Via string `json:"via,omitempty"` // and the entry point it came through
+	// of a user message: the call whose result its text is; the model sees it there
+	Answers string `json:"answers,omitempty"`
+	// of a user message: the segment of the one before it, if that is another; 0: it is the
+	// first of its thread
+	Earlier int64 `json:"earlier,omitempty"`
 
 	RunID string `json:"run_id"`
 	At    int64  `json:"at"`
@@ -56,17 +68,18 @@ type Message struct {
 type EventType string
 
 const (
-	EventTurnStarted       EventType = "turn.started"
-	EventTurnEnded         EventType = "turn.ended"
-	EventStepStarted       EventType = "step.started"
-	EventStepEnded         EventType = "step.ended"
-	EventTextEnded         EventType = "text.ended"
-	EventReasoningEnded    EventType = "reasoning.ended"
-	EventCallReady         EventType = "call.ready"
-	EventCallInvalid       EventType = "call.invalid"
-	EventCallStarted       EventType = "call.started"
-	EventCallSuspended     EventType = "call.suspended"
-	EventCallInvalidAnswer EventType = "call.invalid_answer" // a client's result was refused; the call still waits
+	EventTurnStarted    EventType = "turn.started"
+	EventTurnEnded      EventType = "turn.ended"
+	EventStepStarted    EventType = "step.started"
+	EventStepEnded      EventType = "step.ended"
+	EventTextEnded      EventType = "text.ended"
+	EventReasoningEnded EventType = "reasoning.ended"
+	EventCallReady      EventType = "call.ready"
+	EventCallInvalid    EventType = "call.invalid"
+	EventCallStarted    EventType = "call.started"
+	EventCallSuspended  EventType = "call.suspended"
+	// a client's result was refused; the call still waits
+	EventCallInvalidAnswer EventType = "call.invalid_answer"
 	EventCallResuming      EventType = "call.resuming"
 	EventCallSucceeded     EventType = "call.succeeded"
 	EventCallFailed        EventType = "call.failed"

@@ -14,14 +14,17 @@ func (o Outcome) CallOutcome() CallOutcome {
 
 // Outcome is what a tool's body came to: a result, a failure, or a ticket to wait with.
 type Outcome struct {
-	Text    string          // the result, or what went wrong, as the model sees it
-	Value   json.RawMessage // the result as JSON; nil if it is plain text
-	Media   []Part          // images and documents that belong to the result
-	Failed  bool
-	State   []StateOp       // what the body wrote
-	Ticket  *SuspendTicket  // set: the call waits
-	Scratch json.RawMessage // with a ticket: what the call keeps for the next run of its body; nil: what it kept before, null: nothing
-	Kind    Kind            // of the ticket; KindApproval if not said and the call is to be replayed, else KindInput
+	Text   string          // the result, or what went wrong, as the model sees it
+	Value  json.RawMessage // the result as JSON; nil if it is plain text
+	Media  []Part          // images and documents that belong to the result
+	Failed bool
+	State  []StateOp      // what the body wrote
+	Ticket *SuspendTicket // set: the call waits
+	// with a ticket: what the call keeps for the next run of its body; nil: what it kept
+	// before, null: nothing
+	Scratch json.RawMessage
+	// of the ticket; KindApproval if not said and the call is to be replayed, else KindInput
+	Kind Kind
 }
 
 // Status is the call status an outcome leads to.

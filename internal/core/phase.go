@@ -32,15 +32,16 @@ func (f Firing) Digest() string {
 type Phase uint8
 
 const (
-	RunStart          Phase = iota // once, before anything else of the run
-	StepStart                      // before a step's model call
-	BeforeInference                // the last chance to shape the request, or to end without it
-	AfterInference                 // the model has answered and nothing is committed yet
-	ToolGate                       // may this call run? Pure, and asked again before the body if the state has changed
-	BeforeToolExecute              // the body of this call is about to run
-	AfterToolExecute               // this call has a result, whether its body ran or not
-	StepEnd                        // after the round of the step, also when it has to wait
-	RunEnd                         // once, when nothing can keep the run from ending any more
+	RunStart        Phase = iota // once, before anything else of the run
+	StepStart                    // before a step's model call
+	BeforeInference              // the last chance to shape the request, or to end without it
+	AfterInference               // the model has answered and nothing is committed yet
+	// may this call run? Pure, and asked again before the body if the state has changed
+	ToolGate
+	BeforeToolExecute // the body of this call is about to run
+	AfterToolExecute  // this call has a result, whether its body ran or not
+	StepEnd           // after the round of the step, also when it has to wait
+	RunEnd            // once, when nothing can keep the run from ending any more
 )
 
 var phaseNames = []string{"run_start", "step_start", "before_inference", "after_inference", "tool_gate", "before_tool_execute", "after_tool_execute", "step_end", "run_end"}
@@ -73,14 +74,16 @@ var phaseWords = map[Phase]struct {
 
 // Firing asks for the hooks of one phase. Only the members of the phase are set.
 type Firing struct {
-	Phase   Phase
-	Step    int
-	State   State     // as the hooks of this phase see it: none sees what another of the same phase writes
+	Phase Phase
+	Step  int
+	// as the hooks of this phase see it: none sees what another of the same phase writes
+	State   State
 	Call    *ToolCall // of the three tool phases, with the arguments that run
 	Outcome *Outcome  // AfterToolExecute
 	Turn    *Turn     // AfterInference
 	Reason  *Reason   // RunEnd
-	Rev     int64     // StepEnd: of the head; what happened since another commit it has not seen
+	// StepEnd: of the head; what happened since another commit it has not seen
+	Rev int64
 }
 
 // Effects are what the hooks of one phase want. Which members count depends on the phase.
@@ -101,13 +104,15 @@ type Effects struct {
 
 	Append string // AfterToolExecute: text added to the result, for the model to see
 
-	Wait   *SuspendTicket // RunStart: the run waits for an answer before its first step; no tells it to end
-	Recall string         // RunStart: what is remembered of earlier runs, for the model
+	// RunStart: the run waits for an answer before its first step; no tells it to end
+	Wait   *SuspendTicket
+	Recall string // RunStart: what is remembered of earlier runs, for the model
 
 	RecallFailed string // RunStart: why that is not known
 
-	Notes    []string // failures of hooks that do not stop the run, for the journal
-	Conflict string   // two hooks wrote one exclusive key; nothing of the phase counts, and the run ends
+	Notes []string // failures of hooks that do not stop the run, for the journal
+	// two hooks wrote one exclusive key; nothing of the phase counts, and the run ends
+	Conflict string
 }
 
 // ContextMessage is text for the model that is no part of the conversation. With a cooldown of n,

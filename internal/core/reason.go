@@ -12,10 +12,13 @@ type ReasonKind uint8
 const (
 	NaturalEnd        ReasonKind = iota + 1 // the model asked for no tool
 	BehaviorRequested                       // a hook asked to end
-	Stopped                                 // a stop rule fired, or the model has nothing more to say
+	// a stop rule fired, or the model has nothing more to say
+	Stopped
 	Cancelled
-	Blocked   // policy ended the run
-	Suspended // the outcome of one activation only: the run waits. Never stored as the reason of a run that is done
+	Blocked // policy ended the run
+	// the outcome of one activation only: the run waits. Never stored as the reason of a run
+	// that is done
+	Suspended
 	Failed
 )
 
@@ -55,8 +58,9 @@ func (r *Reason) UnmarshalJSON(raw []byte) error {
 
 // Codes of the reason [Blocked].
 const (
-	CodeBlockedByRule  = "blocked_by_rule" // a permission or a hook blocked a call
-	CodeStartDenied    = "start_denied"    // the run waited before its first step, and the answer was no
+	CodeBlockedByRule = "blocked_by_rule" // a permission or a hook blocked a call
+	// the run waited before its first step, and the answer was no
+	CodeStartDenied    = "start_denied"
 	CodeStartAbandoned = "start_abandoned" // a message came instead of that answer
 )
 

@@ -11,9 +11,12 @@ import (
 type Round struct {
 	Calls     []ToolCall
 	Decisions map[string]DecisionRecord
-	Scratch   map[string]json.RawMessage // what calls keep from one run of their body to the next, by call
+	// what calls keep from one run of their body to the next, by call
+	Scratch map[string]json.RawMessage
 
-	LateWords bool // since the model's last turn words of a caller came after their deadline: it is told of them in the next one
+	// since the model's last turn words of a caller came after their deadline: it is told of
+	// them in the next one
+	LateWords bool
 }
 
 // RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is

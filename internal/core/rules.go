@@ -29,7 +29,10 @@ type Terms struct {
 	RunCalls  int        // and in the run
 	Memory    bool       // something is remembered of each run
 	Result    int        // bytes of a result's text that are kept; [DefaultResult] if 0
-	Approvers []string   // the only ones who may say that a call runs; none: every caller who may decide
-	Yield     bool       // the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
-	Outage    int64      // ms that a run waits for a model that does not answer; [Limits.Outage] if 0
+	// the only ones who may say that a call runs; none: every caller who may decide
+	Approvers []string
+	// the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
+	Yield bool
+	// ms that a run waits for a model that does not answer; [Limits.Outage] if 0
+	Outage int64
 }

@@ -4,8 +4,9 @@ package core
 type TurnCause string
 
 const (
-	CauseInput     TurnCause = "input"     // the start's input
-	CauseRetry     TurnCause = "retry"     // the start retries an earlier run, without new input
+	CauseInput TurnCause = "input" // the start's input
+	// the start retries an earlier run, without new input
+	CauseRetry     TurnCause = "retry"
 	CauseMessage   TurnCause = "message"   // a user message
 	CauseDecision  TurnCause = "decision"  // a decision on something the run waited for
 	CauseDeadline  TurnCause = "deadline"  // no decision came before the deadline

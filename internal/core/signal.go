@@ -7,21 +7,24 @@ import (
 // Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too
 // large for the head is stored beside it under its digest first, and Ref names it.
 type Signal struct {
-	Kind   SignalKind `json:"k"`
-	Call   string     `json:"c,omitempty"`   // of a decision
-	ID     string     `json:"id,omitempty"`  // decision id, or message key
-	Msg    string     `json:"msg,omitempty"` // of a start or a message: the id that its sender gave it
-	Digest string     `json:"dig,omitempty"` // of a decision's content
+	Kind SignalKind `json:"k"`
+	Call string     `json:"c,omitempty"`  // of a decision
+	ID   string     `json:"id,omitempty"` // decision id, or message key
+	// of a start or a message: the id that its sender gave it
+	Msg    string `json:"msg,omitempty"`
+	Digest string `json:"dig,omitempty"` // of a decision's content
 	// Value is a message's parts, or a decision's [Resume].
 	Value json.RawMessage `json:"v,omitempty"`
 	Ref   string          `json:"ref,omitempty"`
 	By    string          `json:"by,omitempty"`  // the principal, as the entry point names it
 	Via   string          `json:"via,omitempty"` // the entry point: api, link, queue
 	At    int64           `json:"t"`
-	On    OnPending       `json:"on,omitempty"`   // of a message: what if the run waits
-	Sus   string          `json:"sus,omitempty"`  // of a message: the tool's question that it answers, if nothing else does first
-	Link  string          `json:"link,omitempty"` // of a decision by an approval link: the link's id
-	Mint  string          `json:"mint,omitempty"` // and who made the link
+	On    OnPending       `json:"on,omitempty"` // of a message: what if the run waits
+	// of a message: the tool's question that it answers, if nothing else does first
+	Sus string `json:"sus,omitempty"`
+	// of a decision by an approval link: the link's id
+	Link string `json:"link,omitempty"`
+	Mint string `json:"mint,omitempty"` // and who made the link
 }
 
 // ViaLink: the decision came by an approval link. By then names the recipient the link was made
@@ -32,9 +35,10 @@ const ViaLink = "link"
 type OnPending string
 
 const (
-	PendingRefuse  OnPending = ""        // it is not taken
-	PendingAbandon OnPending = "abandon" // what is waited for is given up, and the run goes on with the message
-	PendingQueue   OnPending = "queue"   // it begins a run of its own when this one is done
+	PendingRefuse OnPending = "" // it is not taken
+	// what is waited for is given up, and the run goes on with the message
+	PendingAbandon OnPending = "abandon"
+	PendingQueue   OnPending = "queue" // it begins a run of its own when this one is done
 )
 
 // SignalKind says what a signal asks for.
@@ -47,7 +51,8 @@ const (
 	SignalCancel   SignalKind = "cancel"
 	SignalPause    SignalKind = "interrupt"
 	SignalLate     SignalKind = "late" // a decision after its deadline
-	SignalMisfit   SignalKind = "bad"  // a client's result that does not fit its schema; Value is why
+	// a client's result that does not fit its schema; Value is why
+	SignalMisfit SignalKind = "bad"
 )
 
 // Inbox keys. A decision's key is the id of the suspension it answers.

@@ -178,7 +178,8 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
 				return nil, Conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
 			case op.Op != before.kind:
-				first[at] = touch{i, StateSet} // two kinds of write are an order: nobody may write beside them
+				// two kinds of write are an order: nobody may write beside them
+				first[at] = touch{i, StateSet}
 			}
 			all = append(all, op)
 		}

@@ -8,7 +8,8 @@ type Progress struct {
 	Awake  int64 // ms since the run began, without the time it waited for somebody
 	Errors int   // rounds in a row in which every tool that was executed failed
 	Turn   Turn
-	Rounds []string // what the rounds before asked for, oldest first, as [Turn.Signature] says it
+	// what the rounds before asked for, oldest first, as [Turn.Signature] says it
+	Rounds []string
 }
 
 // StopRule ends a run. Stop must be pure. Code and detail become those of the run's reason.

@@ -137,7 +137,8 @@ func (r *strictReader) read(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	v, err := r.value(dec)
-	if err == nil && !json.Valid(raw) { // the token reader is lenient about commas, and does not look behind the value
+	// the token reader is lenient about commas, and does not look behind the value
+	if err == nil && !json.Valid(raw) {
 		err = errNotJSON
 	}
 	return v, err

@@ -8,9 +8,12 @@ import (
 type ResumeMode uint8
 
 const (
-	ReplayToolCall          ResumeMode = iota // run the body again, with the arguments it was shown with
-	UseDecisionAsToolResult                   // the decision's result is the call's result; no body runs
-	PassDecisionToTool                        // run the body again, the decision handed to it beside its arguments
+	// run the body again, with the arguments it was shown with
+	ReplayToolCall ResumeMode = iota
+	// the decision's result is the call's result; no body runs
+	UseDecisionAsToolResult
+	// run the body again, the decision handed to it beside its arguments
+	PassDecisionToTool
 )
 
 var modeNames = []string{"replay_tool_call", "use_decision_as_tool_result", "pass_decision_to_tool"}
@@ -29,12 +32,14 @@ func (m *ResumeMode) UnmarshalText(b []byte) error {
 type Kind uint8
 
 const (
-	KindNone           Kind = iota
-	KindApproval            // a person says whether the call may run
-	KindClient              // whoever calls the API runs the tool and sends its result
-	KindInput               // the tool asked for something
-	KindUnknownOutcome      // the process was lost in an at-most-once body: a person says what happened
-	KindInterrupt           // somebody asked the run to pause: it goes on when told to, or with a message
+	KindNone     Kind = iota
+	KindApproval      // a person says whether the call may run
+	KindClient        // whoever calls the API runs the tool and sends its result
+	KindInput         // the tool asked for something
+	// the process was lost in an at-most-once body: a person says what happened
+	KindUnknownOutcome
+	// somebody asked the run to pause: it goes on when told to, or with a message
+	KindInterrupt
 )
 
 var kindNames = []string{"", "approval", "client", "input", "unknown_outcome", "interrupt"}
@@ -84,12 +89,16 @@ type SuspendTicket struct {
 	ResumeMode ResumeMode  `json:"resume_mode"`
 	Within     int64       `json:"-"` // ms until the deadline; 0: what the definition says
 
-	Preview *Preview `json:"preview,omitempty"` // what the call would do, for the approver; nil: the definition says nothing about it
+	// what the call would do, for the approver; nil: the definition says nothing about it
+	Preview *Preview `json:"preview,omitempty"`
 
-	Scratch json.RawMessage `json:"-"` // what the call keeps for its next run; nil: what it kept before
+	// what the call keeps for its next run; nil: what it kept before
+	Scratch json.RawMessage `json:"-"`
 
-	NotBy     string   `json:"not_by,omitempty"`    // who must not say that it runs: [NotByStarter]; empty: no one is barred
-	Approvers []string `json:"approvers,omitempty"` // the only ones who may say so; none: every caller who may decide
+	// who must not say that it runs: [NotByStarter]; empty: no one is barred
+	NotBy string `json:"not_by,omitempty"`
+	// the only ones who may say so; none: every caller who may decide
+	Approvers []string `json:"approvers,omitempty"`
 }
 
 // SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its
@@ -99,10 +108,12 @@ type SuspendedCall struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	SuspendTicket
-	Kind      Kind            `json:"kind,omitempty"`
-	Deadline  int64           `json:"deadline,omitempty"`  // 0: none
-	Kept      json.RawMessage `json:"scratch,omitempty"`   // the scratch, if the call changed it; null: it keeps nothing any more
-	Grantable bool            `json:"grantable,omitempty"` // an approval may be given for the rest of the turn, see [GrantRun]
+	Kind     Kind  `json:"kind,omitempty"`
+	Deadline int64 `json:"deadline,omitempty"` // 0: none
+	// the scratch, if the call changed it; null: it keeps nothing any more
+	Kept json.RawMessage `json:"scratch,omitempty"`
+	// an approval may be given for the rest of the turn, see [GrantRun]
+	Grantable bool `json:"grantable,omitempty"`
 }
 
 // NewSuspendedCall binds a ticket to the call it holds back.
@@ -146,9 +157,11 @@ type Resume struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Arguments  json.RawMessage `json:"arguments,omitempty"` // those the call runs with, in place of the model's
-	Grant      Grant           `json:"grant,omitempty"`     // what else is allowed with this decision
-	UpdatedAt  int64           `json:"updated_at"`
+	// those the call runs with, in place of the model's
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// what else is allowed with this decision
+	Grant     Grant `json:"grant,omitempty"`
+	UpdatedAt int64 `json:"updated_at"`
 
 	// Shown is the fingerprint of the question as the approver was shown it, and ShownBy what
 	// drew it, with its version. Both are empty if nothing was claimed. They are no part of

@@ -10,8 +10,10 @@ type Delivery uint8
 const (
 	// DeliveryDefault is at least once, unless a person was asked: then at most once.
 	DeliveryDefault Delivery = iota
-	AtLeastOnce              // may run again after a crash, always with the same idempotency key
-	AtMostOnce               // an intent is committed first; a crash in between asks a person what happened
+	// may run again after a crash, always with the same idempotency key
+	AtLeastOnce
+	// an intent is committed first; a crash in between asks a person what happened
+	AtMostOnce
 )
 
 var deliveryNames = []string{"", "at_least_once", "at_most_once"}
@@ -31,11 +33,13 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
-	Result      json.RawMessage `json:"result,omitempty"`     // JSON Schema of what a client answers
-	Delivery    Delivery        `json:"delivery,omitempty"`
-	Client      bool            `json:"client,omitempty"`    // whoever calls the API runs it
-	ReadOnly    bool            `json:"read_only,omitempty"` // it changes nothing in the world
-	Finish      bool            `json:"finish,omitempty"`    // built in: it ends the run with an output
+	// JSON Schema of what a client answers
+	Result   json.RawMessage `json:"result,omitempty"`
+	Delivery Delivery        `json:"delivery,omitempty"`
+	Client   bool            `json:"client,omitempty"`    // whoever calls the API runs it
+	ReadOnly bool            `json:"read_only,omitempty"` // it changes nothing in the world
+	// built in: it ends the run with an output
+	Finish bool `json:"finish,omitempty"`
 }
 
 // FinishTool is the name of the built-in tool that ends a run.

@@ -122,9 +122,11 @@ func (s *CallStatus) UnmarshalText(b []byte) error {
 type Aggregate uint8
 
 const (
-	StepComplete Aggregate = iota // every call is settled (or there is none): the model may be asked again
-	Executing                     // some call can go on without anybody's answer
-	Waiting                       // every unsettled call waits, or is held behind one that waits
+	// every call is settled (or there is none): the model may be asked again
+	StepComplete Aggregate = iota
+	Executing              // some call can go on without anybody's answer
+	// every unsettled call waits, or is held behind one that waits
+	Waiting
 )
 
 // AggregateOf derives what a round amounts to. A new call counts as executing unless it is held

@@ -25,9 +25,12 @@ type activation struct {
 
 	previewing time.Duration // that the previews in the view took
 
-	bodies *bodyWatch // of the bodies that ran since the last commit; nil if there are none, or no reader follows
+	// of the bodies that ran since the last commit; nil if there are none, or no reader follows
+	bodies *bodyWatch
 
-	speaker *speaker // of the model call whose fate is not committed yet; nil if there is none, or no reader follows
+	// of the model call whose fate is not committed yet; nil if there is none, or no reader
+	// follows
+	speaker *speaker
 }
 
 func newActivation(e *Engine, head core.Head) *activation {

@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// Backoff is the pause before try n+1, counted from 0: from first to most, twice as long each time, with
-// [Jitter].
+// Backoff is the pause before try n+1, counted from 0: from first to most, twice as long each time,
+// with [Jitter].
 func Backoff(r Random, first, most time.Duration, n int) time.Duration {
 	whole := first
 	for ; n > 0 && whole < most; n-- {

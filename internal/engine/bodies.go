@@ -62,7 +62,8 @@ func (a *activation) body(run planner.BodyRun) (body, error) {
 		return nil, errLeaseOver
 	}
 	a.report.Bodies++
-	committed := h.Calls[run.Call.ID].Status == core.CallRunning // its start is an event already
+	// its start is an event already
+	committed := h.Calls[run.Call.ID].Status == core.CallRunning
 	return func(ctx context.Context) (ran, error) {
 		began := a.now()
 		if !committed {

@@ -336,7 +336,9 @@ func TestTime(t *testing.T) {
 	t.Run("C183 a stale owner's commit is refused and its step stops", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "slow", `{}`)), says("done"))
 		r.tool("slow", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
-			if len(r.ran) == 1 { // another owner, whose clock is ahead, takes the run and finishes it meanwhile
+			// another owner, whose clock is ahead, takes the run and finishes it
+			// meanwhile
+			if len(r.ran) == 1 {
 				other := engine.New(engine.Options{Store: r.db, Waker: r.db, Agents: r, Clock: ahead{r.clock, time.Hour}, Random: rigRandom(t)})
 				for range 2 {
 					if _, err := other.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread}); err != nil {
@@ -417,7 +419,8 @@ func TestOutbox(t *testing.T) {
 	})
 	t.Run("H21 lost between the commit and the mail: the next owner sends it", func(t *testing.T) {
 		r := setup(t, 0)
-		r.store = &breaking{Store: r.db, at: 5, before: true, how: dies} // claim, drain, journal, turn, ✗ looking up what to send
+		// claim, drain, journal, turn, ✗ looking up what to send
+		r.store = &breaking{Store: r.db, at: 5, before: true, how: dies}
 		r.build(engine.Options{Notifier: &told{r, 0}})
 		r.start("hi")
 		if !r.stepOrDie() {

@@ -45,7 +45,8 @@ func TestCommits(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
 		r.start("hi")
 		down := &breaking{Store: r.db, before: true, how: func() error { return engine.ErrUnavailable }}
-		for at := 5; at < 9; at++ { // claim, drain, journal, turn, ✗ the results and every retry of them
+		// claim, drain, journal, turn, ✗ the results and every retry of them
+		for at := 5; at < 9; at++ {
 			down.also = append(down.also, at)
 		}
 		r.store = down

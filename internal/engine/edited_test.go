@@ -137,7 +137,8 @@ func TestGrants(t *testing.T) {
 		r.turns = append(r.turns, calls(call("c4", "write", `{"n":3}`)))
 		r.follow(before, "and again")
 		r.work()
-		r.wantCalls(map[string]core.CallStatus{"c4": core.CallSuspended}) // the next run has no grants
+		// the next run has no grants
+		r.wantCalls(map[string]core.CallStatus{"c4": core.CallSuspended})
 	})
 	t.Run("a granted call is at most once, like one that was asked about", func(t *testing.T) {
 		r := granting(t)
@@ -212,7 +213,8 @@ func TestContinue(t *testing.T) {
 		r.start("go")
 		r.work()
 		r.must(r.decide("c2", resume("d", "")))
-		r.store = &breaking{Store: r.db, at: 4, before: true, how: dies} // claim, journal, drain and intent, ✗ result
+		// claim, journal, drain and intent, ✗ result
+		r.store = &breaking{Store: r.db, at: 4, before: true, how: dies}
 		r.build(engine.Options{})
 		if !r.stepOrDie() {
 			t.Fatal("the process was not lost")

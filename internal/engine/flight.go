@@ -28,9 +28,11 @@ type flight struct {
 	mu      sync.Mutex
 	bodies  []*bodyInFlight // in the order they began
 	running int             // how many of them have not ended
-	news    bool            // there is something to commit while others run: a decision, or the outcome of an at-most-once body
-	early   bool            // news wakes the activation
-	wake    chan struct{}
+	// there is something to commit while others run: a decision, or the outcome of an
+	// at-most-once body
+	news  bool
+	early bool // news wakes the activation
+	wake  chan struct{}
 }
 
 // bodyInFlight is one body of a flight.

@@ -117,7 +117,8 @@ func TestAGateIsNotAskedAboutWhatIsSettled(t *testing.T) {
 	p := r.watching("p")
 	r.play()
 	r.wantRun(core.RunDone, core.NaturalEnd)
-	for call, want := range map[string]int{"c1": 1, "c2": 1, "c3": 2} { // c3 again: the body of c2 has written
+	// c3 again: the body of c2 has written
+	for call, want := range map[string]int{"c1": 1, "c2": 1, "c3": 2} {
 		if got := p.times("tool_gate " + call); got != want {
 			t.Errorf("the gate of %s was asked %d times, want %d", call, got, want)
 		}
@@ -147,7 +148,8 @@ func TestABodyRestsOnAVerdictForTheStateThatItSees(t *testing.T) {
 				r.play()
 				want := []string{"", "1"}
 				if parallel {
-					want = []string{"", "", "", "", ""} // they begin together, on one state
+					// they begin together, on one state
+					want = []string{"", "", "", "", ""}
 				}
 				if !slices.Equal(saw, want) {
 					t.Errorf("bodies saw n=%q, want %q", saw, want)
@@ -197,7 +199,8 @@ func TestABodyRestsOnAVerdictForTheStateThatItSees(t *testing.T) {
 			return core.Verdict{Effect: core.Ask}
 		}})
 		r.tool("slow", toolRule{effect: core.Allow, body: func(context.Context, engine.ToolRequest) (core.Outcome, error) {
-			d := resume("d", `true`) // while the activation that has asked the gate goes on
+			// while the activation that has asked the gate goes on
+			d := resume("d", `true`)
 			d.Arguments = []byte(`{"n":2}`)
 			return core.Outcome{Text: "slow"}, r.decide("c1", d)
 		}})
@@ -221,7 +224,8 @@ func TestABodyRestsOnAVerdictForTheStateThatItSees(t *testing.T) {
 		}})
 		r.watching("p").at[core.AfterToolExecute] = func(v visit) (core.Effects, error) {
 			switch {
-			case v.call.ID == "c0", v.call.ID == "c1" && v.outcome.Failed: // one write, whichever of them it is
+			// one write, whichever of them it is
+			case v.call.ID == "c0", v.call.ID == "c1" && v.outcome.Failed:
 				return sets(v.call.ID, "true"), nil
 			}
 			return core.Effects{}, nil

@@ -223,7 +223,8 @@ func (r *rig) stepThrough(started <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread}) // given up or not, the next one is due
+		// given up or not, the next one is due
+		_, _ = r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
 	}()
 	for waits := true; waits; {
 		select {

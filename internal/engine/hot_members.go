@@ -1,8 +1,9 @@
 package engine
 
-// HotMembers are the members of a head that every store keeps apart, in columns or attributes, since
-// conditions or indexes read them. A store embeds it in what it encodes as the rest of a head, one level
-// above the head itself: JSON takes the shallower of two members, and one that is nil is left out.
+// HotMembers are the members of a head that every store keeps apart, in columns or attributes,
+// since conditions or indexes read them. A store embeds it in what it encodes as the rest of a
+// head, one level above the head itself: JSON takes the shallower of two members, and one that is
+// nil is left out.
 type HotMembers struct {
 	Tenant    *Hidden `json:"tenant,omitempty"`
 	Thread    *Hidden `json:"thread,omitempty"`

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TestHotMembersAreMembersOfAHead: a member that was renamed in the head alone would be stored twice, and read from the wrong place.
+// TestHotMembersAreMembersOfAHead: a member that was renamed in the head alone would be stored
+// twice, and read from the wrong place.
 func TestHotMembersAreMembersOfAHead(t *testing.T) {
 	head := jsonNames(reflect.TypeFor[core.Head]())
 	for name := range jsonNames(reflect.TypeFor[engine.HotMembers]()) {

@@ -116,7 +116,8 @@ func TestAWakeUpThatCannotBeSentBringsTheMessageAgain(t *testing.T) {
 	if h := r.head(); h.Lease != 0 || h.Due == 0 || h.Step != 1 {
 		t.Errorf("the step is not released: %+v", h)
 	}
-	if report, err := r.invoke(time.Minute); err != nil || report.Status != core.RunDone { // the same message
+	// the same message
+	if report, err := r.invoke(time.Minute); err != nil || report.Status != core.RunDone {
 		t.Errorf("%+v, %v", report, err)
 	}
 	r.wantAsked(2)

@@ -13,8 +13,10 @@ type Link struct {
 	Tool       string `json:"tool,omitempty"`
 	For        string `json:"for"` // the recipient, as the maker named it
 
-	Maker       string `json:"by,omitempty"` // name of the token it was made with; empty where no token is needed
-	Fingerprint string `json:"fp,omitempty"` // of that token, so that another token of the same name does not count as it
+	// name of the token it was made with; empty where no token is needed
+	Maker string `json:"by,omitempty"`
+	// of that token, so that another token of the same name does not count as it
+	Fingerprint string `json:"fp,omitempty"`
 
 	Made     int64 `json:"made"`
 	Expires  int64 `json:"expires"`

@@ -43,7 +43,9 @@ type Attempt struct {
 	Epoch   int64
 	Restart int
 
-	Seq   int64 // the segment that was the last one when the model was asked: the attempt's turn would be in the next
+	// the segment that was the last one when the model was asked: the attempt's turn would be
+	// in the next
+	Seq   int64
 	Event int64 // and the last event
 }
 

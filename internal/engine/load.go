@@ -13,7 +13,8 @@ import (
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
-	if h.Tries > a.e.o.Limits.Claims { // the run ends as a crash loop, and what may be to blame is not touched again
+	// the run ends as a crash loop, and what may be to blame is not touched again
+	if h.Tries > a.e.o.Limits.Claims {
 		a.agent.Rules, a.view.Rules = noRules{}, noRules{}
 		return a.loadRound(ctx)
 	}

@@ -26,7 +26,8 @@ func (a *activation) askModel(ctx context.Context, r planner.Request) error {
 		return watched(ctx, a, func(ctx context.Context) (core.Turn, error) { return a.agent.Model.Ask(ctx, prompt) })
 	})
 	a.speaker.rest(err == nil)
-	if errors.Is(err, errCancelled) && ctx.Err() == nil { // the watch has left the cancel in the view, and the run ends
+	// the watch has left the cancel in the view, and the run ends
+	if errors.Is(err, errCancelled) && ctx.Err() == nil {
 		text := heard.text()
 		if text == "" {
 			return nil

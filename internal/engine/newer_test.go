@@ -21,7 +21,8 @@ func (s rolledBack) Claim(ctx context.Context, req engine.ClaimRequest) (core.He
 	return h, errors.Join(err, engine.ErrNewerSchema)
 }
 
-// After a rollback the older version leaves the newer one's runs as they are, and its log says which.
+// After a rollback the older version leaves the newer one's runs as they are, and its log says
+// which.
 func TestARunOfANewerVersionIsLeftAloneAndNamedInTheLog(t *testing.T) {
 	r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
 	r.ask("pay")

@@ -266,7 +266,9 @@ func TestDuringAnOutage(t *testing.T) {
 			}
 		}
 	})
-	waitsBeside := func(t *testing.T) *rig { // a call that waits by itself for 5 minutes at most, one held behind it, and a model that goes on
+	// a call that waits by itself for 5 minutes at most, one held behind it, and a model that
+	// goes on
+	waitsBeside := func(t *testing.T) *rig {
 		r := newRig(t, calls(call("c0", "calc", `{}`), call("c1", "form", `{}`), call("c2", "echo", `{}`)), says("done"))
 		r.suspending("form", core.UseDecisionAsToolResult, 1)
 		r.deadlines = map[core.Kind]core.Deadline{core.KindInput: {Within: 5 * 60_000}}
@@ -332,7 +334,8 @@ func TestDuringAnOutage(t *testing.T) {
 		}
 		r.waitOut()
 		r.wantEnd(core.NaturalEnd, "")
-		if awake := r.head().Awake; awake != 40_000 { // of the first attempt, and of the second turn
+		// of the first attempt, and of the second turn
+		if awake := r.head().Awake; awake != 40_000 {
 			t.Errorf("%d ms awake", awake)
 		}
 	})

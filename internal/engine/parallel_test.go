@@ -195,9 +195,9 @@ func (r *rig) asWriter(name string, do func(*engine.Pad) string) toolRule {
 	}}
 }
 
-// wantNoConflictingWrite checks the end of two calls, c1 and c2 of the tools one and two, that wrote the same key, and of a call c3 that
-// was to be asked about. The outcome of an at-most-once body is committed when it comes, so the first to end may count; nothing of the
-// other one does.
+// wantNoConflictingWrite checks the end of two calls, c1 and c2 of the tools one and two, that
+// wrote the same key, and of a call c3 that was to be asked about. The outcome of an at-most-once
+// body is committed when it comes, so the first to end may count; nothing of the other one does.
 func (r *rig) wantNoConflictingWrite(delivery core.Delivery) {
 	r.t.Helper()
 	want := map[string]core.CallStatus{"c1": core.CallCancelled, "c2": core.CallCancelled, "c3": core.CallCancelled}

@@ -19,7 +19,8 @@ func TestTheDecisionIsHandedOverAgainAfterAnUnknownOutcome(t *testing.T) {
 	}})
 	r.start("hi")
 	r.work()
-	r.store = &breaking{Store: r.db, at: 3, how: dies} // claim, journal, drain with intent ✗ body
+	// claim, journal, drain with intent ✗ body
+	r.store = &breaking{Store: r.db, at: 3, how: dies}
 	r.build(engine.Options{})
 	r.must(r.decide("c1", resume("d1", `{"approved":true,"limit":10}`)))
 	if !r.stepOrDie() {
@@ -60,7 +61,9 @@ func TestABodyThatWaitsTwiceIsHandedItsNewestAnswer(t *testing.T) {
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		want := []string{"", "color", "size"}
 		if second == core.ReplayToolCall {
-			want[2] = "" // replayed: no answer is handed over, and not that of another question either
+			// replayed: no answer is handed over, and not that of another question
+			// either
+			want[2] = ""
 		}
 		if !slices.Equal(handed, want) {
 			t.Errorf("then %s: the body was handed %q, want %q", second, handed, want)

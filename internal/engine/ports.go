@@ -154,7 +154,8 @@ type Prompt struct {
 	Instructions        string
 	Messages            []core.Message // well formed: one result for each call, none without
 	Tools               []core.ToolSpec
-	Parameters          map[string]any // for this request only, as hooks want them; an adapter takes what it knows
+	// for this request only, as hooks want them; an adapter takes what it knows
+	Parameters map[string]any
 
 	// Patient: the run may soon wait for somebody, longer than minutes. What a provider caches
 	// for this prompt is worth keeping for an hour.
@@ -186,14 +187,18 @@ type Tool interface {
 type ToolRequest struct {
 	Tenant, Thread, Run string
 	Call                core.ToolCall
-	Key                 string         // idempotency key: run, call and attempt
-	Epoch               int64          // fencing token: a larger one is newer
-	Resume              *core.Resume   // the decision, in the mode that passes it on
-	State               *Pad           // shared with the other tools and the hooks of the run
-	Progress            func(Progress) // says how far it is, to readers who look on; stores nothing and returns at once; nil in tests
-	Scratch             *Scratch       // the call's own, from one run of its body to the next
-	AtMostOnce          bool           // what may have taken effect must not be done again, within this execution neither
-	Again               bool           // an execution in a process that was lost may have begun before this one, with the same key
+	Key                 string       // idempotency key: run, call and attempt
+	Epoch               int64        // fencing token: a larger one is newer
+	Resume              *core.Resume // the decision, in the mode that passes it on
+	State               *Pad         // shared with the other tools and the hooks of the run
+	// says how far it is, to readers who look on; stores nothing and returns at once; nil in
+	// tests
+	Progress func(Progress)
+	Scratch  *Scratch // the call's own, from one run of its body to the next
+	// what may have taken effect must not be done again, within this execution neither
+	AtMostOnce bool
+	// an execution in a process that was lost may have begun before this one, with the same key
+	Again bool
 }
 
 // Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the

@@ -55,7 +55,8 @@ func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.
 	began := a.e.o.Clock.Now()
 	defer func() { a.previewing += a.e.o.Clock.Now().Sub(began) }()
 	h := a.view.Head
-	key := fmt.Sprintf("%s/%s/%d.%d", h.Run, read.ID, h.Epoch, a.view.Put) // its own: what is there now is wanted, not an earlier answer
+	// its own: what is there now is wanted, not an earlier answer
+	key := fmt.Sprintf("%s/%s/%d.%d", h.Run, read.ID, h.Epoch, a.view.Put)
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: read, Epoch: h.Epoch, Key: key, State: NewPad(a.view.State), Progress: func(Progress) {}}
 	return within(ctx, a, limit, func(ctx context.Context) (core.Outcome, error) {
 		out, err := traced(ctx, a.e, "preview "+read.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })

@@ -37,7 +37,8 @@ func TestAPreviewIsReadBeforeTheApproverIsAsked(t *testing.T) {
 	r.work()
 	r.wantRan(`get{"of":{"ip":"192.0.2.99"}}`, `set{"ip":"192.0.2.99"}`) // not read once more
 	r.wantRun(core.RunDone, core.NaturalEnd)
-	r.wantConversation("user: hi", "assistant[c1]", `tool(c1): set did {"ip":"192.0.2.99"}`, "assistant: done") // the model does not see it
+	// the model does not see it
+	r.wantConversation("user: hi", "assistant[c1]", `tool(c1): set did {"ip":"192.0.2.99"}`, "assistant: done")
 	if r.count(core.EventStateDelta) != 0 {
 		t.Error("a preview wrote to the state")
 	}

@@ -18,7 +18,9 @@ type Progress struct {
 
 // Note is what a body does just now: it began, or it says how far it is.
 type Note struct {
-	Version  int // counts the notes of an attempt from 1; a later note of the same sort on the same call takes the place of an earlier one
+	// counts the notes of an attempt from 1; a later note of the same sort on the same call
+	// takes the place of an earlier one
+	Version  int
 	Call     core.ToolCall
 	At       int64
 	Progress *Progress // nil: the body began

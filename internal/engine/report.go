@@ -10,9 +10,11 @@ import (
 type Outcome string
 
 const (
-	Dropped  Outcome = "dropped"  // there was nothing to claim: the wake-up was stale, or somebody else has the run
+	// there was nothing to claim: the wake-up was stale, or somebody else has the run
+	Dropped  Outcome = "dropped"
 	Released Outcome = "released" // the step was done and the claim given up
-	Fenced   Outcome = "fenced"   // another owner took over; nothing of what was not committed counts
+	// another owner took over; nothing of what was not committed counts
+	Fenced Outcome = "fenced"
 )
 
 // Report is what a step did. Of one that was dropped, only the outcome and the thread are known.

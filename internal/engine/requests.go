@@ -80,10 +80,11 @@ type StartRequest struct {
 
 // Key is a record that something was done once.
 type Key struct {
-	Tenant  string
-	Key     string
-	Run     string
-	Digest  string // of the request: the same key with another digest is a mistake of the caller
+	Tenant string
+	Key    string
+	Run    string
+	// of the request: the same key with another digest is a mistake of the caller
+	Digest  string
 	Expires int64
 }
 

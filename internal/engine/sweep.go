@@ -25,7 +25,8 @@ func Sweep(ctx context.Context, store Overdue, waker Waker, clock Clock, period 
 		now := clock.Now()
 		due, err := store.TakeOverdue(ctx, now.UnixMilli(), now.Add(period).UnixMilli(), sweepBatch)
 		failed.add(err)
-		sent := failed.wake(ctx, waker, due) // also those that were moved before an error: they are not due again before next
+		// also those that were moved before an error: they are not due again before next
+		sent := failed.wake(ctx, waker, due)
 		if ctx.Err() != nil || len(due) < sweepBatch || sent == 0 {
 			return failed.orNil()
 		}

@@ -100,7 +100,9 @@ func TestAJournalThatIsNotTheHeadsIsNotWorkedOn(t *testing.T) {
 				return change(s)
 			}}
 			r.build(engine.Options{})
-			for range 4 { // the round is read from the segment of its turn on, and the model is asked with all of them
+			// the round is read from the segment of its turn on, and the model is asked
+			// with all of them
+			for range 4 {
 				_, _ = r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
 				r.clock.Advance(3 * minute)
 			}

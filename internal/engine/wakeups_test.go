@@ -82,7 +82,8 @@ func TestWakeups(t *testing.T) {
 }
 
 func TestEndsThatOvertake(t *testing.T) {
-	failing := func(t *testing.T) *rig { // a run that goes on with c1 open, and whose model then fails for good
+	// a run that goes on with c1 open, and whose model then fails for good
+	failing := func(t *testing.T) *rig {
 		r := newRig(t, calls(call("c0", "echo", `{}`), call("c1", "pay", `{}`)), says("never said"))
 		r.ask("pay")
 		r.terms.Continue = true

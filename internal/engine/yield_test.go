@@ -120,7 +120,8 @@ func TestAGuardedControlThatFailsSaysNo(t *testing.T) {
 					t.Fatal("it says yes")
 				}
 			}
-			if lines := strings.Count(log.String(), "a run control gave no answer"); lines != 2 { // one for each function
+			// one for each function
+			if lines := strings.Count(log.String(), "a run control gave no answer"); lines != 2 {
 				t.Errorf("%d lines: %s", lines, &log)
 			}
 		})

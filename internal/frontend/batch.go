@@ -12,7 +12,8 @@ import (
 // MaxBatch is how many decisions are stored all or none.
 const MaxBatch = 16
 
-// BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing is wrong with.
+// BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing
+// is wrong with.
 type BatchAnswer struct {
 	Decision wire.Decision
 	CallID   string
@@ -29,9 +30,11 @@ type member struct {
 	refuse *Error // why it was refused on reading; nil: it can be stored
 }
 
-// DecideTogether answers several suspended calls of one run, all or none, in one write: the run takes them up together, in one turn.
-// Each is one that [Frontend.Decide] could store, and the same rules hold: a batch and a single decision meet in one condition. All are
-// accepted, or all had been before; otherwise the error is [CodeBatchRefused], with what each of them met, and nothing is stored.
+// DecideTogether answers several suspended calls of one run, all or none, in one write: the run
+// takes them up together, in one turn. Each is one that [Frontend.Decide] could store, and the same
+// rules hold: a batch and a single decision meet in one condition. All are accepted, or all had
+// been before; otherwise the error is [CodeBatchRefused], with what each of them met, and nothing
+// is stored.
 func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, Refuse(CodeInvalid, "1 to %d decisions can be stored all or none", MaxBatch)

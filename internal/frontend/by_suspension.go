@@ -11,7 +11,8 @@ import (
 // DecideSuspension is [Frontend.Decide] for a caller who does not know the run.
 func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {
 	d.Target = sus
-	if _, err := decisionInput(d, f.Now()); err != nil { // what is wrong with it is told before anything is looked for, as for Decide
+	// what is wrong with it is told before anything is looked for, as for Decide
+	if _, err := decisionInput(d, f.Now()); err != nil {
 		return wire.DecisionAnswer{}, err
 	}
 	p, err := f.SuspensionPlace(ctx, c, sus)
@@ -21,7 +22,8 @@ func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d
 	return f.Decide(ctx, c, p.Record.Run, d)
 }
 
-// SuspensionPlace is the run in which a call was suspended: the id names the thread and the segment, and the segment the run.
+// SuspensionPlace is the run in which a call was suspended: the id names the thread and the
+// segment, and the segment the run.
 func (f *Frontend) SuspensionPlace(ctx context.Context, c Caller, sus string) (Place, error) {
 	thread, ok := core.SuspensionThread(sus)
 	if !ok || len(sus) > MaxID {

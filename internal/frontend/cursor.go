@@ -10,12 +10,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Cursor is a place in a thread's journal: a segment, and how many of its entries were read. Behind all that is committed, it is also a
-// place in what the model is saying.
+// Cursor is a place in a thread's journal: a segment, and how many of its entries were read. Behind
+// all that is committed, it is also a place in what the model is saying.
 type Cursor struct {
 	Seq  int64
 	Read int
-	Live Hearing // read is 0 if somebody hears, and seq the segment that will say what became of it
+	// read is 0 if somebody hears, and seq the segment that will say what became of it
+	Live Hearing
 }
 
 // Hearing is how far a reader has heard an attempt; the zero value hears none.
@@ -29,8 +30,8 @@ type Hearing struct {
 // Any says whether an attempt was heard.
 func (h Hearing) Any() bool { return h != Hearing{} }
 
-// Of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in what is being said, and version 2 none in
-// what bodies do.
+// Of is the cursor as callers have it, opaque, for this thread alone. Version 1 has no place in
+// what is being said, and version 2 none in what bodies do.
 func (c Cursor) Of(thread string) string {
 	text := fmt.Sprintf("1.%d.%d.%s", c.Seq, c.Read, CursorMark(thread))
 	if l := c.Live; l.Notes > 0 {
@@ -50,10 +51,12 @@ func DecodeCursor(text string, into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// CursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an attack.
+// CursorMark tells a cursor of another thread, most of the time: such a one is a mistake, not an
+// attack.
 func CursorMark(thread string) string { return core.Digest([]byte(thread))[:6] }
 
-// ReadCursor reads a cursor of the thread, and moves it into the segments from..to+1. Empty is the beginning.
+// ReadCursor reads a cursor of the thread, and moves it into the segments from..to+1. Empty is the
+// beginning.
 func ReadCursor(text, thread string, from, to int64) (Cursor, error) {
 	if text == "" {
 		return Cursor{Seq: from}, nil

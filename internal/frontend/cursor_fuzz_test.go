@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A cursor that was given out leads to where it was, whatever the journal's bounds are now; what is none is refused with its code.
+// A cursor that was given out leads to where it was, whatever the journal's bounds are now; what is
+// none is refused with its code.
 func FuzzCursor(f *testing.F) {
 	for _, text := range []string{"", "1.4.2", "1.-1.0", "1.4.-1", "1.9223372036854775807.9223372036854775807", "2.1.1", "1.1", "1.01.+1", "1.1.1.1", "1.0x1.0",
 		"2.4.7.0.12.0", "2.4.0.0.12.0", "2.4.7.0.-1.0", "2.4.7.0.9223372036854775807.9223372036854775807", "2.4.7"} {

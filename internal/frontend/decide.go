@@ -12,9 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Decide answers a suspended call. The first decision on a suspension counts: it is answered with [CodeAccepted], the same one
-// again with [CodeAlreadyDecided] and Same, whatever became of the run since. Every refusal is an [*Error]. Status of the answer
-// is left to whoever speaks HTTP.
+// Decide answers a suspended call. The first decision on a suspension counts: it is answered with
+// [CodeAccepted], the same one again with [CodeAlreadyDecided] and Same, whatever became of the run
+// since. Every refusal is an [*Error]. Status of the answer is left to whoever speaks HTTP.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
 	in, err := decisionInput(d, f.Now())
 	if err != nil {
@@ -35,9 +35,9 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	return f.decide(ctx, c, p, d.Target, call, rec)
 }
 
-// readDecision reads and checks what a caller wrote about a suspended call. It returns the record that the journal will hold if the
-// decision is the first. Edited arguments may be under another rule than the call's own; then the call takes over who may not approve
-// them.
+// readDecision reads and checks what a caller wrote about a suspended call. It returns the record
+// that the journal will hold if the decision is the first. Edited arguments may be under another
+// rule than the call's own; then the call takes over who may not approve them.
 func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *core.SuspendedCall, in core.DecisionInput) (core.DecisionRecord, error) {
 	in.Suspension = call.Suspension.ID
 	resume, err := core.ReadDecision(call.Question(), in)
@@ -63,9 +63,10 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *co
 	return rec, nil
 }
 
-// noteMisfit leaves word in the journal that a client's result was refused: stock clients take their call for answered once they have
-// sent a result, and learn here that it still waits. It is a courtesy: the caller has the refusal either way, so nothing is said of a
-// write that fails, and no more than a few are made for one suspension.
+// noteMisfit leaves word in the journal that a client's result was refused: stock clients take
+// their call for answered once they have sent a result, and learn here that it still waits. It is a
+// courtesy: the caller has the refusal either way, so nothing is said of a write that fails, and no
+// more than a few are made for one suspension.
 func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.SuspendedCall, why error) {
 	refused, ok := errors.AsType[*Error](why)
 	tracked := p.Head.Calls[call.CallID]
@@ -83,17 +84,19 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.
 	}
 }
 
-// awaits says whether a decision on the suspension of this call would be stored: the call waits, and no decision is on its way.
+// awaits says whether a decision on the suspension of this call would be stored: the call waits,
+// and no decision is on its way.
 func (p Place) awaits(callID, suspension string) bool {
 	call, ok := p.Head.Calls[callID]
 	_, taken := p.Head.Inbox[suspension]
 	return p.Current && ok && call.Status == core.CallSuspended && call.Sus == suspension && p.Head.End == nil && !taken
 }
 
-// changed says whether the decision answers another question than its approver was shown. It compares with what the write below is
-// conditional on: the store takes it only while exactly this run's call waits on exactly this suspension. A run's version is pinned
-// when the run starts, and a call, its arguments and its preview are journaled once under the suspension's id, so that none of them
-// can change between here and the write. Without a claim there is nothing to compare.
+// changed says whether the decision answers another question than its approver was shown. It
+// compares with what the write below is conditional on: the store takes it only while exactly this
+// run's call waits on exactly this suspension. A run's version is pinned when the run starts, and a
+// call, its arguments and its preview are journaled once under the suspension's id, so that none of
+// them can change between here and the write. Without a claim there is nothing to compare.
 func changed(h core.Head, call core.SuspendedCall, rec core.DecisionRecord) bool {
 	return rec.Shown != "" && rec.Shown != core.Fingerprint(h.Tenant, h.Run, h.Version, call)
 }
@@ -108,9 +111,10 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string,
 	return answer, nil
 }
 
-// storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain read comes first: repeats must
-// not be writes on a busy thread. Who may approve is checked only for what is about to be stored: the repeat of a decision that was
-// accepted is recognized even if its caller has sent a message since.
+// storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain
+// read comes first: repeats must not be writes on a busy thread. Who may approve is checked only
+// for what is about to be stored: the repeat of a decision that was accepted is recognized even if
+// its caller has sent a message since.
 func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	for range lostRaces {
 		if !p.awaits(rec.CallID, rec.Suspension) {
@@ -165,8 +169,9 @@ func (f *Frontend) moved(ctx context.Context, c Caller, p Place, h core.Head) (P
 	return f.Find(ctx, c, p.Record.Run)
 }
 
-// explain says what became of the suspension that the decision answers. The order is the contract: what waits in the inbox, a deadline
-// that decided, what the journal holds, then the state of call and run.
+// explain says what became of the suspension that the decision answers. The order is the contract:
+// what waits in the inbox, a deadline that decided, what the journal holds, then the state of call
+// and run.
 func (f *Frontend) explain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	if p.Current {
 		if s, ok := p.Head.Inbox[rec.Suspension]; ok {
@@ -190,8 +195,9 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p Place, call core.Sus
 	return wire.DecisionAnswer{}, p.whyClosed(rec.CallID, rec.Suspension)
 }
 
-// late stores the first answer that comes after the deadline, for the record; its caller gets the same refusal as every later one. A link
-// ends at the deadline, so an answer by a link is not stored.
+// late stores the first answer that comes after the deadline, for the record; its caller gets the
+// same refusal as every later one. A link ends at the deadline, so an answer by a link is not
+// stored.
 func (f *Frontend) late(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
 	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil {
@@ -219,7 +225,8 @@ func lateDecision() *Error {
 	return Refuse(CodeLateDecision, "the deadline of the call passed before this answer arrived; the run goes on without it. Start another run if the work is still wanted")
 }
 
-// answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes the run again.
+// answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
+// the run again.
 func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	if s.ID == rec.DecisionID && s.Digest == rec.Digest {
 		f.wake(ctx, h.Tenant, h.Thread, false)
@@ -276,14 +283,15 @@ func (p Place) whyClosed(callID, suspension string) error {
 	return Refuse(CodeNotSuspended, "the call does not wait any more")
 }
 
-// recordedDecision looks for the decision on a suspension in the run's journal, which is not one that came too late. The suspension's id
-// says where to begin.
+// recordedDecision looks for the decision on a suspension in the run's journal, which is not one
+// that came too late. The suspension's id says where to begin.
 func (f *Frontend) recordedDecision(ctx context.Context, p Place, sus string) (rec core.DecisionRecord, found bool, err error) {
 	seq, _ := core.SuspensionSeq(sus)
 	return f.findDecision(ctx, p, max(seq, p.Record.Seq0+1), func(r core.DecisionRecord) bool { return r.Suspension == sus && !r.Late })
 }
 
-// findDecision is the first decision in the run's journal, from a segment on, that is the one meant.
+// findDecision is the first decision in the run's journal, from a segment on, that is the one
+// meant.
 func (f *Frontend) findDecision(ctx context.Context, p Place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
 	var broken error
 	err = f.Journal(ctx, p, from, func(s core.Segment) bool {

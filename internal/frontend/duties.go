@@ -28,8 +28,8 @@ func (c Caller) listed(callers []string) bool {
 	return access.Listed(callers, c.By, c.Roles) || slices.ContainsFunc(c.behind(), func(by string) bool { return access.Listed(callers, by, nil) })
 }
 
-// behind is the maker of the link that the caller answers by. Lists of callers and separation of duties apply to the caller if they
-// apply to the maker.
+// behind is the maker of the link that the caller answers by. Lists of callers and separation of
+// duties apply to the caller if they apply to the maker.
 func (c Caller) behind() []string {
 	if c.Link == nil {
 		return nil
@@ -48,9 +48,9 @@ func (c Caller) name() string {
 // askedForIt is what an asker has done; see [Frontend.askers].
 const askedForIt = "started a run of this thread, sent it a message or answered its question"
 
-// MayApprove refuses a caller who may not say that a call runs: one who is not among the approvers of the agent, with
-// [CodeNotAnApprover], or, where the rule that asks bars who asked for the work, one of those, with [CodeSeparationOfDuties]. Every
-// caller who may decide may deny.
+// MayApprove refuses a caller who may not say that a call runs: one who is not among the approvers
+// of the agent, with [CodeNotAnApprover], or, where the rule that asks bars who asked for the work,
+// one of those, with [CodeSeparationOfDuties]. Every caller who may decide may deny.
 func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.SuspendedCall, d core.Resume) error {
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
@@ -83,9 +83,10 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.
 	return nil
 }
 
-// askers are all callers whose words the model goes by: who started or retried a run of the thread, sent it a message or answered what it
-// asked. The model reads the whole thread, so earlier runs count. The names of callers without one are empty. It
-// reads the journal of the thread, so it is for rules that need it.
+// askers are all callers whose words the model goes by: who started or retried a run of the thread,
+// sent it a message or answered what it asked. The model reads the whole thread, so earlier runs
+// count. The names of callers without one are empty. It reads the journal of the thread, so it is
+// for rules that need it.
 func (f *Frontend) askers(ctx context.Context, p Place) ([]string, error) {
 	var a askers
 	questions := map[string]bool{}
@@ -115,7 +116,8 @@ func (a *askers) answered(by, maker string) {
 	}
 }
 
-// inbox adds those whose words the run has yet to take up. questions are the suspensions whose answers the model reads.
+// inbox adds those whose words the run has yet to take up. questions are the suspensions whose
+// answers the model reads.
 func (a *askers) inbox(h core.Head, questions map[string]bool) {
 	for key, s := range h.Inbox {
 		switch s.Kind {
@@ -129,8 +131,9 @@ func (a *askers) inbox(h core.Head, questions map[string]bool) {
 	}
 }
 
-// event adds who an event of the journal says asked for something, and to questions which suspension waits for what the model will read.
-// An answer that came too late counts: the model is told of it.
+// event adds who an event of the journal says asked for something, and to questions which
+// suspension waits for what the model will read. An answer that came too late counts: the model is
+// told of it.
 func (a *askers) event(e core.Event, questions map[string]bool) {
 	switch e.Type {
 	case core.EventRunStarted, core.EventMessageReceived, core.EventMessageQueued:
@@ -148,8 +151,9 @@ func (a *askers) event(e core.Event, questions map[string]bool) {
 	}
 }
 
-// isQuestion says whether a call waits for an answer that becomes its result. A rule that bars askers itself asks no such question: it is
-// answered by a caller who has not asked for the work. What a person says of a lost body doesn't count, and a denial's reason doesn't either.
+// isQuestion says whether a call waits for an answer that becomes its result. A rule that bars
+// askers itself asks no such question: it is answered by a caller who has not asked for the work.
+// What a person says of a lost body doesn't count, and a denial's reason doesn't either.
 func isQuestion(s core.SuspendedCall) bool {
 	switch s.Kind {
 	case core.KindInput, core.KindClient:

@@ -56,8 +56,9 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	}
 }
 
-// Who answers what the run asks steers its work as a message does, whatever it asked with. What a person says of a lost body does not count, nor
-// what is answered to a rule that bars the askers itself.
+// Who answers what the run asks steers its work as a message does, whatever it asked with. What a
+// person says of a lost body does not count, nor what is answered to a rule that bars the askers
+// itself.
 func TestWhoAnsweredAQuestionOfTheRunDoesNotApproveItsWork(t *testing.T) {
 	answer := wire.Decision{Action: "resume", Result: []byte(`"to Eve"`)}
 	for name, tt := range map[string]struct {
@@ -88,7 +89,8 @@ func TestWhoAnsweredAQuestionOfTheRunDoesNotApproveItsWork(t *testing.T) {
 				return err
 			}
 			if tt.counts {
-				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) }) // its answer is in the inbox
+				// its answer is in the inbox
+				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) })
 				x.worker.Drain(run.ID)
 				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) })
 				helper = other
@@ -124,7 +126,8 @@ func TestWhoAskedInAnEarlierRunOfTheThreadDoesNotApprove(t *testing.T) {
 	}
 }
 
-// A rule that bars the starter may be about the edited arguments alone: an edit must not lead a call past it.
+// A rule that bars the starter may be about the edited arguments alone: an edit must not lead a
+// call past it.
 func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
 	x := newFixture(t, nil)
 	x.worker.Who = true

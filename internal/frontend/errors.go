@@ -73,16 +73,20 @@ func Codes() []Code {
 		CodeUnreadable, CodeUnavailable}
 }
 
-// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable] and
-// [CodeStorageFailing]: then it may have been, and the same request may be sent again. Any other error of this package is a fault of ours.
+// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]
+// and [CodeStorageFailing]: then it may have been, and the same request may be sent again. Any
+// other error of this package is a fault of ours.
 type Error struct {
 	Code   Code
 	Detail string // a sentence, safe to show
 
-	RunID      string        // with CodeRunOpen: the run that is in the way
-	RetryAfter time.Duration // with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeInboxFull, CodeTooManyRuns and CodeTenantFull
+	RunID string // with CodeRunOpen: the run that is in the way
+	// with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeInboxFull, CodeTooManyRuns
+	// and CodeTenantFull
+	RetryAfter time.Duration
 
-	// Of refused decisions: Same is false where another decision was first, and Winner is that one.
+	// Of refused decisions: Same is false where another decision was first, and Winner is that
+	// one.
 	Same   *bool
 	Winner *wire.Winner
 

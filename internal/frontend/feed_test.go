@@ -18,7 +18,8 @@ import (
 
 var refundCall = frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}
 
-// lateFeed is a store whose feed is as a test lists it: late, out of order, and with segments that no head names.
+// lateFeed is a store whose feed is as a test lists it: late, out of order, and with segments that
+// no head names.
 type lateFeed struct {
 	frontend.Store
 	lag     time.Duration
@@ -214,7 +215,8 @@ func TestTheTailShowsWhatTurnsUpWithinTheLag(t *testing.T) {
 	}
 }
 
-// A segment that is listed before its head names it is shown once a head does, however late, and one that none ever names is never shown.
+// A segment that is listed before its head names it is shown once a head does, however late, and
+// one that none ever names is never shown.
 func TestOnlyWhatIsCommittedIsInTheFeed(t *testing.T) {
 	x := newFeedFixture(t)
 	run := x.start()

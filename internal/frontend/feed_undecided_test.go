@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// undecided lists the next commit of a thread whose call waits, so long ago. No head names it before the call is decided and the run finishes.
+// undecided lists the next commit of a thread whose call waits, so long ago. No head names it
+// before the call is decided and the run finishes.
 func (x feedFixture) undecided(thread string, ago time.Duration) engine.FeedEntry {
 	next := x.entry(thread, ago)
 	next.Seq, next.W, next.Tie = next.Seq+1, core.NewStamp(2, 1), "next#"+thread

@@ -175,7 +175,8 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 	}
 }
 
-// The mark is no secret: a caller who puts it on another place of the list is shown no more than the filters allow.
+// The mark is no secret: a caller who puts it on another place of the list is shown no more than
+// the filters allow.
 func TestAForgedCursorPassesNoFilter(t *testing.T) {
 	x := newFixture(t, nil)
 	runs := []wire.Run{x.runOf(`null`), x.runOf(`null`), x.runOf(`null`), x.runOf(`null`)}
@@ -196,7 +197,8 @@ func TestAForgedCursorPassesNoFilter(t *testing.T) {
 	}
 }
 
-// bulk puts runs that were not taken up yet into the store, three of each moment; the first is the newest.
+// bulk puts runs that were not taken up yet into the store, three of each moment; the first is the
+// newest.
 func (x *fixture) bulk(tenant string, n int, metadata func(i int) string) []core.Record {
 	x.t.Helper()
 	var all []core.Record

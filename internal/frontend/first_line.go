@@ -10,9 +10,10 @@ import (
 // firstLineRunes is how many characters of a run's first line are shown at most.
 const firstLineRunes = 200
 
-// firstLine is the first line of the run's input: of the first user message in the first segment of its journal, or of the inbox before there
-// is one. It is empty for a retry, which continues with the input of the run before, for an input without text, and for a long input that
-// is not in the journal yet: a list does not read its payload for this.
+// firstLine is the first line of the run's input: of the first user message in the first segment of
+// its journal, or of the inbox before there is one. It is empty for a retry, which continues with
+// the input of the run before, for an input without text, and for a long input that is not in the
+// journal yet: a list does not read its payload for this.
 func (p Place) firstLine(found map[int64]core.Segment) string {
 	if p.Record.RetryOf != "" {
 		return ""
@@ -32,7 +33,8 @@ func (p Place) firstLine(found map[int64]core.Segment) string {
 	return ""
 }
 
-// firstLineOf is the first line that is not blank in the texts of a message, without the space around it.
+// firstLineOf is the first line that is not blank in the texts of a message, without the space
+// around it.
 func firstLineOf(parts []core.Part) string {
 	for _, part := range parts {
 		if part.Type != core.PartText {

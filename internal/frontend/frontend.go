@@ -1,9 +1,10 @@
-// Package frontend answers callers: it starts runs, takes decisions, messages, interrupts and cancels, and reads what is stored. Everything a
-// caller wants done it stores as a signal and then sends a wake-up; it never claims a run, never commits to one and runs no
-// tool. It knows no HTTP: package httpapi translates.
+// Package frontend answers callers: it starts runs, takes decisions, messages, interrupts and
+// cancels, and reads what is stored. Everything a caller wants done it stores as a signal and then
+// sends a wake-up; it never claims a run, never commits to one and runs no tool. It knows no HTTP:
+// package httpapi translates.
 //
-// Every write may be sent again by its caller after an error: starts and messages under their key, decisions by their id,
-// interrupts and cancels as they are, have the effect of one.
+// Every write may be sent again by its caller after an error: starts and messages under their key,
+// decisions by their id, interrupts and cancels as they are, have the effect of one.
 package frontend
 
 import (
@@ -31,52 +32,62 @@ type Options struct {
 	// Links keeps the records of approval links. Nil: none can be made.
 	Links LinkStore
 
-	// Stopping, once closed, ends every held read with what is there then: a server that stops does not make its callers wait,
-	// nor wait for them. Nil never does.
+	// Stopping, once closed, ends every held read with what is there then: a server that stops
+	// does not make its callers wait, nor wait for them. Nil never does.
 	Stopping <-chan struct{}
 
-	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, or with an empty thread after the feed of the
-	// tenant has, and a function that ends that. It is a hint:
-	// held reads look again by themselves as well, less often where they are told.
+	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, or
+	// with an empty thread after the feed of the tenant has, and a function that ends that. It
+	// is a hint: held reads look again by themselves as well, less often where they are told.
 	Watch func(tenant, thread string) (changed <-chan struct{}, stop func())
 
-	// Live, if set, is what models are saying just now, for readers who ask for it. Nil: they get the whole text with the commit.
+	// Live, if set, is what models are saying just now, for readers who ask for it. Nil: they
+	// get the whole text with the commit.
 	Live Live
 
 	// Describe shows a definition to callers. Nil shows name and version.
 	Describe func(engine.Definition) (wire.Agent, error)
 
-	// Tool shows what a tool of the version that a run is pinned to does and where its calls go. An error leaves that out. Nil: nothing
-	// is known of tools.
+	// Tool shows what a tool of the version that a run is pinned to does and where its calls
+	// go. An error leaves that out. Nil: nothing is known of tools.
 	Tool func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
 
-	// Unavailable returns why agents cannot be served for now, by name, in words that may be shown: they are listed with the reason, and
-	// starts of them are refused. The map is the frontend's to change. Nil: all can be served.
+	// Unavailable returns why agents cannot be served for now, by name, in words that may be
+	// shown: they are listed with the reason, and starts of them are refused. The map is the
+	// frontend's to change. Nil: all can be served.
 	Unavailable func() map[string]string
 
-	// Check says why a call with edited arguments cannot run in the version that the run is pinned to, in words that may be shown; nil
-	// if it can. An error that wraps [engine.ErrUnavailable] says that it cannot be told now. notBy is who must not approve the call
-	// with these arguments, as in [core.SuspendTicket]. Without a Check all are accepted.
+	// Check says why a call with edited arguments cannot run in the version that the run is
+	// pinned to, in words that may be shown; nil if it can. An error that wraps
+	// [engine.ErrUnavailable] says that it cannot be told now. notBy is who must not approve
+	// the call with these arguments, as in [core.SuspendTicket]. Without a Check all are
+	// accepted.
 	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 
-	// Starters are the callers who may start runs of a version of an agent and send them messages; none: every caller with the role.
-	// Without it every caller may. The body of the definition may be missing.
+	// Starters are the callers who may start runs of a version of an agent and send them
+	// messages; none: every caller with the role. Without it every caller may. The body of the
+	// definition may be missing.
 	Starters func(context.Context, engine.Definition) ([]string, error)
 
-	// Narrow says what is wrong with the permissions of one run, in words that may be shown. Without it all are accepted.
+	// Narrow says what is wrong with the permissions of one run, in words that may be shown.
+	// Without it all are accepted.
 	Narrow func(raw json.RawMessage) error
 }
 
-// Limits bound what callers may store, and what is read for them at once. A zero member means its default.
+// Limits bound what callers may store, and what is read for them at once. A zero member means its
+// default.
 type Limits struct {
-	Messages int           // signals in an inbox that a further message is refused at; 32
-	Inline   int           // bytes of a value kept in the head; larger ones are put beside it; 512
+	Messages int // signals in an inbox that a further message is refused at; 32
+	// bytes of a value kept in the head; larger ones are put beside it; 512
+	Inline   int
 	Held     int           // messages behind an open run that one more is refused at; 32
 	Metadata int           // bytes of a run's metadata; 2048
 	Narrow   int           // bytes of a run's own permissions; 1024
 	Wait     time.Duration // the longest a read is held; 20 seconds
 	KeyLife  time.Duration // how long an idempotency key on a thread is remembered; 30 days
-	Pages    int           // how many pages are read at once; 2. More wait for their turn: each is held in memory while it is read
+	// how many pages are read at once; 2. More wait for their turn: each is held in memory
+	// while it is read
+	Pages int
 }
 
 func (l Limits) orDefaults() Limits {
@@ -98,7 +109,8 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// Frontend answers callers. It is safe for concurrent use and remembers nothing from one call to the next.
+// Frontend answers callers. It is safe for concurrent use and remembers nothing from one call to
+// the next.
 type Frontend struct {
 	Store     Store
 	Catalog   Catalog
@@ -140,14 +152,16 @@ func New(opts Options) *Frontend {
 	return f
 }
 
-// Caller is who sends a request: the tenant whose data it sees, and the name and the way in that the journal records.
+// Caller is who sends a request: the tenant whose data it sees, and the name and the way in that
+// the journal records.
 type Caller struct {
 	Tenant string
 	By     string // such as token:anna; empty where callers have no names
 	Via    string // such as api, link or queue
 	Roles  []access.Role
 
-	// Link is the approval link that the caller answers by; nil for a caller with a right of its own.
+	// Link is the approval link that the caller answers by; nil for a caller with a right of
+	// its own.
 	Link *engine.Link
 }
 
@@ -159,8 +173,8 @@ func (f *Frontend) Now() int64 { return f.clock.Now().UnixMilli() }
 
 func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
 
-// wake sends a wake-up unless the store has. It is a hint: if it cannot be sent, the sweep finds the thread by its due
-// time, so that is no error. The caller going away must not stop it either.
+// wake sends a wake-up unless the store has. It is a hint: if it cannot be sent, the sweep finds
+// the thread by its due time, so that is no error. The caller going away must not stop it either.
 func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) {
 	if !woken {
 		_ = f.waker.Send(context.WithoutCancel(ctx), engine.Wakeup{Tenant: tenant, Thread: thread}, 0)
@@ -171,10 +185,12 @@ func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) 
 const (
 	storeTries = 3
 	firstPause = 25 * time.Millisecond
-	longestTry = 5 * time.Second // of all tries: a store that takes that long to fail is not asked again
+	// of all tries: a store that takes that long to fail is not asked again
+	longestTry = 5 * time.Second
 )
 
-// Try repeats op while the store does not answer and that may pass. In the end it says so as [StoreError] does.
+// Try repeats op while the store does not answer and that may pass. In the end it says so as
+// [StoreError] does.
 func Try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
 	began := f.clock.Now()
 	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
@@ -196,7 +212,8 @@ func (f *Frontend) pause(ctx context.Context, d time.Duration) error {
 	return engine.Sleep(ctx, f.clock, d)
 }
 
-// offload moves a value that is large for the head out of the signal: it is stored beside the thread, under its digest.
+// offload moves a value that is large for the head out of the signal: it is stored beside the
+// thread, under its digest.
 func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Signal) (core.Signal, error) {
 	if len(s.Value) <= f.limits.Inline {
 		return s, nil
@@ -225,8 +242,8 @@ func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.W
 	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 }
 
-// write is try for what can be told from its repeat. A message, or the next run of a thread, that has no key cannot be once a
-// worker has taken it up, so it is sent once:
+// write is try for what can be told from its repeat. A message, or the next run of a thread, that
+// has no key cannot be once a worker has taken it up, so it is sent once:
 //
 //	stored, reply lost ── worker drains it ── sent again: stored twice
 func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {

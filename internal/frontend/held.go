@@ -11,12 +11,13 @@ const (
 	lastLook  = time.Second
 )
 
-// spokenLook is how soon behind one look the next may come because of what is said: each reads the head, and how fast a model speaks shall not
-// say how often that is.
+// spokenLook is how soon behind one look the next may come because of what is said: each reads the
+// head, and how fast a model speaks shall not say how often that is.
 const spokenLook = 100 * time.Millisecond
 
-// Until calls look until it says enough, or wait (at most the limit) is over, or the server stops. It looks again when the thread
-// changes, where that is told, when something is said in it, if live is set, and after a pause that grows.
+// Until calls look until it says enough, or wait (at most the limit) is over, or the server stops.
+// It looks again when the thread changes, where that is told, when something is said in it, if live
+// is set, and after a pause that grows.
 func (f *Frontend) Until(ctx context.Context, c Caller, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
@@ -64,7 +65,8 @@ func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, s
 			_, err = f.pauseUnless(held, soon, changed, nil)
 		}
 		if err != nil {
-			return ctx.Err() // nil: the server stops, and what look found last is the answer
+			// nil: the server stops, and what look found last is the answer
+			return ctx.Err()
 		}
 	}
 }

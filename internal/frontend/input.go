@@ -31,8 +31,9 @@ func readOnPending(choice string) (core.OnPending, error) {
 	return "", Refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
 }
 
-// written is how many times longer than its canonical text a value may be written, with space and escapes. What is longer is refused before it
-// is read: to find the canonical text costs far more than to send the other.
+// written is how many times longer than its canonical text a value may be written, with space and
+// escapes. What is longer is refused before it is read: to find the canonical text costs far more
+// than to send the other.
 const written = 8
 
 func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, error) {
@@ -117,8 +118,8 @@ const RendererAPI = "api"
 
 var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`)
 
-// readShown checks what a decision claims of the question that was shown. Whether it is that question is compared where the decision
-// is stored.
+// readShown checks what a decision claims of the question that was shown. Whether it is that
+// question is compared where the decision is stored.
 func readShown(in *core.DecisionInput) error {
 	switch {
 	case len(in.Shown) > maxKey:

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
@@ -31,7 +32,7 @@ const (
 func TestInputsAreTextImagesAndDocuments(t *testing.T) {
 	x := newFixture(t, nil)
 	for _, input := range []string{anImage, aDocument, someWords + "," + anImage, anImage + "," + anImage + "," + someWords,
-		`{"type":"document","media_type":"text/markdown","data":"YQ=="}`, longInName + strings.Repeat("n", frontend.MaxName) + `"}`} {
+		`{"type":"document","media_type":"text/markdown","data":"YQ=="}`, longInName + strings.Repeat("n", runinput.MaxName) + `"}`} {
 		if _, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte("[" + input + "]")}); err != nil {
 			t.Errorf("%s: %v", input, err)
 		}
@@ -49,7 +50,8 @@ func TestInputsThatAreRefusedSayWhatIsWrong(t *testing.T) {
 		{`{"type":"image","data":"AAEC"}`, "needs media_type"},
 		{`{"type":"image","media_type":"image/png","data":""}`, "no data"},
 		{`{"type":"image","media_type":"image/png","data":"AAE"}`, "base64"},
-		{`{"type":"image","media_type":"image/png","data":"AAF="}`, "base64"}, // bits that nobody reads
+		// bits that nobody reads
+		{`{"type":"image","media_type":"image/png","data":"AAF="}`, "base64"},
 		{`{"type":"image","media_type":"image/png","data":"AA\nEC"}`, "base64"},
 		{`{"type":"image","media_type":"image/png","data":"-_-_"}`, "base64"},
 		{`{"type":"image","media_type":"image/png","data":null}`, "needs data"},
@@ -58,7 +60,7 @@ func TestInputsThatAreRefusedSayWhatIsWrong(t *testing.T) {
 		{`{"type":"text","text":"a","media_type":"text/plain"}`, "does not have"},
 		{`{"type":"text"}`, "needs text"}, {`{"type":"text","text":1}`, "needs text"},
 		{`{"type":"document","media_type":"text/csv","data":"YQ==","name":7}`, "needs name"},
-		{longInName + strings.Repeat("n", frontend.MaxName+1) + `"}`, "name"}, {longInName + `a\nb"}`, "name"},
+		{longInName + strings.Repeat("n", runinput.MaxName+1) + `"}`, "name"}, {longInName + `a\nb"}`, "name"},
 		{`{"type":"reasoning","text":"a"}`, "type"}, {`{"type":"call"}`, "type"}, {`{"text":"a"}`, "type"}, {`{}`, "type"}, {`null`, "part"}, {`"a"`, "part"},
 	} {
 		_, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte("[" + someWords + "," + tt.part + "]")})
@@ -122,7 +124,8 @@ type bothSides interface {
 	engine.Store
 }
 
-// An image as large as a body can bring it comes back byte for byte, from both stores and by both doors.
+// An image as large as a body can bring it comes back byte for byte, from both stores and by both
+// doors.
 func TestALargeImageIsKept(t *testing.T) {
 	image := make([]byte, 760_000)
 	rng := rand.NewChaCha8([32]byte{1})

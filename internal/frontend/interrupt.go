@@ -10,9 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets a message. Asking again with the same
-// key changes nothing, whatever has happened since, and is answered alike; nor does asking while an interrupt is under way, which is then
-// answered by that one. Nor, without a key, does asking a run that is interrupted. [CodeRunDone] if the run has ended.
+// Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets
+// a message. Asking again with the same key changes nothing, whatever has happened since, and is
+// answered alike; nor does asking while an interrupt is under way, which is then answered by that
+// one. Nor, without a key, does asking a run that is interrupted. [CodeRunDone] if the run has
+// ended.
 func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wire.Run, error) {
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
@@ -21,7 +23,8 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if err != nil {
 		return wire.Run{}, err
 	}
-	if _, already := interruptedOn(p); already && key == "" && len(p.Head.Inbox) == 0 { // what is in the inbox may let it go on
+	// what is in the inbox may let it go on
+	if _, already := interruptedOn(p); already && key == "" && len(p.Head.Inbox) == 0 {
 		return f.Show(ctx, p)
 	}
 	id := cmp.Or(key, f.Random.Text(24))
@@ -47,7 +50,8 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	return f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 }
 
-// interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the repeat of one that was taken.
+// interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the
+// repeat of one that was taken.
 func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record string) (wire.Run, error) {
 	_, err := Try(ctx, f, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, record) })
 	switch {
@@ -59,9 +63,10 @@ func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record st
 	return f.Show(ctx, p)
 }
 
-// Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as by [Frontend.Decide]. A repeat that carries
-// the decision's id is known, also if the run was interrupted anew since: it was not about that. [CodeNotWaiting] if the run is not
-// interrupted. [CodeRunDone] if it has ended.
+// Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as
+// by [Frontend.Decide]. A repeat that carries the decision's id is known, also if the run was
+// interrupted anew since: it was not about that. [CodeNotWaiting] if the run is not interrupted.
+// [CodeRunDone] if it has ended.
 func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
 	if err := readDecisionID(req.DecisionID); err != nil {
 		return wire.DecisionAnswer{}, err
@@ -105,7 +110,8 @@ func interruptedOn(p Place) (sus string, ok bool) {
 	return "", false
 }
 
-// resumedBefore looks for a decision that let the run go on once: the journal up to the head that says on what it waits now.
+// resumedBefore looks for a decision that let the run go on once: the journal up to the head that
+// says on what it waits now.
 //
 //	interrupted on s1 ── r1 taken ── interrupted on s2 ── r1 again: not about s2
 func (f *Frontend) resumedBefore(ctx context.Context, p Place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {

@@ -8,18 +8,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// How many segments are read at once: more and more while they are light, one by one once they are heavy, so that what is held
-// in memory does not depend on what callers have sent.
+// How many segments are read at once: more and more while they are light, one by one once they are
+// heavy, so that what is held in memory does not depend on what callers have sent.
 const (
 	firstPiece = 4
 	mostPiece  = 64
 )
 
-// PageBytes is where a page ends even if more entries were asked for. One entry more may be above it.
+// PageBytes is where a page ends even if more entries were asked for. One entry more may be above
+// it.
 const PageBytes = 1 << 20
 
-// Journal visits the run's segments from the given one on, until visit says that it has enough. The head was read before, and
-// nothing above it is visited, so that a segment no head has named is never seen.
+// Journal visits the run's segments from the given one on, until visit says that it has enough. The
+// head was read before, and nothing above it is visited, so that a segment no head has named is
+// never seen.
 func (f *Frontend) Journal(ctx context.Context, p Place, from int64, visit func(core.Segment) bool) error {
 	return f.segments(ctx, p.Head.Tenant, p.Head.Thread, from, p.Record.Seq, visit)
 }
@@ -79,8 +81,8 @@ func (f *Frontend) segment(ctx context.Context, p Place, seq int64) (core.Segmen
 	return found, err
 }
 
-// Collect reads up to limit entries of the segments up to to, from at on, and says where to go on. It stops early, but
-// never without an entry, once they weigh most bytes.
+// Collect reads up to limit entries of the segments up to to, from at on, and says where to go on.
+// It stops early, but never without an entry, once they weigh most bytes.
 func Collect[T any](ctx context.Context, f *Frontend, h core.Head, at Cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, Cursor, error) {
 	leave, err := f.Pages.Take(ctx, h.Tenant)
 	if err != nil {

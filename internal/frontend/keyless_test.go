@@ -11,8 +11,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// taking is a store whose next write is done and whose answer is lost, and a worker takes up what was written before anything else happens.
-// From then on a request without a key cannot be told from its repeat.
+// taking is a store whose next write is done and whose answer is lost, and a worker takes up what
+// was written before anything else happens. From then on a request without a key cannot be told
+// from its repeat.
 type taking struct {
 	frontend.Store
 	take func(thread string)

@@ -14,7 +14,8 @@ const (
 	MostRecipient = 120 // characters of a recipient
 )
 
-// CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are answered by programs.
+// CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are
+// answered by programs.
 func (f *Frontend) CanLink(p Place, call core.SuspendedCall) error {
 	switch {
 	case call.Kind != core.KindApproval:
@@ -32,7 +33,8 @@ func (f *Frontend) Passed(call core.SuspendedCall) bool {
 	return call.Deadline != 0 && call.Deadline <= f.Now()
 }
 
-// LinkRecord reads the record of a link whose signature is good. [CodeLinkNotFound] if it is not there.
+// LinkRecord reads the record of a link whose signature is good. [CodeLinkNotFound] if it is not
+// there.
 func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engine.Link, error) {
 	l, err := Try(ctx, f, func() (engine.Link, error) { return f.LinkStore.Link(ctx, tenant, run, id) })
 	if errors.Is(err, engine.ErrNotFound) {
@@ -68,8 +70,9 @@ func LinkCaller(l engine.Link) Caller {
 	return Caller{Tenant: l.Tenant, By: "link:" + l.For, Via: core.ViaLink, Link: &l}
 }
 
-// DecideByLink answers the suspension of the caller's link, once: the link is the name of the decision, so the same answer again is the
-// same decision, and another answer, or another link, is another one.
+// DecideByLink answers the suspension of the caller's link, once: the link is the name of the
+// decision, so the same answer again is the same decision, and another answer, or another link, is
+// another one.
 func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) (wire.DecisionAnswer, error) {
 	d.Target, d.DecisionID = c.Link.Suspension, c.Link.ID
 	return f.Decide(ctx, c, c.Link.Run, d)

@@ -9,9 +9,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Message gives a thread a new turn: its open run gets the message, and if there is none, the next run starts with it. A run
-// that waits for an answer a message is not refuses it with [CodeRunOpen], unless the message says what is to become of that: the run
-// gives up what it waits for, or the message waits for its end. With a key it is stored once.
+// Message gives a thread a new turn: its open run gets the message, and if there is none, the next
+// run starts with it. A run that waits for an answer a message is not refuses it with
+// [CodeRunOpen], unless the message says what is to become of that: the run gives up what it waits
+// for, or the message waits for its end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
 	b, err := f.readMessage(thread, key, req)
 	if err != nil {
@@ -40,7 +41,8 @@ func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beg
 	return b, err
 }
 
-// deliver puts the message into the inbox of the open run. [errMoved], with the head that is there now, if that run ended.
+// deliver puts the message into the inbox of the open run. [errMoved], with the head that is there
+// now, if that run ended.
 func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b beginning) (Started, core.Head, error) {
 	why := f.whyNot(head.Run, head, b)
 	if refused := !errors.Is(why, errMoved); refused || len(b.parts) > f.limits.Inline {
@@ -94,8 +96,9 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 	return Started{}, head, err
 }
 
-// whyNot finds in a head why it takes no message, or [errMoved] if it is not that. How many messages are held is looked at before
-// one is stored and not when it is: a few more may come in at once.
+// whyNot finds in a head why it takes no message, or [errMoved] if it is not that. How many
+// messages are held is looked at before one is stored and not when it is: a few more may come in at
+// once.
 func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	refuses := b.on == core.PendingRefuse
 	switch {
@@ -115,8 +118,9 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	return errMoved
 }
 
-// Cancel asks for the end of a run. Asking again, while that is under way or after it, changes nothing and is answered alike: the reply to the
-// first may have been lost. [CodeRunDone] if the run ended otherwise.
+// Cancel asks for the end of a run. Asking again, while that is under way or after it, changes
+// nothing and is answered alike: the reply to the first may have been lost. [CodeRunDone] if the
+// run ended otherwise.
 func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, error) {
 	p, err := f.Find(ctx, c, run)
 	if err != nil {

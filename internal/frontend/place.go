@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Place is where a run is found: in the head of its thread, or, once another run took that, in the archive.
+// Place is where a run is found: in the head of its thread, or, once another run took that, in the
+// archive.
 type Place struct {
 	Head    core.Head // of the thread; the run's own if current
 	Record  core.Record

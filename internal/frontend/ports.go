@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Store is what callers' requests need of a store. It never claims and never commits. Errors are those of package engine.
+// Store is what callers' requests need of a store. It never claims and never commits. Errors are
+// those of package engine.
 type Store interface {
 	ThreadStore
 	PayloadStore
@@ -22,13 +23,14 @@ type ThreadStore interface {
 	// Load reads a thread's head, consistently. [engine.ErrNotFound] if there is none.
 	Load(ctx context.Context, tenant, thread string) (core.Head, error)
 
-	// Start creates a run. [*engine.KeyTakenError] if req.Key is there; [engine.ErrRefused], with the head that is in the way, if
-	// the thread exists (no Prior), or if it is not at Prior's revision or not done. Checked in this order. [engine.ErrNewerSchema] if what
-	// is there was written by a newer program. All or nothing.
+	// Start creates a run. [*engine.KeyTakenError] if req.Key is there; [engine.ErrRefused],
+	// with the head that is in the way, if the thread exists (no Prior), or if it is not at
+	// Prior's revision or not done. Checked in this order. [engine.ErrNewerSchema] if what is
+	// there was written by a newer program. All or nothing.
 	Start(ctx context.Context, req engine.StartRequest) (engine.Written, error)
 
-	// Signal stores a signal. [*engine.KeyTakenError], then [engine.ErrRefused] with the head that refused (a zero head if there is
-	// none). All or nothing.
+	// Signal stores a signal. [*engine.KeyTakenError], then [engine.ErrRefused] with the head
+	// that refused (a zero head if there is none). All or nothing.
 	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
 
 	// Segments reads from..to of the journal, in order, consistently.
@@ -52,38 +54,46 @@ type KeyStore interface {
 
 // RunIndex lists the runs of a tenant.
 type RunIndex interface {
-	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if there is none.
+	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if
+	// there is none.
 	Archived(ctx context.Context, tenant, run string) (core.Record, error)
 
-	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The cursor of the last page is "".
-	// [engine.ErrRefused] for a cursor that this list did not give out. A run that cannot be read comes with as much of its record as
-	// its place in the list tells, and hides no other.
+	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The
+	// cursor of the last page is "". [engine.ErrRefused] for a cursor that this list did not
+	// give out. A run that cannot be read comes with as much of its record as its place in the
+	// list tells, and hides no other.
 	Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error)
 
-	// RunsBehind is the cursor of Runs behind a run, by when it was born and its id, whether there is such a run or not. With no id it is
-	// the one behind every run born at that time or later: a list that begins there has what was born before.
+	// RunsBehind is the cursor of Runs behind a run, by when it was born and its id, whether
+	// there is such a run or not. With no id it is the one behind every run born at that time
+	// or later: a list that begins there has what was born before.
 	RunsBehind(born int64, run string) (cursor string)
 
-	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first, from behind the cursor.
-	// [engine.ErrRefused] as for Runs. A head that cannot be read comes without calls.
+	// Approvals lists heads with something suspended ([core.Head.Oldest] set), oldest first,
+	// from behind the cursor. [engine.ErrRefused] as for Runs. A head that cannot be read comes
+	// without calls.
 	Approvals(ctx context.Context, tenant, cursor string, limit int) (heads []core.Head, next string, err error)
 }
 
 // FeedStore lists what happened in the threads of a tenant.
 type FeedStore interface {
-	// Feed lists the marked segments of all threads of a tenant. Every segment that a commit has made part of a journal is there once,
-	// from that commit on or at most FeedLag later. [engine.ErrRefused] for a place that is none of this feed.
+	// Feed lists the marked segments of all threads of a tenant. Every segment that a commit
+	// has made part of a journal is there once, from that commit on or at most FeedLag later.
+	// [engine.ErrRefused] for a place that is none of this feed.
 	Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error)
 
-	// FeedLag is how far an entry may turn up behind others whose places are later: by so much clocks may differ and an index may be late.
-	// 0 says that entries turn up in their order, each with its commit.
+	// FeedLag is how far an entry may turn up behind others whose places are later: by so much
+	// clocks may differ and an index may be late. 0 says that entries turn up in their order,
+	// each with its commit.
 	FeedLag() time.Duration
 }
 
-// LinkStore keeps the records of approval links, each under its tenant, its run and its id. Errors are those of package engine.
+// LinkStore keeps the records of approval links, each under its tenant, its run and its id. Errors
+// are those of package engine.
 type LinkStore interface {
-	// PutLink stores the record of a new link. A record that is there stays as it is, so that a put sent again changes nothing. Once the
-	// time of [engine.Link.Gone] is over, the store may delete it.
+	// PutLink stores the record of a new link. A record that is there stays as it is, so that a
+	// put sent again changes nothing. Once the time of [engine.Link.Gone] is over, the store
+	// may delete it.
 	PutLink(ctx context.Context, l engine.Link) error
 
 	// Link reads one, consistently. [engine.ErrNotFound] if there is none.
@@ -92,14 +102,15 @@ type LinkStore interface {
 	// Links are all of a run, consistently, by id.
 	Links(ctx context.Context, tenant, run string) ([]engine.Link, error)
 
-	// RevokeLink records that the link was revoked, and returns its record. One that was revoked before is returned unchanged.
-	// [engine.ErrNotFound] if there is none.
+	// RevokeLink records that the link was revoked, and returns its record. One that was
+	// revoked before is returned unchanged. [engine.ErrNotFound] if there is none.
 	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
 }
 
 // Catalog is what can be run.
 type Catalog interface {
-	// Current is the deployed version of an agent. [engine.ErrNotFound] if there is no such agent.
+	// Current is the deployed version of an agent. [engine.ErrNotFound] if there is no such
+	// agent.
 	Current(ctx context.Context, tenant, name string) (engine.Definition, error)
 
 	// Deployed are all deployed versions, by name.
@@ -108,10 +119,12 @@ type Catalog interface {
 
 // Live is what models are saying just now, as far as this process knows.
 type Live interface {
-	// Spoken is what is being said in the thread; false if nothing is, or nothing is known of it here. An attempt that is not there any more
-	// has been committed before it went, or it was given up.
+	// Spoken is what is being said in the thread; false if nothing is, or nothing is known of
+	// it here. An attempt that is not there any more has been committed before it went, or it
+	// was given up.
 	Spoken(tenant, thread string) (engine.Speech, bool)
 
-	// Watch returns a channel that gets a signal soon after what is said in the thread has changed, and a function that ends that.
+	// Watch returns a channel that gets a signal soon after what is said in the thread has
+	// changed, and a function that ends that.
 	Watch(tenant, thread string) (changed <-chan struct{}, stop func())
 }

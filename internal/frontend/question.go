@@ -8,9 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// question finds the suspension that a message answers: that of the first call which waits for input, if no decision
-// on it is in the inbox; "" if there is none. The message is held to the same schema as a decision, and refused with
-// [CodeSchemaMismatch] before anything is stored.
+// question finds the suspension that a message answers: that of the first call which waits for
+// input, if no decision on it is in the inbox; "" if there is none. The message is held to the same
+// schema as a decision, and refused with [CodeSchemaMismatch] before anything is stored.
 func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (sus string, err error) {
 	if !b.answers(head) {
 		return "", nil
@@ -27,8 +27,9 @@ func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (s
 	return "", nil
 }
 
-// answers says whether the request is a message that answers a tool's question: it does not say that the run shall give up its
-// question, nor that it waits for the run's end. The head alone is enough to know, so a message to any other run reads no more.
+// answers says whether the request is a message that answers a tool's question: it does not say
+// that the run shall give up its question, nor that it waits for the run's end. The head alone is
+// enough to know, so a message to any other run reads no more.
 func (b beginning) answers(head core.Head) bool {
 	if b.on != core.PendingRefuse {
 		return false

@@ -14,8 +14,9 @@ type Quota struct {
 	Bytes int64 // stored, of inputs, messages, the journal and what is beside it
 	Runs  int   // that are not done
 
-	// Stored says what a tenant has stored. It is asked before a run or a message is stored, and never for what lets a run end:
-	// decisions, cancels, interrupts and resumes are taken whatever the quota.
+	// Stored says what a tenant has stored. It is asked before a run or a message is stored,
+	// and never for what lets a run end: decisions, cancels, interrupts and resumes are taken
+	// whatever the quota.
 	Stored func(ctx context.Context, tenant string) (Stored, error)
 }
 
@@ -25,7 +26,8 @@ type Stored struct {
 	Runs  int // that are not done
 }
 
-// quotas hold requests to a quota. What is being stored counts already, so that many requests at once cannot exceed it together.
+// quotas hold requests to a quota. What is being stored counts already, so that many requests at
+// once cannot exceed it together.
 type quotas struct {
 	Quota
 
@@ -55,7 +57,8 @@ func (q *quotas) enter(ctx context.Context, tenant string, more Stored) (leave f
 	p := q.of(tenant)
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	sum := p.add(Stored{}) // read first: what is stored meanwhile may count twice, but is never missed
+	// read first: what is stored meanwhile may count twice, but is never missed
+	sum := p.add(Stored{})
 	stored, err := q.Stored(ctx, tenant)
 	if err == nil {
 		err = q.check(tenant, stored, Stored{Bytes: stored.Bytes + sum.Bytes + more.Bytes, Runs: stored.Runs + sum.Runs + more.Runs}, more)
@@ -107,8 +110,8 @@ func (f *Frontend) room(ctx context.Context, c Caller, b beginning, runs int) (l
 	return f.quotas.enter(ctx, c.Tenant, Stored{Bytes: int64(len(b.parts) + len(b.metadata) + len(b.narrow)), Runs: runs})
 }
 
-// roomOnThread is room for a request on a thread. A repeat of one that was stored stores nothing, and is answered as such whatever
-// the quota: s is its answer if known.
+// roomOnThread is room for a request on a thread. A repeat of one that was stored stores nothing,
+// and is answered as such whatever the quota: s is its answer if known.
 func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs int) (leave func(), s Started, known bool, err error) {
 	leave, why := f.room(ctx, c, b, runs)
 	if why == nil {
@@ -120,8 +123,8 @@ func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs
 	return nil, Started{}, false, why
 }
 
-// roomInRun is room for a message to the open run of h. A message that answers a tool's question is a decision, and is taken
-// whatever the quota.
+// roomInRun is room for a message to the open run of h. A message that answers a tool's question is
+// a decision, and is taken whatever the quota.
 func (f *Frontend) roomInRun(ctx context.Context, c Caller, b beginning, h core.Head) (leave func(), s Started, known bool, err error) {
 	if b.answers(h) {
 		return func() {}, Started{}, false, nil

@@ -21,7 +21,8 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 	return f.Show(ctx, p)
 }
 
-// AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever comes first.
+// AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever
+// comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p Place
 	thread, _ := core.ThreadOf(id)
@@ -36,8 +37,8 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 	return f.Show(ctx, p)
 }
 
-// Show is a run as callers see it, with what the head and the journal add: what is queued behind it, its output, and the
-// calls that wait.
+// Show is a run as callers see it, with what the head and the journal add: what is queued behind
+// it, its output, and the calls that wait.
 func (f *Frontend) Show(ctx context.Context, p Place) (wire.Run, error) {
 	run := RunOf(p.Record)
 	run.Queued = queued(p)
@@ -66,7 +67,8 @@ func waitsForModel(run *wire.Run, p Place) {
 	}
 }
 
-// queued is how many messages wait for the end of the run: those it has taken up as such, and those it has not seen yet.
+// queued is how many messages wait for the end of the run: those it has taken up as such, and those
+// it has not seen yet.
 func queued(p Place) int {
 	if !p.Current {
 		return 0
@@ -119,8 +121,8 @@ func ended(run *wire.Run, r core.Record) {
 	}
 }
 
-// output is what a run that came to its natural end leaves: the value it finished with, or the text of its last assistant turn. Nil
-// if there is none.
+// output is what a run that came to its natural end leaves: the value it finished with, or the text
+// of its last assistant turn. Nil if there is none.
 func (f *Frontend) output(ctx context.Context, p Place) (json.RawMessage, error) {
 	if p.Record.Status != core.RunDone {
 		return nil, nil
@@ -149,8 +151,8 @@ func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, e
 	return nil, nil
 }
 
-// finished is the output that the call which ended the run was given. That call stands in the last turn, or, where the run went on beside
-// a call that waited, in an earlier one.
+// finished is the output that the call which ended the run was given. That call stands in the last
+// turn, or, where the run went on beside a call that waited, in an earlier one.
 func (f *Frontend) finished(ctx context.Context, p Place) (output json.RawMessage, err error) {
 	for _, from := range []int64{p.Record.Round, p.Record.Seq0 + 1} {
 		found := false
@@ -172,7 +174,8 @@ func finishIn(s core.Segment, id string) (output json.RawMessage, found bool) {
 				var arguments struct {
 					Output json.RawMessage `json:"output"`
 				}
-				_ = json.Unmarshal(call.Arguments, &arguments) // it ran, so it could be read
+				// it ran, so it could be read
+				_ = json.Unmarshal(call.Arguments, &arguments)
 				return arguments.Output, true
 			}
 		}
@@ -252,7 +255,8 @@ func grantScope(tool string) string {
 	return "Also approves every later call of " + tool + " that the same rule asks about, with any arguments, until the run waits again, ends or gets a message, or another call gets an answer."
 }
 
-// mostWarnings bounds what is said of one call. A reader who is warned twenty times looks at all of it.
+// mostWarnings bounds what is said of one call. A reader who is warned twenty times looks at all of
+// it.
 const mostWarnings = 20
 
 // warningsOf are what a reader of arguments may miss.
@@ -271,8 +275,8 @@ func Limit(asked, usual, most int) int {
 	return min(asked, most)
 }
 
-// ShownJSON is JSON of the journal for readers. What an earlier program let through may be nested deeper than they can read:
-// of that they are shown the beginning as text.
+// ShownJSON is JSON of the journal for readers. What an earlier program let through may be nested
+// deeper than they can read: of that they are shown the beginning as text.
 func ShownJSON(raw json.RawMessage) json.RawMessage {
 	if !core.TooDeep(raw) {
 		return raw

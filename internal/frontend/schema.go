@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// checkArguments holds edited arguments against the tool and the rules of the version that the run is pinned to. notBy is whom the
-// rules that ask about these arguments bar: an edit answers them too, and they may be stricter than those that asked.
+// checkArguments holds edited arguments against the tool and the rules of the version that the run
+// is pinned to. notBy is whom the rules that ask about these arguments bar: an edit answers them
+// too, and they may be stricter than those that asked.
 func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, call core.SuspendedCall, d core.Resume) (notBy string, err error) {
 	if d.Arguments == nil || f.check == nil {
 		return "", nil
@@ -24,8 +25,9 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 	return "", Refuse(CodeInvalidArguments, "%v", err)
 }
 
-// checkSchema holds a result against the schema that the suspension was shown with. A bare yes to an approval that lets the call
-// run is no result. A schema that is none is ignored: it must not keep a call waiting for ever.
+// checkSchema holds a result against the schema that the suspension was shown with. A bare yes to
+// an approval that lets the call run is no result. A schema that is none is ignored: it must not
+// keep a call waiting for ever.
 func checkSchema(call core.SuspendedCall, r core.Resume) error {
 	if core.IsNull(call.Suspension.ResponseSchema) || r.Result == nil || r.Action != core.ActionResume {
 		return nil

@@ -34,7 +34,8 @@ func (c *chatter) Watch(string, string) (changed <-chan struct{}, stop func()) {
 	return c.more, func() {}
 }
 
-// Each look reads the head: a model that never pauses makes a reader look ten times in a second, and not a thousand.
+// Each look reads the head: a model that never pauses makes a reader look ten times in a second,
+// and not a thousand.
 func TestAFastModelDoesNotSayHowOftenAReaderLooks(t *testing.T) {
 	x := newFixture(t, nil)
 	run := x.start()

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
 
 // startable is the version that a new run starts with.
@@ -69,9 +70,10 @@ func (b beginning) fits(h core.Head) bool {
 	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && !b.noMemory
 }
 
-// Start starts a run. With a key it does so once: the same key with the same content gives the run that was started, with other
-// content [CodeIdempotencyMismatch]. On a thread whose run is not done: [CodeRunOpen], unless the request says what is to become of
-// that; then it is a message to it.
+// Start starts a run. With a key it does so once: the same key with the same content gives the run
+// that was started, with other content [CodeIdempotencyMismatch]. On a thread whose run is not
+// done: [CodeRunOpen], unless the request says what is to become of that; then it is a message to
+// it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
 	b, err := f.readStart(key, req)
 	if err != nil {
@@ -129,12 +131,14 @@ func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b 
 		return b, err
 	}
 	b = beginning{key: key, record: sort + ":" + key, nonce: f.Random.Text(16), on: on}
-	b.parts, err = readInput(input)
-	return b, err
+	if b.parts, err = runinput.Read(input); err != nil {
+		return b, Refuse(CodeInvalid, "%s", err)
+	}
+	return b, nil
 }
 
-// startThread starts the first run of a new thread. Its id is made of the key, so that the thread itself is the record that the
-// start was done.
+// startThread starts the first run of a new thread. Its id is made of the key, so that the thread
+// itself is the record that the start was done.
 func (f *Frontend) startThread(ctx context.Context, c Caller, b beginning) (Started, error) {
 	thread := core.ThreadID(f.threadBase(c.Tenant, b.key))
 	if b.key != "" {
@@ -215,7 +219,8 @@ func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Sta
 	return Started{Run: run, New: true}, nil
 }
 
-// startedBefore answers a start whose thread is there: it is the same start, or the key was used for something else.
+// startedBefore answers a start whose thread is there: it is the same start, or the key was used
+// for something else.
 func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, b beginning) (Started, error) {
 	if head.Idem != b.digest {
 		return Started{}, keyMismatch(b.record)
@@ -223,7 +228,8 @@ func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, 
 	return f.recorded(ctx, c, core.RunID(head.Thread, 0))
 }
 
-// keyMismatch refuses a request that is known by a key, or by the id of its message, and says something else now.
+// keyMismatch refuses a request that is known by a key, or by the id of its message, and says
+// something else now.
 func keyMismatch(record string) *Error {
 	if strings.HasPrefix(record, messageKeys) {
 		return Refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a request with another body or of another sort")
@@ -231,7 +237,8 @@ func keyMismatch(record string) *Error {
 	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
 }
 
-// recorded answers with the run that a key stands for. While it is not yet picked up, the caller's repeat wakes it again.
+// recorded answers with the run that a key stands for. While it is not yet picked up, the caller's
+// repeat wakes it again.
 func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, error) {
 	run, err := f.Run(ctx, c, id)
 	if err != nil {
@@ -255,7 +262,8 @@ func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b begin
 	return f.goOn(ctx, c, head, b)
 }
 
-// goOn gives the thread its next turn: its open run if there is one and it may have it, else a new run.
+// goOn gives the thread its next turn: its open run if there is one and it may have it, else a new
+// run.
 func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginning) (s Started, err error) {
 	for n := range lostRaces {
 		if head.Open() {
@@ -278,7 +286,8 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 	return Started{}, contended()
 }
 
-// lostRaces is how often a request is decided again on a head that moved between reading and writing.
+// lostRaces is how often a request is decided again on a head that moved between reading and
+// writing.
 const lostRaces = 8
 
 // errMoved: the head is not what it was when it was read. Nothing was stored.
@@ -288,8 +297,9 @@ func contended() *Error {
 	return &Error{Code: CodeUnavailable, Detail: "the thread changes too fast; send the same request again", RetryAfter: dueAfter / 5}
 }
 
-// follow stores the run that comes after prior. [errMoved], with the head that is there now, if prior is not the thread's
-// finished head any more. A repeat that came in between is known by its key, which the store looks at first.
+// follow stores the run that comes after prior. [errMoved], with the head that is there now, if
+// prior is not the thread's finished head any more. A repeat that came in between is known by its
+// key, which the store looks at first.
 func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b beginning) (Started, core.Head, error) {
 	leave, s, known, err := f.roomOnThread(ctx, c, b, 1)
 	if known || err != nil {
@@ -305,8 +315,9 @@ func (f *Frontend) follow(ctx context.Context, c Caller, prior core.Head, b begi
 	return f.placed(ctx, c, b, head, w, err)
 }
 
-// placed reads what became of the write that was to store head, the run of b: its run, the one of an earlier request with b's key, or
-// [errMoved] with the head that is in its place. The head is of use with no other error.
+// placed reads what became of the write that was to store head, the run of b: its run, the one of
+// an earlier request with b's key, or [errMoved] with the head that is in its place. The head is of
+// use with no other error.
 func (f *Frontend) placed(ctx context.Context, c Caller, b beginning, head core.Head, w engine.Written, err error) (Started, core.Head, error) {
 	var taken *engine.KeyTakenError
 	switch {
@@ -342,8 +353,9 @@ func (f *Frontend) key(c Caller, key, record, run, digest string) *engine.Key {
 	return &engine.Key{Tenant: c.Tenant, Key: record, Run: run, Digest: digest, Expires: f.clock.Now().Add(f.limits.KeyLife).UnixMilli()}
 }
 
-// known answers a request on a thread whose key was used before. It only reads, so that a request that is refused for another
-// reason leaves nothing behind, no large input either; the store looks again when it writes.
+// known answers a request on a thread whose key was used before. It only reads, so that a request
+// that is refused for another reason leaves nothing behind, no large input either; the store looks
+// again when it writes.
 func (f *Frontend) known(ctx context.Context, c Caller, b beginning) (s Started, known bool, err error) {
 	if b.key == "" {
 		return Started{}, false, nil

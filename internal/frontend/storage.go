@@ -8,8 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// storage are the refusals of a store that knows why it cannot do something, the most telling first. Those without a pause do not
-// pass by waiting: sending the request again is of no use until an operator has done something.
+// storage are the refusals of a store that knows why it cannot do something, the most telling
+// first. Those without a pause do not pass by waiting: sending the request again is of no use until
+// an operator has done something.
 var storage = []storageRefusal{
 	{engine.ErrNoRoom, CodeDiskFull, 30 * time.Second,
 		"the disk of the server's data directory is full, so nothing was stored; it needs 16 MB of free space at least. Reading goes on; send the same request again later"},
@@ -27,8 +28,8 @@ type storageRefusal struct {
 	detail string
 }
 
-// StoreError is what a caller is told of an [engine.ErrUnavailable]: why the store cannot do it, if that is known, else that it is
-// busy.
+// StoreError is what a caller is told of an [engine.ErrUnavailable]: why the store cannot do it, if
+// that is known, else that it is busy.
 func StoreError(cause error) *Error {
 	i := slices.IndexFunc(storage, func(s storageRefusal) bool { return errors.Is(cause, s.reason) })
 	if i < 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Target finds the suspension that a decision means: by its id, or by the id of a call that was suspended only once.
+// Target finds the suspension that a decision means: by its id, or by the id of a call that was
+// suspended only once.
 func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.SuspendedCall, error) {
 	if seq, ok := core.SuspensionSeq(target); ok && seq > p.Record.Seq0 && seq <= p.Record.Seq {
 		call, err := f.FindSuspension(ctx, p, target)
@@ -87,7 +88,8 @@ type WaitingCall struct {
 // ErrNoSuspension: the segment that an id names has no suspension of that id.
 var ErrNoSuspension = errors.New("frontend: no such suspension in its segment")
 
-// FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if there is none of that id.
+// FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if
+// there is none of that id.
 func (f *Frontend) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
 	seq, ok := core.SuspensionSeq(sus)
 	if !ok {

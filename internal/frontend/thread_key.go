@@ -22,8 +22,9 @@ func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread
 	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String(), Cursor: EndOf(h.Record())}, nil
 }
 
-// keyedThread is the id of the conversation that a caller calls key. It follows from tenant and key, so there is no record of the
-// mapping that a crash could leave out. Ids made of idempotency keys and random ids can't collide with it.
+// keyedThread is the id of the conversation that a caller calls key. It follows from tenant and
+// key, so there is no record of the mapping that a crash could leave out. Ids made of idempotency
+// keys and random ids can't collide with it.
 func keyedThread(tenant, key string) string {
 	domain := sha256.Sum256([]byte("thread_key"))
 	sum := sha256.Sum256([]byte(string(domain[:]) + tenant + "\x00" + key))
@@ -40,8 +41,9 @@ func readThreadKey(key string) error {
 	return nil
 }
 
-// startKeyed gives the conversation of a caller's key its next run, and creates the conversation if it isn't there. Each attempt is one
-// write, conditional on what was read: of two first starts one creates the thread, and the other meets its open run.
+// startKeyed gives the conversation of a caller's key its next run, and creates the conversation if
+// it isn't there. Each attempt is one write, conditional on what was read: of two first starts one
+// creates the thread, and the other meets its open run.
 //
 //	start "chat-7" ── read: none ─────────────── create: refused ── read: open ── run_open, or a message
 //	start "chat-7" ── read: none ── create: done
@@ -65,7 +67,8 @@ func (f *Frontend) startKeyed(ctx context.Context, c Caller, key string, b begin
 	return f.goOn(ctx, c, head, b)
 }
 
-// createKeyed stores the first run of a conversation. [errMoved], with the head that is there, if another start was first.
+// createKeyed stores the first run of a conversation. [errMoved], with the head that is there, if
+// another start was first.
 func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b beginning) (Started, core.Head, error) {
 	leave, err := f.room(ctx, c, b, 1)
 	if err != nil {
@@ -82,7 +85,8 @@ func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b b
 	return f.placed(ctx, c, b, head, w, err)
 }
 
-// ThreadByKey finds the conversation that the caller calls key. [CodeThreadNotFound] if nothing was started under it.
+// ThreadByKey finds the conversation that the caller calls key. [CodeThreadNotFound] if nothing was
+// started under it.
 func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.Thread, error) {
 	if err := readThreadKey(key); err != nil {
 		return wire.Thread{}, err
@@ -98,8 +102,9 @@ func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.
 // maxMessageID is how many bytes a caller's own message id may have.
 const maxMessageID = 128
 
-// named gives the input the id that its sender chose. In a conversation the id makes the request idempotent, as an idempotency key does, and
-// a request has one of the two: each is one record of one write. thread is empty where the conversation is new and has no key.
+// named gives the input the id that its sender chose. In a conversation the id makes the request
+// idempotent, as an idempotency key does, and a request has one of the two: each is one record of
+// one write. thread is empty where the conversation is new and has no key.
 func (b beginning) named(thread, id string) (beginning, error) {
 	switch {
 	case id == "":
@@ -128,7 +133,8 @@ const messageKeys = "message_id:"
 
 func messageKey(thread, id string) string { return messageKeys + thread + ":" + id }
 
-// messageRecord says that the first input of a new thread has the id that its sender gave it, so that no later one has it too; nil without one.
+// messageRecord says that the first input of a new thread has the id that its sender gave it, so
+// that no later one has it too; nil without one.
 func (f *Frontend) messageRecord(c Caller, head core.Head, b beginning) *engine.Key {
 	if b.messageID == "" {
 		return nil

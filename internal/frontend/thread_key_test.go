@@ -174,7 +174,8 @@ func TestACallersMessageIDIsKeptAndIdempotent(t *testing.T) {
 
 	message.MessageID = "m-3"
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "k-1", message)
-	x.wantCode(err, frontend.CodeInvalid) // which of the two would say what is the same request?
+	// which of the two would say what is the same request?
+	x.wantCode(err, frontend.CodeInvalid)
 
 	message.MessageID = "msg_" + strings.TrimPrefix(first.Run.ThreadID, "thr_") + "_1_1"
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", message)

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// turns bound how many pages are read at once. Tenants take turns: the next page is of the waiting tenant with the fewest under way, and
-// of several such tenants, of the one that has waited longest for its turn. Without that, a tenant that asks for many large pages would
-// keep all others from their inboxes.
+// turns bound how many pages are read at once. Tenants take turns: the next page is of the waiting
+// tenant with the fewest under way, and of several such tenants, of the one that has waited longest
+// for its turn. Without that, a tenant that asks for many large pages would keep all others from
+// their inboxes.
 type turns struct {
 	mu      sync.Mutex
 	free    int
@@ -21,7 +22,8 @@ func newTurns(places int) *turns {
 	return &turns{free: places, reads: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// Take waits until a page of the tenant may be read. leave says that it was. It is called where a read begins, never within another.
+// Take waits until a page of the tenant may be read. leave says that it was. It is called where a
+// read begins, never within another.
 func (t *turns) Take(ctx context.Context, tenant string) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

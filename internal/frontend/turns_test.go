@@ -38,7 +38,8 @@ func TestTenantsTakeTurnsAtPages(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		pages int
-		want  []string // the pages that are begun, one after the other, once evil's first are under way
+		// the pages that are begun, one after the other, once evil's first are under way
+		want []string
 	}{
 		{"two at once", 2, []string{"acme", "evil", "acme", "evil"}},
 		{"one at once", 1, []string{"evil", "acme", "evil", "acme"}},

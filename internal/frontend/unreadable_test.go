@@ -18,9 +18,10 @@ type poisoned struct {
 	frontend.Store
 	thread         string
 	journal, heads error
-	bare           bool // the head is listed without calls, as stores list what they cannot read
-	torn           bool
-	deep           bool // the arguments of waiting calls are nested deeper than readers go
+	// the head is listed without calls, as stores list what they cannot read
+	bare bool
+	torn bool
+	deep bool // the arguments of waiting calls are nested deeper than readers go
 }
 
 func (s *poisoned) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {

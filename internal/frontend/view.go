@@ -130,10 +130,11 @@ func (f *Frontend) shownCall(ctx context.Context, p Place, found map[int64]core.
 	return shown, nil
 }
 
-// requests are the user messages that the model had read when it asked for a call, the newest last; cut
-// says that there are earlier ones. Each is shown with its sender: if only the newest were, another
-// caller's request could hide behind it. The head names the segment of the last one, and each message
-// that of the one before it, also across the runs of the thread, which the model reads, too.
+// requests are the user messages that the model had read when it asked for a call, the newest last;
+// cut says that there are earlier ones. Each is shown with its sender: if only the newest were,
+// another caller's request could hide behind it. The head names the segment of the last one, and
+// each message that of the one before it, also across the runs of the thread, which the model
+// reads, too.
 func (f *Frontend) requests(ctx context.Context, p Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
 	for seq := p.Head.LastUserMessage; seq > 0; {
 		if _, read := found[seq]; !read {
@@ -151,14 +152,16 @@ func (f *Frontend) requests(ctx context.Context, p Place, found map[int64]core.S
 			all = slices.Insert(all, 0, requestOf(m, len(all) == 0))
 		}
 		if earlier >= seq {
-			return all, true, nil // what is stored points forward: following it might never end
+			// what is stored points forward: following it might never end
+			return all, true, nil
 		}
 		seq = earlier
 	}
 	return all, false, nil
 }
 
-// userMessages are those of a segment that came before a turn, and the segment of the ones before it.
+// userMessages are those of a segment that came before a turn, and the segment of the ones before
+// it.
 func userMessages(s core.Segment, turn int64) (said []core.Message, earlier int64) {
 	asked := false
 	for _, m := range s.Messages {

@@ -39,7 +39,8 @@ func (e effect) argv(call core.ToolCall) ([]string, error) {
 	return append(argv, files...), nil
 }
 
-// lookUp finds a program: by its path, which is relative to the workspace, or on this machine's search path.
+// lookUp finds a program: by its path, which is relative to the workspace, or on this machine's
+// search path.
 func lookUp(workspace, name string) (path string, ok bool) {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(workspace, name)
@@ -52,7 +53,8 @@ func lookUp(workspace, name string) (path string, ok bool) {
 	return found, err == nil
 }
 
-// inside are the files that are there. One that leads out of the root, by its name or by a link, refuses them all.
+// inside are the files that are there. One that leads out of the root, by its name or by a link,
+// refuses them all.
 func inside(root *os.Root, files []string) ([]string, error) {
 	var kept []string
 	for _, file := range files {
@@ -90,11 +92,12 @@ func environment() []string {
 	return kept
 }
 
-// execute runs a program and returns what it printed, and whether that is all of it. Its exit code says nothing here. The error is the cause of
-// ctx's end, or that the program could not be started.
+// execute runs a program and returns what it printed, and whether that is all of it. Its exit code
+// says nothing here. The error is the cause of ctx's end, or that the program could not be started.
 func execute(ctx context.Context, dir string, argv []string) (text string, whole bool, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out := &head{most: 2 * MostText} // more than is shown, so that the cut is made where text is shortened
+	// more than is shown, so that the cut is made where text is shortened
+	out := &head{most: 2 * MostText}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, environment(), out, out, lingering
 	group(cmd)
 	inheritNothing()

@@ -72,7 +72,8 @@ var detectors = []func(root *os.Root, kind string) (Detected, bool){ofMake, ofNo
 var targets = map[string][]string{Format: {"fmt", "format"}, Lint: {"lint"}}
 
 func ofMake(root *os.Root, kind string) (Detected, bool) {
-	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} { // as make looks for them
+	// as make looks for them
+	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		text, ok := readFile(root, file)
 		if !ok {
 			continue

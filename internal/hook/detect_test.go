@@ -81,7 +81,8 @@ func TestWhatLeadsOutOfAWorkspaceIsNotDetected(t *testing.T) {
 	}
 }
 
-// commands is a search path with programs that note in a log how they are called, and then do what the test says.
+// commands is a search path with programs that note in a log how they are called, and then do what
+// the test says.
 func commands(t *testing.T, programs map[string]string) (log string) {
 	t.Helper()
 	bin := t.TempDir()

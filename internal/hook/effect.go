@@ -25,8 +25,9 @@ type EffectRequest struct {
 	State               *engine.Pad
 }
 
-// EffectFunc is an effect as a Go function. Its text is shown to the model behind the result; "" for nothing. It may be called
-// twice for one call, after a crash. An error is journaled and neither the call nor the run fails for it.
+// EffectFunc is an effect as a Go function. Its text is shown to the model behind the result; ""
+// for nothing. It may be called twice for one call, after a crash. An error is journaled and
+// neither the call nor the run fails for it.
 type EffectFunc func(ctx context.Context, req EffectRequest) (text string, err error)
 
 // Spec is one effect of a definition, with what it needs to run here.
@@ -41,29 +42,35 @@ type Spec struct {
 	Command   []string
 	Workspace string
 
-	// Detect are the kinds of commands that are looked for in Workspace each time, in place of Command; see [Detect].
+	// Detect are the kinds of commands that are looked for in Workspace each time, in place of
+	// Command; see [Detect].
 	Detect []string
 
-	// Refuses is why a program may not run, and becomes the error of the effect; empty if it may run. Nil refuses none.
+	// Refuses is why a program may not run, and becomes the error of the effect; empty if it
+	// may run. Nil refuses none.
 	Refuses func(program string) string
 
-	// Files are the paths that a call's arguments name, relative to Workspace; they are put behind the command. Nil if the command
-	// takes none.
+	// Files are the paths that a call's arguments name, relative to Workspace; they are put
+	// behind the command. Nil if the command takes none.
 	Files func(arguments json.RawMessage) []string
 
 	Clock   engine.Clock
 	Timeout time.Duration // of a command; 30 s if zero
 
-	// Hidden are the secrets of this process. They are taken out of the effect's text and of its errors. Nil for none.
+	// Hidden are the secrets of this process. They are taken out of the effect's text and of
+	// its errors. Nil for none.
 	Hidden func() secret.Values
 }
 
-// Effect is the hook that runs an effect after the results of tools: of calls that succeeded, and no others.
+// Effect is the hook that runs an effect after the results of tools: of calls that succeeded, and
+// no others.
 //
-// A command that finds nothing to do does nothing and says nothing: its program is not on this machine, its workspace is
-// not there, or the call names no file in it. A path that leads out of the workspace is an error and nothing is run. What the
-// command prints is its text, whatever its exit code, and of a formatter nothing; it has no input, and ends with its process group when ctx or its time does. Of this
-// process it has the user, but neither the environment, other than PATH and HOME, nor open files.
+// A command that finds nothing to do does nothing and says nothing: its program is not on this
+// machine, its workspace is not there, or the call names no file in it. A path that leads out of
+// the workspace is an error and nothing is run. What the command prints is its text, whatever its
+// exit code, and of a formatter nothing; it has no input, and ends with its process group when ctx
+// or its time does. Of this process it has the user, but neither the environment, other than PATH
+// and HOME, nor open files.
 func Effect(s Spec) engine.Hook {
 	if s.Timeout <= 0 {
 		s.Timeout = 30 * time.Second
@@ -107,8 +114,8 @@ func (e effect) hidden() secret.Values {
 	return e.Hidden()
 }
 
-// withoutSecrets is an error whose text can be journaled. That of a context that ended stays what it
-// is: it says who ended it.
+// withoutSecrets is an error whose text can be journaled. That of a context that ended stays what
+// it is: it says who ended it.
 func (e effect) withoutSecrets(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -119,7 +126,8 @@ func (e effect) withoutSecrets(ctx context.Context, err error) error {
 	return err
 }
 
-// text is what the effect says, and whether that is all of it. With several commands there may be a text and an error.
+// text is what the effect says, and whether that is all of it. With several commands there may be a
+// text and an error.
 func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole bool, err error) {
 	if e.Func != nil {
 		text, err = e.Func(ctx, req)
@@ -140,7 +148,8 @@ func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole
 	return e.run(ctx, argv)
 }
 
-// detected runs what the workspace has: the formatter says nothing, and what the linter says is shown with its name.
+// detected runs what the workspace has: the formatter says nothing, and what the linter says is
+// shown with its name.
 func (e effect) detected(ctx context.Context) (text string, whole bool, err error) {
 	var wrong []error
 	whole = true

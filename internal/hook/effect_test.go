@@ -206,7 +206,8 @@ func TestACommandEndsWithItsGroup(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			rest := make([]byte, 16)
-			for err = nil; err == nil; _, err = pipe.Read(rest) { // ends when nobody has it open any more
+			// ends when nobody has it open any more
+			for err = nil; err == nil; _, err = pipe.Read(rest) {
 			}
 			if !errors.Is(err, os.ErrClosed) && err.Error() != "EOF" {
 				t.Error(err)

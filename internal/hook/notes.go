@@ -25,9 +25,10 @@ const (
 	mostFile  = 1 << 20 // bytes at which the file is written anew with what still counts
 )
 
-// FileMemory remembers what a user asked and what a run answered, the last 20 such pairs of each tenant and agent, in one file of
-// dir, a JSON object a line. It is for one machine. A pair is appended with one write. Now and then the file is written anew with what
-// still counts; what another process appends in that moment is lost.
+// FileMemory remembers what a user asked and what a run answered, the last 20 such pairs of each
+// tenant and agent, in one file of dir, a JSON object a line. It is for one machine. A pair is
+// appended with one write. Now and then the file is written anew with what still counts; what
+// another process appends in that moment is lost.
 func FileMemory(dir string) engine.Memory { return &fileMemory{dir: dir} }
 
 type fileMemory struct {
@@ -124,7 +125,8 @@ func oneLine(text string) string {
 	return clip.Bytes(strings.Join(strings.Fields(text), " "), mostNote, " ...")
 }
 
-// lasting are the notes that still count, oldest first, within half of the file's size so that there is room for more.
+// lasting are the notes that still count, oldest first, within half of the file's size so that
+// there is room for more.
 func lasting(notes []note) []note {
 	var kept []note
 	seen, count, size := map[[2]string]map[string]bool{}, map[[2]string]int{}, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Registry holds what definitions may name beside tools: hooks, memories, and the Go functions of effects. Register everything
-// first; after that it is safe for concurrent use.
+// Registry holds what definitions may name beside tools: hooks, memories, and the Go functions of
+// effects. Register everything first; after that it is safe for concurrent use.
 type Registry struct {
 	hooks    map[string]engine.Hook
 	memories map[string]engine.Memory
@@ -22,8 +22,9 @@ func NewRegistry() *Registry {
 	return &Registry{hooks: map[string]engine.Hook{}, memories: map[string]engine.Memory{}, effects: map[string]EffectFunc{}}
 }
 
-// Register adds hooks under their own names. One without a name, with a name that is taken, or that takes part in no phase is
-// refused, and those before it stay. A hook that would never be called is most often one with a misspelt method.
+// Register adds hooks under their own names. One without a name, with a name that is taken, or that
+// takes part in no phase is refused, and those before it stay. A hook that would never be called is
+// most often one with a misspelt method.
 func (r *Registry) Register(hooks ...engine.Hook) error {
 	for _, h := range hooks {
 		if !takesPart(h) {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// Numbers of Linux, the same on every architecture that Go supports except MIPS, whose kernel refuses
-// the number of close_range.
+// Numbers of Linux, the same on every architecture that Go supports except MIPS, whose kernel
+// refuses the number of close_range.
 const (
 	sysCloseRange      = 436
 	closeRangeCloexec  = 1 << 2

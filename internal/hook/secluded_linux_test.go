@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 )
 
-// The kernel lets no other process of the user read the environment and the memory of one that is not
-// dumpable.
+// The kernel lets no other process of the user read the environment and the memory of one that is
+// not dumpable.
 func TestASecludedProcessIsNotDumpable(t *testing.T) {
 	const prGetDumpable, prSetDumpable = 3, 4
 	dumpable := func() uintptr {
@@ -28,8 +28,8 @@ func TestASecludedProcessIsNotDumpable(t *testing.T) {
 	}
 }
 
-// TestACommandInheritsNoOpenFile: not even one that a library opened without care, as the file of the
-// keys that sign links may be.
+// TestACommandInheritsNoOpenFile: not even one that a library opened without care, as the file of
+// the keys that sign links may be.
 func TestACommandInheritsNoOpenFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "link.keys")
 	fd, err := syscall.Open(file, syscall.O_CREAT|syscall.O_RDWR, 0o600) // without O_CLOEXEC

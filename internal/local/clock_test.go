@@ -23,7 +23,8 @@ func (c *settable) Now() time.Time { return time.Now().Round(0).Add(time.Duratio
 
 func (c *settable) Set(by time.Duration) { c.set.Add(int64(by)) }
 
-// Whenever the clock is set, and whichever way, every run that was acknowledged goes on within a minute, and each body runs once.
+// Whenever the clock is set, and whichever way, every run that was acknowledged goes on within a
+// minute, and each body runs once.
 func TestWhatWasAcknowledgedGoesOnWhateverTheClockDoes(t *testing.T) {
 	const clients, each = 6, 4
 	for _, steps := range [][]time.Duration{{time.Hour}, {-time.Hour}, {time.Minute}, {-time.Minute}, {time.Hour, -time.Hour}, {-10 * time.Minute, -10 * time.Minute}} {
@@ -57,7 +58,8 @@ func TestWhatWasAcknowledgedGoesOnWhateverTheClockDoes(t *testing.T) {
 				})
 			}
 			for _, by := range steps {
-				for range 1 + random.IntN(clients/len(steps)) { // so many bodies are at work, or have been, when the clock is set
+				// so many bodies are at work, or have been, when the clock is set
+				for range 1 + random.IntN(clients/len(steps)) {
 					<-body
 				}
 				clock.Set(by)
@@ -76,8 +78,8 @@ func TestWhatWasAcknowledgedGoesOnWhateverTheClockDoes(t *testing.T) {
 	}
 }
 
-// approved approves what a run asks until it is done. A clock that is set between a call's intent and its body makes the run ask
-// whether the body ran; it did not.
+// approved approves what a run asks until it is done. A clock that is set between a call's intent
+// and its body makes the run ask whether the body ran; it did not.
 func (s running) approved(t *testing.T, id string) wire.Run {
 	t.Helper()
 	for {

@@ -70,7 +70,8 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 // databaseFile is the store in a data directory.
 const databaseFile = "dormouse.db"
 
-// examineFor is how long the store is examined: longer if a process that did not end by itself left a log.
+// examineFor is how long the store is examined: longer if a process that did not end by itself left
+// a log.
 func examineFor(path string) time.Duration {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return examineLongTime
@@ -98,7 +99,8 @@ func unopened(o Options, err error) error {
 	return err
 }
 
-// errMarked: another process works on the directory under another policy, and what a run is allowed would depend on which takes it up.
+// errMarked: another process works on the directory under another policy, and what a run is allowed
+// would depend on which takes it up.
 var errMarked = errors.New("local: the data directory is held with another mark")
 
 // policyMark tells policies apart.
@@ -114,7 +116,8 @@ func (d *data) close() error {
 	return d.db.Close()
 }
 
-// examineTime is how long the store is examined before it is served; after a kill, while what was left in the log is adopted, longer.
+// examineTime is how long the store is examined before it is served; after a kill, while what was
+// left in the log is adopted, longer.
 const (
 	examineTime     = 5 * time.Second
 	examineLongTime = time.Minute
@@ -124,7 +127,8 @@ const (
 var storageWords = map[sqlite.Trouble]string{sqlite.NoTrouble: "", sqlite.Full: wire.StorageFull, sqlite.Failing: wire.StorageFailing,
 	sqlite.Damaged: wire.StorageDamaged, sqlite.Gone: wire.StorageGone}
 
-// storage is the state of the store for /healthz. It looks at the files, so that a probe finds a directory gone at once.
+// storage is the state of the store for /healthz. It looks at the files, so that a probe finds a
+// directory gone at once.
 func (d *data) storage() httpapi.Storage {
 	_ = d.db.Look()
 	trouble, _ := d.db.Trouble()

@@ -1,3 +1,4 @@
-// Package local is the embedded runtime: it puts SQLite, a worker pool, the sweep and the HTTP API together in one process,
-// with the real clock. It chooses adapters and holds no rule of its own. Several processes may share one data directory.
+// Package local is the embedded runtime: it puts SQLite, a worker pool, the sweep and the HTTP API
+// together in one process, with the real clock. It chooses adapters and holds no rule of its own.
+// Several processes may share one data directory.
 package local

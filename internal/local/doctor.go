@@ -30,7 +30,8 @@ const (
 	Unfinished = "unfinished" // nothing was found in the time that was given
 )
 
-// Examine looks at the store in a data directory and changes nothing; a server may be at work on it. It takes as long as ctx gives it.
+// Examine looks at the store in a data directory and changes nothing; a server may be at work on
+// it. It takes as long as ctx gives it.
 func Examine(ctx context.Context, data string, progress func(threads int)) (Diagnosis, error) {
 	if _, err := os.Stat(data); err != nil {
 		return Diagnosis{}, err

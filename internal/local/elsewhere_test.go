@@ -50,7 +50,8 @@ func shopper(a modeldouble.Asked) modeldouble.Said {
 	return modeldouble.Said{Turn: core.Turn{Calls: []core.ToolCall{{ID: "c1", Name: "price", Arguments: json.RawMessage(`{"article":"A-1","count":1.50}`)}}}, Piece: 4}
 }
 
-// TestAModelAndAServerElsewhereAreCalledWithTheSecretsOfTheProcess, which are then found nowhere in what it keeps.
+// TestAModelAndAServerElsewhereAreCalledWithTheSecretsOfTheProcess, which are then found nowhere in
+// what it keeps.
 func TestAModelAndAServerElsewhereAreCalledWithTheSecretsOfTheProcess(t *testing.T) {
 	const shopKey, modelKey = "the-key-of-the-shop", "the-key-of-the-models"
 	server := shop(t, shopKey)
@@ -163,7 +164,8 @@ func TestAServerDoesNotStartWithoutWhatItsAgentsNeed(t *testing.T) {
 	}
 }
 
-// TestWhatTheProgramBringsCountsBeforeWhatIsThere: tests and builders put their own in the place of a provider.
+// TestWhatTheProgramBringsCountsBeforeWhatIsThere: tests and builders put their own in the place of
+// a provider.
 func TestWhatTheProgramBringsCountsBeforeWhatIsThere(t *testing.T) {
 	own := func(agent.Definition) (engine.Model, error) { return nil, secret.ErrNotSet }
 	r, _ := countingRig(t)

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// lockFile waits until nobody else holds the lock, and holds it until release or the end of the process, however that ends.
+// lockFile waits until nobody else holds the lock, and holds it until release or the end of the
+// process, however that ends.
 func lockFile(file string) (release func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -28,7 +29,8 @@ func lockFile(file string) (release func(), err error) {
 	}
 }
 
-// keepOwner gives the file the owner of the one whose place it takes: an administrator's edit must not take it away from the server.
+// keepOwner gives the file the owner of the one whose place it takes: an administrator's edit must
+// not take it away from the server.
 func keepOwner(f *os.File, before fs.FileInfo) error {
 	stat, ok := before.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() && int(stat.Gid) == os.Getegid() {

@@ -24,7 +24,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// paying is an agent that calls its one tool; further tools, and the permissions, are put behind it.
+// paying is an agent that calls its one tool; further tools, and the permissions, are put behind
+// it.
 const paying = `
 name: desk
 model:
@@ -190,7 +191,8 @@ func (s running) begin(t *testing.T) wire.Run {
 	return run
 }
 
-// await reads the run once it has the status. Each read is held by the server until the run waits or is done.
+// await reads the run once it has the status. Each read is held by the server until the run waits
+// or is done.
 func (s running) await(t *testing.T, id, status string) wire.Run {
 	t.Helper()
 	for {

@@ -30,7 +30,8 @@ func crashed(t *testing.T, s running, from, to string) {
 	s.end(t)
 }
 
-// onFullDisk runs a server on data that a killed one left on a disk that is full until room is called.
+// onFullDisk runs a server on data that a killed one left on a disk that is full until room is
+// called.
 func onFullDisk(t *testing.T, play func(r *rig, paid *atomic.Int64, waiting wire.Run, o Options, room func())) {
 	killed := func(t *testing.T, data string) (*rig, *atomic.Int64, wire.Run) {
 		r, paid := countingRig(t)

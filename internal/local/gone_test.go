@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// A server whose directory is moved or removed acknowledges nothing more, says so, and ends with an error.
+// A server whose directory is moved or removed acknowledges nothing more, says so, and ends with an
+// error.
 func TestAServerWhoseDirectoryIsGoneEnds(t *testing.T) {
 	for name, harm := range map[string]func(data string) error{
 		"removed": os.RemoveAll,
@@ -113,7 +114,8 @@ func TestADamagedStoreIsRefusedOrServedOnRequest(t *testing.T) {
 	}
 }
 
-// Where a store must exist none is made: a restart after the directory was moved would serve an empty one.
+// Where a store must exist none is made: a restart after the directory was moved would serve an
+// empty one.
 func TestAStoreThatMustExistIsNotMade(t *testing.T) {
 	r, _ := countingRig(t)
 	r.deploy(asked)
@@ -141,8 +143,8 @@ func TestAStoreThatMustExistIsNotMade(t *testing.T) {
 	}
 }
 
-// A start that refuses its store is an ERROR in the log, also where the lines of all that use it are dropped: those who watch the log see no
-// standard error.
+// A start that refuses its store is an ERROR in the log, also where the lines of all that use it
+// are dropped: those who watch the log see no standard error.
 func TestARefusedStoreIsInTheLog(t *testing.T) {
 	r, _ := countingRig(t)
 	r.deploy(asked)

@@ -19,7 +19,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// shown is the part of an agent that the page on agents shows under a heading, with a script in front of it.
+// shown is the part of an agent that the page on agents shows under a heading, with a script in
+// front of it.
 func shown(t *testing.T, heading, turns string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/agents.md")

@@ -19,20 +19,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// How the server takes from the intake queue. Other processes put messages in, and are not heard; so the queue is looked at.
+// How the server takes from the intake queue. Other processes put messages in, and are not heard;
+// so the queue is looked at.
 const (
 	intakeBatch    = 32
 	intakePoll     = 250 * time.Millisecond
 	intakeCrowded  = 10 * time.Millisecond
 	intakeFailures = 20
 
-	// perWorker is how many wake-ups of a tenant may wait for each worker while its runs of the queue are started. Fewer would leave workers
-	// idle; with more, runs that a person waits for would start later.
+	// perWorker is how many wake-ups of a tenant may wait for each worker while its runs of the
+	// queue are started. Fewer would leave workers idle; with more, runs that a person waits
+	// for would start later.
 	perWorker = 2
 )
 
-// pumpFor starts what the intake queue asks for. It may be cut off anywhere: a message that is not settled comes again, and starts no
-// second run.
+// pumpFor starts what the intake queue asks for. It may be cut off anywhere: a message that is not
+// settled comes again, and starts no second run.
 func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
 	p := newPump(db, starter, perWorker*o.workers(), o.Logger)
 	p.See = o.command("enqueue --dead --data", o.Data)
@@ -48,16 +50,17 @@ func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) 
 
 // Intake is the intake queue of a data directory, for a process beside those that serve it.
 //
-// It takes no share of the directory: it claims nothing and only adds to what is there, in transactions that SQLite puts in order. Were it to
-// hold one, a server that was killed and is started again meanwhile would not find itself alone, and the dead one's runs would wait for the
+// It takes no share of the directory: it claims nothing and only adds to what is there, in
+// transactions that SQLite puts in order. Were it to hold one, a server that was killed and is
+// started again meanwhile would not find itself alone, and the dead one's runs would wait for the
 // end of their leases.
 type Intake struct {
 	*sqlite.Intake
 	db *sqlite.DB
 }
 
-// OpenIntake opens the intake queue of a data directory. One that is not there is made, if create says so; else the error is
-// [fs.ErrNotExist].
+// OpenIntake opens the intake queue of a data directory. One that is not there is made, if create
+// says so; else the error is [fs.ErrNotExist].
 func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 	file := filepath.Join(dir, "dormouse.db")
 	if _, err := os.Stat(file); !create && errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +79,8 @@ func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 // Close closes the file.
 func (i *Intake) Close() error { return i.db.Close() }
 
-// Agents are the names that are deployed to a tenant here. There are none before the first server has started.
+// Agents are the names that are deployed to a tenant here. There are none before the first server
+// has started.
 func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, error) {
 	deployed, err := i.db.Deployed(ctx, tenant)
 	names := map[string]bool{}
@@ -89,8 +93,8 @@ func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, er
 // Messages judges messages without any data directory. It holds no state.
 type Messages struct{ front *frontend.Frontend }
 
-// Check reads a message and says what would keep any server from starting it, as a [*frontend.Error]. What is deployed, and what else
-// is stored, is not looked at.
+// Check reads a message and says what would keep any server from starting it, as a
+// [*frontend.Error]. What is deployed, and what else is stored, is not looked at.
 func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error) {
 	read, err := intake.Read(body)
 	if err != nil {
@@ -114,7 +118,8 @@ func NewMessages() Messages {
 // errUnasked says that a request was found good, so that the store was to be asked.
 var errUnasked = errors.New("local: the store is not asked")
 
-// unasked is a store that is only there to be reached: a request is checked before anything is read for it.
+// unasked is a store that is only there to be reached: a request is checked before anything is read
+// for it.
 type unasked struct{ frontend.Store }
 
 func (unasked) Load(context.Context, string, string) (core.Head, error) {

@@ -15,8 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// linkKeysFile is in the data directory: a key a line, in hexadecimal. The first signs new links. Who puts a new line first and, a link's
-// life later, takes the old one out, has replaced the key without breaking a link; who empties the file breaks them all.
+// linkKeysFile is in the data directory: a key a line, in hexadecimal. The first signs new links.
+// Who puts a new line first and, a link's life later, takes the old one out, has replaced the key
+// without breaking a link; who empties the file breaks them all.
 const linkKeysFile = "link.keys"
 
 const linkKeyBytes = 32
@@ -50,8 +51,8 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 	return keys, lines.Err()
 }
 
-// withLinkKeys adds the keys of a data directory to the values to hide, as their file has them: a key
-// is enough to sign approval links. A file that cannot be read adds nothing.
+// withLinkKeys adds the keys of a data directory to the values to hide, as their file has them: a
+// key is enough to sign approval links. A file that cannot be read adds nothing.
 func withLinkKeys(values secret.Values, dir string) secret.Values {
 	text, err := os.ReadFile(filepath.Join(dir, linkKeysFile))
 	if err != nil {
@@ -69,7 +70,8 @@ func newLinkKey(random func([]byte)) []byte {
 	return key
 }
 
-// makeLinkKey puts a whole file in place, unless another process was first; then that one's is good.
+// makeLinkKey puts a whole file in place, unless another process was first; then that one's is
+// good.
 func makeLinkKey(file string, random func([]byte)) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".link-*")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// What the next run of a thread says is for the readers of that run: who comes back behind the end of the one before is told that it is over.
+// What the next run of a thread says is for the readers of that run: who comes back behind the end
+// of the one before is told that it is over.
 func TestAReaderBehindTheEndOfARunDoesNotHearTheNextOne(t *testing.T) {
 	m, s, run := speak(t)
 	open := s.stream(t, run.ID, "", "")

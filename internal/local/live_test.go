@@ -234,7 +234,8 @@ func TestAHeldPageHasWhatTheModelIsSaying(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing holds up nobody, and then gets what it missed as one piece for each look.
+// A reader that takes nothing holds up nobody, and then gets what it missed as one piece for each
+// look.
 func TestAReaderThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	m, s, run := speak(t)
 	slow := s.stream(t, run.ID, "", "")

@@ -17,13 +17,15 @@ type lock struct {
 	alone bool // nobody else held one when this one was taken
 }
 
-// lockData takes a share. If nobody else holds one, before is run while that is certain, so that what a dead
-// process left behind can be put right. Who is not alone must have the mark of those who are there, or gets [errMarked].
+// lockData takes a share. If nobody else holds one, before is run while that is certain, so that
+// what a dead process left behind can be put right. Who is not alone must have the mark of those
+// who are there, or gets [errMarked].
 //
 //	A: exclusive ── before ── share ─────────────── works
 //	B:      refused ── waits for a share ── works
 //
-// Turning the exclusive lock into a share may let go of it for a moment; B may then be alone as well, while A holds nothing yet.
+// Turning the exclusive lock into a share may let go of it for a moment; B may then be alone as
+// well, while A holds nothing yet.
 func lockData(dir, mark string, before func() error) (*lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -59,8 +61,8 @@ func lockData(dir, mark string, before func() error) (*lock, error) {
 	return l, nil
 }
 
-// mark writes the mark over the one that is there. It does not truncate the file first: on a full disk the new mark replaces the old
-// one, or the old one stays.
+// mark writes the mark over the one that is there. It does not truncate the file first: on a full
+// disk the new mark replaces the old one, or the old one stays.
 func (l *lock) mark(mark string) error {
 	if there, err := l.read(); err != nil || there == mark {
 		return err

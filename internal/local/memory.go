@@ -16,8 +16,8 @@ const (
 	idleMemory = 8 << 20 // that may lie about
 )
 
-// leanMemory returns memory to the system once a burst is over. The runtime does so too, but only after its next collection, and a server
-// with nothing to do makes none for minutes.
+// leanMemory returns memory to the system once a burst is over. The runtime does so too, but only
+// after its next collection, and a server with nothing to do makes none for minutes.
 func leanMemory(ctx context.Context) {
 	var m memory
 	for engine.Sleep(ctx, machine.Clock{}, lookPeriod) == nil {
@@ -36,8 +36,8 @@ type memory struct {
 	collections uint64
 }
 
-// look says whether to return memory: nothing was collected since the last look, so that a burst is over, and much has come since memory was
-// returned.
+// look says whether to return memory: nothing was collected since the last look, so that a burst is
+// over, and much has come since memory was returned.
 func (m *memory) look(held, collections uint64) bool {
 	idle := collections == m.collections
 	m.collections = collections

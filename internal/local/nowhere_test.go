@@ -67,7 +67,8 @@ func repeated(h http.Header) string {
 	return all
 }
 
-// careless are the servers behind the agent. Each repeats what it was sent, in a good answer and in a bad one.
+// careless are the servers behind the agent. Each repeats what it was sent, in a good answer and in
+// a bad one.
 func careless(t *testing.T) (agent string) {
 	orders := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("how") == "badly" {
@@ -91,7 +92,8 @@ func careless(t *testing.T) (agent string) {
 	return strings.NewReplacer("MODEL/v1", model.URL+"/v1", "CRMURL", crm.URL, "ORDERSURL", orders.URL).Replace(blabbing)
 }
 
-// blabber calls every tool in every way, then says what it was sent; told to fail, it fails the way it is told.
+// blabber calls every tool in every way, then says what it was sent; told to fail, it fails the way
+// it is told.
 func blabber(a modeldouble.Asked) modeldouble.Said {
 	said, results := "", 0
 	for _, m := range a.Messages {

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
-// fickle is an endpoint that breaks every connection while it is down. Its model pays once, and says so.
+// fickle is an endpoint that breaks every connection while it is down. Its model pays once, and
+// says so.
 func fickle(t *testing.T) (agent string, down *atomic.Bool) {
 	t.Helper()
 	down = &atomic.Bool{}
@@ -42,7 +43,8 @@ permissions:
 `, endpoint.URL), down
 }
 
-// hearsOutage reads the run's events until the model did not answer, and returns the run as it is then.
+// hearsOutage reads the run's events until the model did not answer, and returns the run as it is
+// then.
 func (s running) hearsOutage(t *testing.T, id string) wire.Run {
 	t.Helper()
 	for cursor := ""; ; {

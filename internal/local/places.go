@@ -8,9 +8,12 @@ import (
 
 var _ sqlite.Places = (*places)(nil)
 
-// Steps bound the steps in progress, those that wait for a tool or the model included. A zero member means its default.
+// Steps bound the steps in progress, those that wait for a tool or the model included. A zero
+// member means its default.
 type Steps struct {
-	Most   int // of all tenants; 16 for each worker. A tenant may always have as many as there are workers, even beyond it
+	// of all tenants; 16 for each worker. A tenant may always have as many as there are
+	// workers, even beyond it
+	Most   int
 	Tenant int // of one tenant; half of Most
 }
 
@@ -25,9 +28,10 @@ func (o Options) steps() Steps {
 	return s
 }
 
-// places bound the steps in progress, those that wait for a tool or the model included: each is held in memory. A tenant may have
-// up to tenantMost, of all together most. A share is always a tenant's own, also when the others have taken all: without it, a few
-// tenants with slow calls would keep every other one from beginning.
+// places bound the steps in progress, those that wait for a tool or the model included: each is
+// held in memory. A tenant may have up to tenantMost, of all together most. A share is always a
+// tenant's own, also when the others have taken all: without it, a few tenants with slow calls
+// would keep every other one from beginning.
 type places struct {
 	most, tenantMost, share int
 

@@ -13,14 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// idle is how long a worker waits before it looks for messages of other processes. Those of this process wake it at once.
+// idle is how long a worker waits before it looks for messages of other processes. Those of this
+// process wake it at once.
 const idle = 100 * time.Millisecond
 
 // giveBack is how long a message that could not be worked on stays away.
 const giveBack = 2 * time.Second
 
-// pool stands in for the function platform: it takes one message after the other and does one step for each. A step computes with
-// a slot and waits without one, so that as many steps as there are workers compute, while many more wait for tools and the model.
+// pool stands in for the function platform: it takes one message after the other and does one step
+// for each. A step computes with a slot and waits without one, so that as many steps as there are
+// workers compute, while many more wait for tools and the model.
 type pool struct {
 	workers int
 	slots   *slots
@@ -40,7 +42,8 @@ type pool struct {
 type queue interface {
 	engine.Receiver
 
-	// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place.
+	// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a
+	// place.
 	ReceiveFor(ctx context.Context, p sqlite.Places) (d engine.Delivery, some bool, err error)
 }
 
@@ -94,11 +97,12 @@ func (p *pool) handle(ctx context.Context, d engine.Delivery) {
 	p.settle(ctx, d, func() error { return p.queue.Ack(ctx, d) })
 }
 
-// awayWhileBusy is how long a message stays away whose thread is at work: less often than it would be buried during a lease.
+// awayWhileBusy is how long a message stays away whose thread is at work: less often than it would
+// be buried during a lease.
 const awayWhileBusy = 15 * time.Second
 
-// begin notes that a step of the thread is in progress. It is refused if one is in progress and the clock was set since: the lease of that
-// step looks as if it were over, and it is not.
+// begin notes that a step of the thread is in progress. It is refused if one is in progress and the
+// clock was set since: the lease of that step looks as if it were over, and it is not.
 //
 //	step: claims for 2 minutes ── the clock goes an hour ahead ─────────── works
 //	another worker:                                            must not claim
@@ -138,7 +142,8 @@ func (p *pool) end(w engine.Wakeup) {
 	p.busy[w] = at
 }
 
-// settlePauses are the pauses before a message is settled once more. What is not settled comes again when its visibility ends, minutes later.
+// settlePauses are the pauses before a message is settled once more. What is not settled comes
+// again when its visibility ends, minutes later.
 var settlePauses = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
 
 // settle acknowledges a message or gives it back.
@@ -155,7 +160,8 @@ func (p *pool) settle(ctx context.Context, d engine.Delivery, do func() error) {
 	}
 }
 
-// step turns a panic into an error, so that one broken run costs its message an attempt and not the process.
+// step turns a panic into an error, so that one broken run costs its message an attempt and not the
+// process.
 func (p *pool) step(ctx context.Context, w engine.Wakeup) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -179,15 +185,16 @@ func (p *pool) wait(ctx context.Context) {
 	}
 }
 
-// reminder sends the sweep's wake-ups: those of threads that somebody is about to wake anyway are left out.
+// reminder sends the sweep's wake-ups: those of threads that somebody is about to wake anyway are
+// left out.
 type reminder struct{ queue *sqlite.DB }
 
 func (r reminder) Send(ctx context.Context, w engine.Wakeup, _ time.Duration) error {
 	return r.queue.Remind(ctx, w)
 }
 
-// sweep wakes what is due, every period, until ctx ends. No failure ends it: without it a lost wake-up, a lost owner and a far deadline
-// stay unnoticed until the server is started again.
+// sweep wakes what is due, every period, until ctx ends. No failure ends it: without it a lost
+// wake-up, a lost owner and a far deadline stay unnoticed until the server is started again.
 type sweep struct {
 	store  engine.Overdue
 	waker  engine.Waker

@@ -20,8 +20,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
 
-// Program is what definitions are run with: what the options bring, and what needs nothing but a network, which are endpoints of
-// chat completions, HTTP requests and MCP servers. It asks no server anything.
+// Program is what definitions are run with: what the options bring, and what needs nothing but a
+// network, which are endpoints of chat completions, HTTP requests and MCP servers. It asks no
+// server anything.
 func (o Options) Program() (program.Program, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
@@ -56,7 +57,8 @@ func (o Options) chat(client func(agent.Model) *http.Client) program.Provider {
 		m, err := openai.New(openai.Options{Model: d.Model, HTTP: client(d.Model), Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{},
 			Logger: o.Logger})
 		if err != nil {
-			return nil, err // and no model: a nil one in an interface is none that is nil
+			// and no model: a nil one in an interface is none that is nil
+			return nil, err
 		}
 		return m, nil
 	}

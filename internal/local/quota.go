@@ -18,7 +18,8 @@ type Quota struct {
 // nearlyFull is the share of its bytes, in percent, at which a tenant is logged.
 const nearlyFull = 80
 
-// bound is the quota with what each tenant has stored. It logs, once for each tenant, that its runs will be refused soon.
+// bound is the quota with what each tenant has stored. It logs, once for each tenant, that its runs
+// will be refused soon.
 func (q Quota) bound(db *sqlite.DB, log *slog.Logger) frontend.Quota {
 	var warned sync.Map
 	return frontend.Quota{Bytes: q.Bytes, Runs: q.Runs, Stored: func(ctx context.Context, tenant string) (frontend.Stored, error) {

@@ -16,8 +16,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// recorder adds every run that this process ends to a file. It looks at what the engine commits and reads the conversation as callers do, when
-// the run is done; so nothing waits for it, and a run whose process dies between the two is not in the file.
+// recorder adds every run that this process ends to a file. It looks at what the engine commits and
+// reads the conversation as callers do, when the run is done; so nothing waits for it, and a run
+// whose process dies between the two is not in the file.
 //
 //	commit: done ── noted ── the next activation begins
 //	                  └───── read by the frontend ── line in the file
@@ -111,7 +112,8 @@ func (r *recorder) write(ctx context.Context) {
 	}
 }
 
-// record adds one run. What keeps it from being recorded is no failure of the run; that the file cannot be written is said once.
+// record adds one run. What keeps it from being recorded is no failure of the run; that the file
+// cannot be written is said once.
 func (r *recorder) record(ctx context.Context, e endedRun) error {
 	c, err := r.conversation(ctx, e)
 	if err != nil {
@@ -132,8 +134,9 @@ func (r *recorder) record(ctx context.Context, e endedRun) error {
 	return nil
 }
 
-// add does not wait behind the end of ctx: another process may hold the file, and a pipe may be full, for as long as they like. What is written
-// after that is there twice, or is the beginning of a line.
+// add does not wait behind the end of ctx: another process may hold the file, and a pipe may be
+// full, for as long as they like. What is written after that is there twice, or is the beginning of
+// a line.
 func (r *recorder) add(ctx context.Context, c recording.Conversation) error {
 	added := make(chan error, 1)
 	go func() { added <- recording.Append(r.file, c) }()
@@ -155,7 +158,8 @@ func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording
 	for list := (query.List{Data: true}); ; {
 		page, err := r.front.Messages(ctx, caller, e.thread, list)
 		var refused *frontend.Error
-		if errors.As(err, &refused) && refused.RetryAfter > 0 { // busy with callers, who come first
+		// busy with callers, who come first
+		if errors.As(err, &refused) && refused.RetryAfter > 0 {
 			if err := machine.Sleep(ctx, refused.RetryAfter); err != nil {
 				return none, err
 			}

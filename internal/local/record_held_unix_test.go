@@ -14,9 +14,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// Another process may hold the file for ever, and a pipe may be full: that keeps no server from its end.
+// Another process may hold the file for ever, and a pipe may be full: that keeps no server from its
+// end.
 func TestAFileThatNobodyGetsIsNotWaitedForAtTheEnd(t *testing.T) {
-	dir, err := os.MkdirTemp("", "held") // not the test's: what is given up here may still write when the test is over
+	// not the test's: what is given up here may still write when the test is over
+	dir, err := os.MkdirTemp("", "held")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 
 const spoken = "pay, and look at this"
 
-// talk is a thread with two runs: a picture comes in, a call is approved, and another one is denied.
+// talk is a thread with two runs: a picture comes in, a call is approved, and another one is
+// denied.
 func (s running) talk(t *testing.T) wire.Run {
 	t.Helper()
 	run, err := s.StartRun(t.Context(), wire.StartRequest{Agent: "desk",
@@ -61,7 +62,8 @@ func recorded(t *testing.T, file, run string) []recording.Conversation {
 	}
 }
 
-// What was recorded of a model is what a recorded model says: the same conversation comes out, pictures, edits and denials included.
+// What was recorded of a model is what a recorded model says: the same conversation comes out,
+// pictures, edits and denials included.
 func TestARecordingPlaysTheSameConversation(t *testing.T) {
 	r := newRig(t, nothing)
 	file := filepath.Join(r.agents, "made.jsonl")

@@ -297,7 +297,8 @@ func TestAFileOfTheSameSizeAndTimeIsNoticed(t *testing.T) {
 	w.reported()
 }
 
-// Two writes within the grain of a file system's clock look alike. What was read so soon after a write is read again.
+// Two writes within the grain of a file system's clock look alike. What was read so soon after a
+// write is read again.
 func TestWhatWasReadSoonAfterAWriteIsReadAgain(t *testing.T) {
 	for after, want := range map[time.Duration]bool{0: true, time.Second: true, -time.Minute: true, time.Minute: false} {
 		dir := t.TempDir()

@@ -3,15 +3,12 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -29,26 +26,30 @@ import (
 
 // Options are what `dormouse dev` is started with.
 type Options struct {
-	Addr       string // host:port; port 0 picks a free one
-	Data       string // directory, made if it is not there
-	Agents     string // directory of agent files
-	Tenant     string // that deploys them: agents that name no tenants are its own; [access.Tenant] if empty
+	Addr   string // host:port; port 0 picks a free one
+	Data   string // directory, made if it is not there
+	Agents string // directory of agent files
+	// that deploys them: agents that name no tenants are its own; [access.Tenant] if empty
+	Tenant     string
 	Workers    int    // steps that compute at once; 4 if zero
 	Steps      Steps  // in progress at once, those that wait included
 	Quota      Quota  // of each tenant
 	TokensFile string // of [access.Parse]; "" lets everybody in, on loopback only
 	Web
-	Private  netguard.Private // what HTTP tools that say allow_private may reach beside public addresses
-	Commands bool             // effects of agents may run commands on this machine
-	Policy   string           // file of permissions over all agents; "" for none
-	Strict   bool             // refuse to start if any agent cannot be served; else the others are
-	Watch    bool             // deploy agent files that change while the server works
-	Record   string           // file that every run is added to when it is done; "" for none
-	Tools    *tool.Registry
-	Hooks    *hook.Registry // nil has none
-	Logger   *slog.Logger
-	Version  string
-	Command  string // what people call this program, in the commands that it logs; "dormouse" if empty
+	// what HTTP tools that say allow_private may reach beside public addresses
+	Private  netguard.Private
+	Commands bool   // effects of agents may run commands on this machine
+	Policy   string // file of permissions over all agents; "" for none
+	// refuse to start if any agent cannot be served; else the others are
+	Strict  bool
+	Watch   bool   // deploy agent files that change while the server works
+	Record  string // file that every run is added to when it is done; "" for none
+	Tools   *tool.Registry
+	Hooks   *hook.Registry // nil has none
+	Logger  *slog.Logger
+	Version string
+	// what people call this program, in the commands that it logs; "dormouse" if empty
+	Command string
 
 	// Reloaded gets what became of agents whose files changed, with Watch; nil for none. It is
 	// called by one goroutine at a time, and by none once [Server.Wait] has returned.
@@ -61,10 +62,11 @@ type Options struct {
 
 // Web is the HTTP side of a server.
 type Web struct {
-	Origins   []string // sites whose pages may call; none may if empty
-	Limits    httpapi.Limits
-	Names     httpapi.Names    // of the pages of approval links
-	PublicURL access.PublicURL // where people reach the server; the zero value leaves links as paths
+	Origins []string // sites whose pages may call; none may if empty
+	Limits  httpapi.Limits
+	Names   httpapi.Names // of the pages of approval links
+	// where people reach the server; the zero value leaves links as paths
+	PublicURL access.PublicURL
 }
 
 // Outside is what a program brings along.
@@ -72,7 +74,8 @@ type Outside struct {
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
 
-	// Models and Bodies are providers of models and makers of tool bodies beside those of [Options.Program], or in their place.
+	// Models and Bodies are providers of models and makers of tool bodies beside those of
+	// [Options.Program], or in their place.
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
@@ -80,12 +83,14 @@ type Outside struct {
 
 // Disk is how the data directory is used.
 type Disk struct {
-	CopyPages int // how many pages of the log are written before it is copied to the database; 1000 if zero
+	// how many pages of the log are written before it is copied to the database; 1000 if zero
+	CopyPages int
 
 	// MustExist refuses to start where there is no store, in place of making an empty one.
 	MustExist bool
 
-	// Damaged serves a data directory in which something is damaged, as far as it can be; without it the start is refused.
+	// Damaged serves a data directory in which something is damaged, as far as it can be;
+	// without it the start is refused.
 	Damaged bool
 
 	noRoom func() bool // for tests: says whether the disk is full
@@ -93,23 +98,26 @@ type Disk struct {
 
 // inner is what a start fills in, and tests set.
 type inner struct {
-	raw     *slog.Logger // the logger that Start was given; Logger leaves out lines about a store that fails, see [sparing]
+	// the logger that Start was given; Logger leaves out lines about a store that fails, see
+	// [sparing]
+	raw     *slog.Logger
 	clock   engine.Clock // nil but in tests
 	elapsed func() time.Duration
 }
 
-// drainTime is how long steps at hand may take when the process is asked to stop; farewell, when it stops because of its store, how
-// long requests are still refused with the reason.
+// drainTime is how long steps at hand may take when the process is asked to stop; farewell, when it
+// stops because of its store, how long requests are still refused with the reason.
 const (
 	drainTime = 15 * time.Second
 	farewell  = 2 * time.Second
 )
 
-// Timing of the embedded runtime. An activation may take as long as its lease; a process that dies is found by another one a
-// lease and a sweep later, and by itself, started again alone, at once.
+// Timing of the embedded runtime. An activation may take as long as its lease; a process that dies
+// is found by another one a lease and a sweep later, and by itself, started again alone, at once.
 //
-// They are text, so that a test of whole processes can build the program with shorter ones (-ldflags -X) and need not wait for
-// minutes. Nobody who runs the program can change them: two processes on one directory should agree.
+// They are text, so that a test of whole processes can build the program with shorter ones
+// (-ldflags -X) and need not wait for minutes. Nobody who runs the program can change them: two
+// processes on one directory should agree.
 var (
 	leaseText = "2m"
 	sweepText = "5s"
@@ -136,29 +144,9 @@ type Server struct {
 // Unavailable are the agents that could not be served when the server started.
 func (s *Server) Unavailable() []program.Unavailable { return s.unavailable }
 
-// ErrNotLoopback refuses to let strangers in without a token.
-var ErrNotLoopback = errors.New("this address can be reached from other machines: name a file of tokens with --tokens, or listen on 127.0.0.1")
-
-// CheckAddr says whether the runtime may listen on addr: on a loopback address always, elsewhere only with tokens.
-func CheckAddr(addr string, tokens bool) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%q is no address; write it as HOST:PORT", addr)
-	}
-	if tokens || IsLoopback(host) {
-		return nil
-	}
-	return ErrNotLoopback
-}
-
-// IsLoopback says whether a host is this machine, for itself alone.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work, finishes what is at hand and
-// closes. What it cannot finish in time is left as after a crash: nothing is lost.
+// Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work,
+// finishes what is at hand and closes. What it cannot finish in time is left as after a crash:
+// nothing is lost.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return nil, err
@@ -196,7 +184,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// serve deploys the agents and puts workers, sweep and API around the data. It closes the data when everything has stopped.
+// serve deploys the agents and puts workers, sweep and API around the data. It closes the data when
+// everything has stopped.
 func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens, parts program.Program) (*Server, error) {
 	agents := program.NewAgents(d.db, parts)
 	changed := d.reloader(o, agents, known)
@@ -261,47 +250,6 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	return s, nil
 }
 
-// deploy gives every tenant the agents: those that have tokens, those that had some when they started runs, and each whose first token
-// comes later.
-func (d *data) deploy(ctx context.Context, agents *program.Agents, known *tokens, strict bool) (deployed []agent.Definition, err error) {
-	tenants, err := d.tenants(ctx, agents, known)
-	if err != nil {
-		return nil, err
-	}
-	if strict {
-		deployed, err = agents.Deploy(ctx, tenants...)
-	} else {
-		deployed, err = agents.Serve(ctx, tenants...)
-	}
-	if known != nil && known.joined == nil {
-		known.joined = agents.Join
-	}
-	return deployed, err
-}
-
-// tenants are those that the agents are for: see [data.deploy].
-func (d *data) tenants(ctx context.Context, agents *program.Agents, known *tokens) ([]string, error) {
-	before, err := d.db.Tenants(ctx)
-	tenants := append(known.tenants(), before...)
-	tenants = append(tenants, agents.Home)
-	slices.Sort(tenants)
-	return slices.Compact(tenants), err
-}
-
-// unserved are the tenants that have tokens and may use none of the agents.
-func unserved(deployed []agent.Definition, home string, known *tokens) (tenants []string) {
-	if known == nil {
-		return nil
-	}
-	for _, tenant := range known.tenants() {
-		may := func(d agent.Definition) bool { return d.MayBeUsedBy(tenant, home) }
-		if tenant != access.Tenant && tenant != home && !slices.ContainsFunc(deployed, may) {
-			tenants = append(tenants, tenant)
-		}
-	}
-	return tenants
-}
-
 // api is the HTTP API, for those who are known.
 func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
@@ -327,7 +275,8 @@ func (o Options) workers() int {
 	return o.Workers
 }
 
-// run serves until ctx ends, the web server fails, or the store must not be used any more, and everything has stopped.
+// run serves until ctx ends, the web server fails, or the store must not be used any more, and
+// everything has stopped.
 func (d *data) run(ctx context.Context, web *http.Server, listener net.Listener, work *pool, beside ...func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -349,7 +298,8 @@ func (d *data) run(ctx context.Context, web *http.Server, listener net.Listener,
 	case <-d.db.Ended():
 		err, patience = d.ended(), farewell
 		stop()
-		_ = engine.Sleep(context.WithoutCancel(ctx), machine.Clock{}, farewell) // callers and probes are still told why
+		// callers and probes are still told why
+		_ = engine.Sleep(context.WithoutCancel(ctx), machine.Clock{}, farewell)
 	}
 	late := time.AfterFunc(patience, abandon)
 	defer late.Stop()

@@ -351,7 +351,8 @@ func TestC196RecoveryAtStartWakesWhatIsOverdueOnce(t *testing.T) {
 		t.Errorf("woken: %v, want %s once", w.threads, overdue.Thread)
 	}
 
-	if _, err := db.TakeOverdue(t.Context(), time.Now().Add(time.Hour).UnixMilli(), 1, 10); err != nil { // due again
+	// due again
+	if _, err := db.TakeOverdue(t.Context(), time.Now().Add(time.Hour).UnixMilli(), 1, 10); err != nil {
 		t.Fatal(err)
 	}
 	again := r.start()

@@ -10,11 +10,13 @@ import (
 
 var _ engine.Slots = (*slots)(nil)
 
-// newcomers is the line of the workers that want a slot to receive another message. No tenant has this name.
+// newcomers is the line of the workers that want a slot to receive another message. No tenant has
+// this name.
 const newcomers = ""
 
-// slots bound how many steps compute at once. Steps wait for a slot in one line for each tenant, and the lines take turns: a
-// thousand calls of one tenant that end together do not delay a step of another one by more than a few slots.
+// slots bound how many steps compute at once. Steps wait for a slot in one line for each tenant,
+// and the lines take turns: a thousand calls of one tenant that end together do not delay a step of
+// another one by more than a few slots.
 type slots struct {
 	mu    sync.Mutex
 	free  int

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// drain gives the only slot up as often as somebody waits, and returns the lines in the order in which they got it.
+// drain gives the only slot up as often as somebody waits, and returns the lines in the order in
+// which they got it.
 func drain(s *slots, asked map[chan struct{}]string) (served []string) {
 	for len(asked) > 0 {
 		s.GiveUp("")

@@ -16,8 +16,9 @@ func noRoom(err error) bool {
 	return errors.Is(err, engine.ErrNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// sparing drops log lines about a store that fails as a whole: everything that uses it would log the same, several times a second. [upkeep]
-// logs it for all of them. Lines about damage, which may be one run's, pass once in a while.
+// sparing drops log lines about a store that fails as a whole: everything that uses it would log
+// the same, several times a second. [upkeep] logs it for all of them. Lines about damage, which may
+// be one run's, pass once in a while.
 type sparing struct {
 	slog.Handler
 	last *lastSaid

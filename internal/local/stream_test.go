@@ -92,8 +92,8 @@ func longWork() string {
 `, turns, 1)
 }
 
-// A reader that is thrown out after every single event comes back with the id of that event. The run goes on meanwhile: each call
-// of its tool waits for the reader to have come back once more.
+// A reader that is thrown out after every single event comes back with the id of that event. The
+// run goes on meanwhile: each call of its tool waits for the reader to have come back once more.
 func TestAReaderThatLosesTheStreamAtEveryEventSeesEachOnceInOrder(t *testing.T) {
 	returned := make(chan struct{}, 1000)
 	r := newRig(t, func(ctx context.Context) error {
@@ -121,7 +121,8 @@ func TestAReaderThatLosesTheStreamAtEveryEventSeesEachOnceInOrder(t *testing.T) 
 		if id != e.Cursor {
 			t.Fatalf("the id is %q and the event's cursor %q", id, e.Cursor)
 		}
-		if last = id; !strings.Contains(string(e.Data), `"live":true`) { // what is not stored is not seen later
+		// what is not stored is not seen later
+		if last = id; !strings.Contains(string(e.Data), `"live":true`) {
 			seen = append(seen, e)
 		}
 		returned <- struct{}{}
@@ -147,7 +148,8 @@ func listed(events []wire.Event) string {
 	return strings.Join(words, ", ")
 }
 
-// endsAtRest says whether the last of the events are the end of a turn and the status that the run then has.
+// endsAtRest says whether the last of the events are the end of a turn and the status that the run
+// then has.
 func endsAtRest(events []wire.Event) bool {
 	n := len(events)
 	return n >= 3 && events[n-1].Type == "run.status" && events[n-3].Type == "turn.ended"

@@ -22,8 +22,8 @@ func (r *rig) setPolicy(text string) {
 	}
 }
 
-// TestAnApprovalDoesNotReachATargetThatIsDeniedSince: the run waits with the older version, in which
-// the tool has another name than any rule of today could know.
+// TestAnApprovalDoesNotReachATargetThatIsDeniedSince: the run waits with the older version, in
+// which the tool has another name than any rule of today could know.
 func TestAnApprovalDoesNotReachATargetThatIsDeniedSince(t *testing.T) {
 	for name, deny := range map[string]func(*rig){
 		"by the policy": func(r *rig) {
@@ -53,7 +53,8 @@ func TestAnApprovalDoesNotReachATargetThatIsDeniedSince(t *testing.T) {
 	}
 }
 
-// TestARedirectDoesNotReachADeniedTarget: the tool's own host is allowed, and sends the call elsewhere.
+// TestARedirectDoesNotReachADeniedTarget: the tool's own host is allowed, and sends the call
+// elsewhere.
 func TestARedirectDoesNotReachADeniedTarget(t *testing.T) {
 	closed, reached := payments(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret page") })
 	door, _ := payments(t, func(w http.ResponseWriter, r *http.Request) {

@@ -15,8 +15,8 @@ import (
 // lookAgain is how long what was read of a file of tokens counts as what is in it.
 const lookAgain = time.Second
 
-// tokens are the keys of a file, read again when it changes: whoever takes a token out need not restart anything. Safe for
-// concurrent use.
+// tokens are the keys of a file, read again when it changes: whoever takes a token out need not
+// restart anything. Safe for concurrent use.
 type tokens struct {
 	file  string
 	add   string // the command that adds a token to it
@@ -33,7 +33,8 @@ type tokens struct {
 	away   bool // it could not be read when it was looked at last
 }
 
-// openTokens reads the file. At the start everything in it must be right, and somebody must be let in.
+// openTokens reads the file. At the start everything in it must be right, and somebody must be let
+// in.
 func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.TokensFile, clock: o.clock, log: o.Logger, add: o.command("tokens add NAME --file", o.TokensFile)}
 	text, keys, err := ReadTokens(t.file)
@@ -54,7 +55,8 @@ func (t *tokens) tenants() []string {
 	return append(t.keys.Tenants(), access.Tenant)
 }
 
-// Find implements the port of the API. While the file cannot be read no caller is let in, and none is told that its token is wrong.
+// Find implements the port of the API. While the file cannot be read no caller is let in, and none
+// is told that its token is wrong.
 func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool, error) {
 	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Find(token) })
 }

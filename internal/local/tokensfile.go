@@ -10,10 +10,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// UpdateTokens replaces a file of tokens by what change makes of it: of its text, and of who is let in by it. Whoever reads the file meanwhile
-// reads the old or the new one, and of several who update it at once each sees what the one before left. A file that is not there is
-// empty, and is made if create says so. Its mode and owner stay; a new one is for its owner alone. Nothing is changed if change returns an error,
-// which UpdateTokens then returns, or if a line of the file is wrong.
+// UpdateTokens replaces a file of tokens by what change makes of it: of its text, and of who is let
+// in by it. Whoever reads the file meanwhile reads the old or the new one, and of several who
+// update it at once each sees what the one before left. A file that is not there is empty, and is
+// made if create says so. Its mode and owner stay; a new one is for its owner alone. Nothing is
+// changed if change returns an error, which UpdateTokens then returns, or if a line of the file is
+// wrong.
 func UpdateTokens(file string, create bool, change func(text string, keys access.Keys) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target

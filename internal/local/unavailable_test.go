@@ -101,7 +101,8 @@ func TestAStrictServerRefusesToStartWithoutOneOfItsAgents(t *testing.T) {
 	}
 }
 
-// A run that waits for an approval is answered while its agent is unavailable: the answer waits with it.
+// A run that waits for an approval is answered while its agent is unavailable: the answer waits
+// with it.
 func TestARunWaitsForItsAgentAndGoesOnOnceThatIsBack(t *testing.T) {
 	r, paid := countingRig(t)
 	value := &atomic.Value{}
@@ -132,7 +133,8 @@ func TestARunWaitsForItsAgentAndGoesOnOnceThatIsBack(t *testing.T) {
 	if h := head(t, db, run.ThreadID); len(h.Inbox) != 1 || h.Due == 0 || h.End != nil {
 		t.Fatalf("inbox %v, due %d, end %+v", h.Inbox, h.Due, h.End)
 	}
-	if _, err := db.TakeOverdue(t.Context(), time.Now().Add(time.Hour).UnixMilli(), 1, 10); err != nil { // the pause is over
+	// the pause is over
+	if _, err := db.TakeOverdue(t.Context(), time.Now().Add(time.Hour).UnixMilli(), 1, 10); err != nil {
 		t.Fatal(err)
 	}
 	value.Store("s3cr3t-value")
@@ -142,7 +144,8 @@ func TestARunWaitsForItsAgentAndGoesOnOnceThatIsBack(t *testing.T) {
 	}
 }
 
-// The file of an agent that is deployed gets a mistake: it is not taken away, and not served either.
+// The file of an agent that is deployed gets a mistake: it is not taken away, and not served
+// either.
 func TestAFileWithAMistakeTakesNoDeployedAgentAway(t *testing.T) {
 	r := newRig(t, nothing)
 	r.deploy(allowed)

@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// upkeep looks after what the server stands on, every period: the files, their disk, and the clock. What it finds it says for the whole
-// server, since everything that writes would say the same: see [sparing].
+// upkeep looks after what the server stands on, every period: the files, their disk, and the clock.
+// What it finds it says for the whole server, since everything that writes would say the same: see
+// [sparing].
 type upkeep struct {
 	db     file
 	clock  engine.Clock
@@ -38,8 +39,9 @@ type file interface {
 }
 
 const (
-	saidAgain  = 10 * time.Minute // how often the log says that a trouble lasts
-	wholeRound = 12               // one round in so many looks at all runs for times that are too far ahead
+	saidAgain = 10 * time.Minute // how often the log says that a trouble lasts
+	// one round in so many looks at all runs for times that are too far ahead
+	wholeRound = 12
 )
 
 func (u *upkeep) run(ctx context.Context) {
@@ -78,7 +80,8 @@ const recheckTime = 10 * time.Second
 // recheckEvery is how often it is looked whether a store is still damaged.
 const recheckEvery = time.Minute
 
-// recheck looks whether the store is damaged, or a read of it failed once. Until it is known nothing is said of it.
+// recheck looks whether the store is damaged, or a read of it failed once. Until it is known
+// nothing is said of it.
 func (u *upkeep) recheck(ctx context.Context) (sqlite.Trouble, error) {
 	now := u.clock.Now()
 	if u.trouble == sqlite.Damaged && now.Sub(u.checked) < recheckEvery {
@@ -129,7 +132,8 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 	}
 }
 
-// lookAtClock brings back what a clock that was set back leaves ahead, or what was stored while it was ahead.
+// lookAtClock brings back what a clock that was set back leaves ahead, or what was stored while it
+// was ahead.
 func (u *upkeep) lookAtClock(ctx context.Context) {
 	by := u.step.since()
 	if by != 0 {
@@ -152,7 +156,8 @@ func (u *upkeep) lookAtClock(ctx context.Context) {
 	}
 }
 
-// leastStep is the smallest step of the clock that is noticed. Corrections that pull a clock are slower than that.
+// leastStep is the smallest step of the clock that is noticed. Corrections that pull a clock are
+// slower than that.
 const leastStep = time.Second
 
 // steps notices that the wall clock was set: it moved otherwise than a clock that cannot be set.
@@ -168,7 +173,8 @@ func newSteps(clock engine.Clock, elapsed func() time.Duration) *steps {
 	return s
 }
 
-// now is the offset of the wall clock from the one that cannot be set. It is the same at two times between which the clock was not set.
+// now is the offset of the wall clock from the one that cannot be set. It is the same at two times
+// between which the clock was not set.
 func (s *steps) now() time.Duration {
 	return time.Duration(s.clock.Now().UnixNano()) - s.elapsed()
 }

@@ -101,7 +101,8 @@ func TestATroubleIsSaidOnceInAWhileAndWhenItIsOver(t *testing.T) {
 			clock.Advance(saidAgain)
 			u.look(t.Context())
 			said(2, 0, 0)
-			if trouble != sqlite.Full && trouble != sqlite.Failing { // the others last until the next start
+			// the others last until the next start
+			if trouble != sqlite.Full && trouble != sqlite.Failing {
 				return
 			}
 			f.repaired = true

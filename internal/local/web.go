@@ -14,7 +14,9 @@ import (
 var (
 	headerText = "5s"  // for the header of a request
 	bodyText   = "30s" // for its body, from the end of the header on
-	answerText = "1m"  // to take an answer; a read is held for at most 20 s of it. A stream sets its own for each event
+	// to take an answer; a read is held for at most 20 s of it. A stream sets its own for each
+	// event
+	answerText = "1m"
 )
 
 const (
@@ -32,22 +34,24 @@ func fixed(text string) time.Duration {
 	return d
 }
 
-// webServer bounds what a caller can cost: the time to send and to take, the size of a header, and the connections at once. Bodies are
-// bounded where they are read.
+// webServer bounds what a caller can cost: the time to send and to take, the size of a header, and
+// the connections at once. Bodies are bounded where they are read.
 //
-// There is no ReadTimeout: it would end what reads nothing more, a held read or an open stream, as well as a slow body.
+// There is no ReadTimeout: it would end what reads nothing more, a held read or an open stream, as
+// well as a slow body.
 func webServer(api http.Handler, log *slog.Logger) *http.Server {
 	g := &guests{most: mostGuests, all: map[net.Conn]*guest{}}
 	return &http.Server{Handler: g.serve(api, fixed(bodyText)), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: fixed(headerText), WriteTimeout: fixed(answerText), IdleTimeout: keepAlive, MaxHeaderBytes: maxHeader,
 		ConnContext: g.admit, ConnState: g.changed,
-		DisableGeneralOptionsHandler: true} // "OPTIONS *" is answered like any other path that is not there
+		// "OPTIONS *" is answered like any other path that is not there
+		DisableGeneralOptionsHandler: true}
 }
 
-// guests are the open connections. When there are too many, the newcomer is let in and another one has to go, so that whoever
-// holds many open does not shut the others out: the one that has kept us waiting longest for a request, if that is long, and else
-// the one that has waited longest for the answer to what only reads. What may have stored something is not cut off before it is
-// answered.
+// guests are the open connections. When there are too many, the newcomer is let in and another one
+// has to go, so that whoever holds many open does not shut the others out: the one that has kept us
+// waiting longest for a request, if that is long, and else the one that has waited longest for the
+// answer to what only reads. What may have stored something is not cut off before it is answered.
 type guests struct {
 	most int
 
@@ -98,8 +102,8 @@ func (g *guests) add(newcomer *guest) (leaving *guest) {
 	return leaving
 }
 
-// least prefers those that owe a request only if they have for a while. Who has just come has had no time to send one, and would be
-// the next to go wherever all others are held.
+// least prefers those that owe a request only if they have for a while. Who has just come has had
+// no time to send one, and would be the next to go wherever all others are held.
 func (g *guests) least() *guest {
 	var slowest, oldest *guest
 	for _, one := range g.all {
@@ -153,7 +157,8 @@ func (g *guests) serve(next http.Handler, bodyTime time.Duration) http.Handler {
 			return
 		}
 		conn := http.NewResponseController(w)
-		_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // on a connection that is gone, reading says so
+		// on a connection that is gone, reading says so
+		_ = conn.SetReadDeadline(time.Now().Add(bodyTime))
 		withEnd := *r
 		withEnd.Body = &incoming{r.Body, func() {
 			_ = conn.SetReadDeadline(time.Time{})

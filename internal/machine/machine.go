@@ -1,5 +1,5 @@
-// Package machine is the clock and the randomness of the machine that this program runs on. Only what puts a program together uses it:
-// everything else is given them.
+// Package machine is the clock and the randomness of the machine that this program runs on. Only
+// what puts a program together uses it: everything else is given them.
 package machine
 
 import (
@@ -34,7 +34,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Elapsed is how long the program has run, by a clock that cannot be set. It may stand still while the machine sleeps.
+// Elapsed is how long the program has run, by a clock that cannot be set. It may stand still while
+// the machine sleeps.
 func Elapsed() time.Duration { return time.Since(began) }
 
 // Random is the machine's source of unguessable text.

@@ -1,5 +1,6 @@
-// Package program puts what a program has behind the definitions of agents: models, tool bodies, hooks, memories and the policy. It
-// chooses adapters, and holds no rule of its own; where definitions are stored is its caller's choice.
+// Package program puts what a program has behind the definitions of agents: models, tool bodies,
+// hooks, memories and the policy. It chooses adapters, and holds no rule of its own; where
+// definitions are stored is its caller's choice.
 package program
 
 import (
@@ -41,27 +42,34 @@ type Program struct {
 	Hooks  *hook.Registry
 	HTTP   *httptool.Caller   // nil: one that reaches public addresses only
 	Policy *agent.Permissions // over all agents; nil for none
-	Dir    string             // of the agent files; recordings and workspaces are relative to it
-	Home   string             // the tenant that deploys: agents that name no tenants are its own; "": whichever one they are deployed to
-	Clock  engine.Clock
+	// of the agent files; recordings and workspaces are relative to it
+	Dir string
+	// the tenant that deploys: agents that name no tenants are its own; "": whichever one they
+	// are deployed to
+	Home  string
+	Clock engine.Clock
 
 	// Models are the providers of models beside scripted and recorded ones; nil for none.
 	Models map[string]Provider
 
-	// Bodies make the bodies of tools that are neither Go functions, HTTP requests nor recorded, by the kind of the tool; nil for none.
+	// Bodies make the bodies of tools that are neither Go functions, HTTP requests nor
+	// recorded, by the kind of the tool; nil for none.
 	Bodies map[string]Bodies
 
 	// Commands: effects may run commands on this machine, which the operator allows.
 	Commands bool
 
-	// Hidden are the secrets of this process, which are taken out of what effects say; nil for none.
+	// Hidden are the secrets of this process, which are taken out of what effects say; nil for
+	// none.
 	Hidden func() secret.Values
 
-	// Idle: this process runs nothing. Definitions are described and checked, and neither models nor bodies are put behind them.
+	// Idle: this process runs nothing. Definitions are described and checked, and neither
+	// models nor bodies are put behind them.
 	Idle bool
 }
 
-// Provider makes the model of a definition. It asks no server anything: a definition is deployed wherever its provider is.
+// Provider makes the model of a definition. It asks no server anything: a definition is deployed
+// wherever its provider is.
 type Provider func(agent.Definition) (engine.Model, error)
 
 // Bodies makes the body of one tool of a definition, under the same condition.
@@ -73,7 +81,8 @@ const (
 	BodyMCP    = "mcp"
 )
 
-// Agents puts models, tool bodies, hooks and memories behind stored definitions. Safe for concurrent use.
+// Agents puts models, tool bodies, hooks and memories behind stored definitions. Safe for
+// concurrent use.
 type Agents struct {
 	Program
 	stored Definitions
@@ -87,20 +96,22 @@ type Agents struct {
 	deployed []agent.Definition // last
 	tenants  map[string]bool    // it was deployed to
 
-	unreadable  []string          // files that were no agents when it was deployed
-	sources     map[string]source // of the agents that were deployed last
-	reported    map[string]string // state of an agent's files whose mistakes were reported last
-	unfinished  map[string]bool   // agents that a failed Reload may have deployed to some tenants
+	unreadable []string          // files that were no agents when it was deployed
+	sources    map[string]source // of the agents that were deployed last
+	reported   map[string]string // state of an agent's files whose mistakes were reported last
+	// agents that a failed Reload may have deployed to some tenants
+	unfinished  map[string]bool
 	unavailable map[string]Unavailable
 	found       map[string]Unavailable // what a Serve that is under way has found so far
 	unstored    bool                   // a full disk kept the last Serve from storing something
 }
 
-// versions are what an agent is made of: the version a run is pinned to, the one deployed now, whose denies count, and the run's own
-// permissions. The policy is the same for all.
+// versions are what an agent is made of: the version a run is pinned to, the one deployed now,
+// whose denies count, and the run's own permissions. The policy is the same for all.
 type versions struct{ tenant, name, pinned, deployed, narrow string }
 
-// mostKnown bounds the agents that are kept ready. Runs may have permissions of their own, so there is no end to them.
+// mostKnown bounds the agents that are kept ready. Runs may have permissions of their own, so there
+// is no end to them.
 const mostKnown = 1000
 
 // NewAgents resolves definitions with what p has.
@@ -112,8 +123,8 @@ func NewAgents(stored Definitions, p Program) *Agents {
 		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}, unfinished: map[string]bool{}}
 }
 
-// Deploy makes the agents of the directory, and no others, what new runs of the tenants start with. Nothing is deployed if one of them
-// cannot be. Versions that sleeping runs are pinned to stay.
+// Deploy makes the agents of the directory, and no others, what new runs of the tenants start with.
+// Nothing is deployed if one of them cannot be. Versions that sleeping runs are pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -157,8 +168,8 @@ func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unre
 	return errors.Join(wrong...)
 }
 
-// Join gives what was deployed last to a tenant that it was not deployed to, and does nothing for others. The directory is not read again:
-// what is in it now may not be meant yet.
+// Join gives what was deployed last to a tenant that it was not deployed to, and does nothing for
+// others. The directory is not read again: what is in it now may not be meant yet.
 func (a *Agents) Join(ctx context.Context, tenant string) error {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -185,7 +196,8 @@ func (a *Agents) join(ctx context.Context, tenant string, loaded []agent.Definit
 	return nil
 }
 
-// deploy writes only what is not deployed yet: a server whose disk is full can start with the agents that it had.
+// deploy writes only what is not deployed yet: a server whose disk is full can start with the
+// agents that it had.
 func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	before, err := a.stored.Deployed(ctx, tenant)
 	if err != nil {
@@ -212,7 +224,8 @@ func (a *Agents) check(loaded []agent.Definition) error {
 		for _, name := range d.Missing(functions) {
 			wrong = append(wrong, lack(d.Name, "function", name, slices.Sorted(maps.Keys(functions))))
 		}
-		for _, lacks := range a.HTTP.Lacks(d) { // at a deploy only: a sleeping run goes on, and its call says it
+		// at a deploy only: a sleeping run goes on, and its call says it
+		for _, lacks := range a.HTTP.Lacks(d) {
 			wrong = append(wrong, &engine.LacksError{Text: lacks})
 		}
 		if _, err := a.build(d, agent.Layers{}); err != nil {
@@ -238,7 +251,8 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 		return engine.Agent{}, err
 	}
 	newest, err := a.stored.Newest(ctx, pin.Tenant, pin.Name)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) { // not deployed any more: its sleeping runs go on as they are
+	// not deployed any more: its sleeping runs go on as they are
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return engine.Agent{}, err
 	}
 	key := versions{pin.Tenant, pin.Name, pin.Version, newest, string(pin.Narrow)}

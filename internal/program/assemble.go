@@ -21,8 +21,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// build puts everything behind a definition. What it cannot do without and this program does not have is an
-// [engine.ErrNotFound]: a run must not go on without the gates it started with. A function that is gone only fails its calls.
+// build puts everything behind a definition. What it cannot do without and this program does not
+// have is an [engine.ErrNotFound]: a run must not go on without the gates it started with. A
+// function that is gone only fails its calls.
 func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, error) {
 	if err := a.missing(d); err != nil {
 		return engine.Agent{}, err
@@ -53,8 +54,9 @@ type behind struct {
 	tools map[string]engine.Tool
 }
 
-// behind makes it once for each version: a model may remember what its endpoint takes, and a tool may hold a session, and neither depends on
-// what a run is allowed. Of two that are made at once, one is kept.
+// behind makes it once for each version: a model may remember what its endpoint takes, and a tool
+// may hold a session, and neither depends on what a run is allowed. Of two that are made at once,
+// one is kept.
 func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 	digest := d.Digest()
 	a.mu.Lock()
@@ -81,8 +83,8 @@ func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 	return made, nil
 }
 
-// held are tools whose redirects obey the rules of a run. What is behind a version is made once, and
-// rules are those of a run.
+// held are tools whose redirects obey the rules of a run. What is behind a version is made once,
+// and rules are those of a run.
 func held(tools map[string]engine.Tool, rules *agent.Rules) map[string]engine.Tool {
 	if !rules.Targeted() {
 		return tools
@@ -134,7 +136,8 @@ func Commands(d agent.Definition) (runs []string) {
 	return runs
 }
 
-// unconnected says which providers and kinds of tools there are none of. A process that runs nothing needs none.
+// unconnected says which providers and kinds of tools there are none of. A process that runs
+// nothing needs none.
 func (a *Agents) unconnected(d agent.Definition, needs agent.Needs) (wrong []error) {
 	if a.Idle {
 		return nil
@@ -251,7 +254,8 @@ func Workspace(dir string, e agent.Effect) string {
 	return filepath.Join(dir, e.Workspace)
 }
 
-// effect follows the tools the definition names, but for those that change nothing: a pattern may well match them.
+// effect follows the tools the definition names, but for those that change nothing: a pattern may
+// well match them.
 func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
 	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Detect: e.Detect, Workspace: e.Workspace, Hidden: a.Hidden, Refuses: rules.RefusedCommand}
 	spec.Func, _ = a.Hooks.Effect(e.Go)

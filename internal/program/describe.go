@@ -33,9 +33,10 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 	return shown, nil
 }
 
-// Check says, in words for the caller, why a run's call may not run with these arguments: they do not fit the tool, or a rule refuses
-// them. [engine.ErrUnavailable] if that is not known now. notBy says whom the rules that ask about these arguments bar from approving.
-// The call is checked again before it runs, since the rules may have changed.
+// Check says, in words for the caller, why a run's call may not run with these arguments: they do
+// not fit the tool, or a rule refuses them. [engine.ErrUnavailable] if that is not known now. notBy
+// says whom the rules that ask about these arguments bar from approving. The call is checked again
+// before it runs, since the rules may have changed.
 func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error) {
 	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version, Narrow: r.Narrow})
 	switch {

@@ -89,7 +89,8 @@ func TestASleepingRunKeepsItsModelAndServersWhateverIsDeployed(t *testing.T) {
 	now := deploy(elsewhere("after", "{allow: ['*']}"))
 	reaches(old, "before")
 	reaches(now, "after")
-	a.known, a.ready = map[versions]engine.Agent{}, map[string]behind{} // as another process has it
+	// as another process has it
+	a.known, a.ready = map[versions]engine.Agent{}, map[string]behind{}
 	reaches(now, "after")
 	reaches(old, "before")
 }

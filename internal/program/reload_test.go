@@ -120,7 +120,8 @@ func saying(text string) string {
 }
 
 const (
-	mistaken = "model: {provider: scripted, turns: [{say: x}]}\ntolls: []\n" // in its second line
+	// in its second line
+	mistaken = "model: {provider: scripted, turns: [{say: x}]}\ntolls: []\n"
 	noYAML   = "model: {{\n"
 )
 
@@ -406,7 +407,8 @@ func TestAReloadTouchesOnlyWhatChanged(t *testing.T) {
 	r := newDirRig(t, map[string]string{"desk.yaml": saying("one"), "shop.yaml": saying("one")})
 	other := newDirRig(t, map[string]string{"desk.yaml": saying("other"), "own.yaml": saying("other")})
 	other.agents = NewAgents(r.stored, other.agents.Program)
-	if _, err := other.agents.Reload(t.Context(), other.files(), access.Tenant); err != nil { // joins the tenant
+	// joins the tenant
+	if _, err := other.agents.Reload(t.Context(), other.files(), access.Tenant); err != nil {
 		t.Fatal(err)
 	}
 	theirs, _ := other.agents.Newest(t.Context(), access.Tenant, "desk")

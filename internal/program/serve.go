@@ -15,20 +15,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Unavailable is an agent that cannot be served for now. Reason is a sentence that may be shown to callers: names of secrets, never values,
-// and no path of this machine. Err is for the operator.
+// Unavailable is an agent that cannot be served for now. Reason is a sentence that may be shown to
+// callers: names of secrets, never values, and no path of this machine. Err is for the operator.
 type Unavailable struct {
 	Name   string
 	Reason string
 	Err    error
 }
 
-// Serve deploys the agents of the directory like [Agents.Deploy], but for those that cannot be served: one file with a mistake, or one
-// secret that is not set, does not keep the others from being served. Starts of an unavailable agent are refused and its runs wait, since
-// [Agents.Load] answers with an [*engine.AgentUnavailableError] until a later Serve or Deploy finds nothing wrong with it.
+// Serve deploys the agents of the directory like [Agents.Deploy], but for those that cannot be
+// served: one file with a mistake, or one secret that is not set, does not keep the others from
+// being served. Starts of an unavailable agent are refused and its runs wait, since [Agents.Load]
+// answers with an [*engine.AgentUnavailableError] until a later Serve or Deploy finds nothing wrong
+// with it.
 //
-// A definition that can be read is deployed even so: what it denies counts. What was deployed before stays where a file that cannot be
-// read may be its definition.
+// A definition that can be read is deployed even so: what it denies counts. What was deployed
+// before stays where a file that cannot be read may be its definition.
 func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, err error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -67,7 +69,8 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 	return served, nil
 }
 
-// serving begins a Serve. What was unavailable stays so until it is over: in between, new runs would start with the version before.
+// serving begins a Serve. What was unavailable stays so until it is over: in between, new runs
+// would start with the version before.
 func (a *Agents) serving(loaded []agent.Definition, unreadable []agentfile.Unreadable, out map[string]Unavailable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,7 +89,8 @@ func (a *Agents) served() {
 	}
 }
 
-// mark notes an agent that turns out to be unavailable while it is deployed, unless that is known. The caller holds the lock.
+// mark notes an agent that turns out to be unavailable while it is deployed, unless that is known.
+// The caller holds the lock.
 func (a *Agents) mark(name, why string, err error) {
 	all := a.unavailable
 	if a.found != nil {
@@ -98,7 +102,8 @@ func (a *Agents) mark(name, why string, err error) {
 	}
 }
 
-// withhold marks the agents whose new versions could not be stored for a tenant, since its disk is full. The others are served.
+// withhold marks the agents whose new versions could not be stored for a tenant, since its disk is
+// full. The others are served.
 func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	before, err := a.stored.Deployed(ctx, tenant)
 	if err != nil {
@@ -117,7 +122,8 @@ func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Def
 	return nil
 }
 
-// Unstored says whether a full disk kept the last Serve from storing something. Then Serve has to be called again.
+// Unstored says whether a full disk kept the last Serve from storing something. Then Serve has to
+// be called again.
 func (a *Agents) Unstored() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,8 +161,8 @@ func (a *Agents) available(name string) error {
 	return nil
 }
 
-// orphaned keeps an agent that was deployed before and that no file defines, if it may be the definition in a file that cannot be read: taking
-// it away may be wrong, and so may serving it.
+// orphaned keeps an agent that was deployed before and that no file defines, if it may be the
+// definition in a file that cannot be read: taking it away may be wrong, and so may serving it.
 func (a *Agents) orphaned(name string) (kept bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,7 +188,8 @@ func unreadableReason(u agentfile.Unreadable) string {
 		filepath.Base(u.File), len(problems), problems[0].Line)
 }
 
-// reason is an error of [Agents.check] in words for callers. Any other error may quote anything, so it is only logged.
+// reason is an error of [Agents.check] in words for callers. Any other error may quote anything, so
+// it is only logged.
 func reason(err error) string {
 	var why []string
 	for _, e := range single(err) {

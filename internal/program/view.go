@@ -10,9 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// view is what the API needs of a stored version, without the model and the bodies behind it. Versions
-// never change, so a view is kept: a page of the inbox asks for one with each of its entries, and a
-// message to a run asks for its starters.
+// view is what the API needs of a stored version, without the model and the bodies behind it.
+// Versions never change, so a view is kept: a page of the inbox asks for one with each of its
+// entries, and a message to a run asks for its starters.
 type view struct {
 	tools    map[string]wire.ToolDetails
 	starters []string
@@ -35,9 +35,9 @@ func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool st
 	return details, nil
 }
 
-// Starters are the callers who may start runs of a stored version and send them messages; none: every
-// caller with the role. A version without a body is read from the store; [engine.ErrNotFound] if it is
-// not there.
+// Starters are the callers who may start runs of a stored version and send them messages; none:
+// every caller with the role. A version without a body is read from the store; [engine.ErrNotFound]
+// if it is not there.
 func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]string, error) {
 	v, err := a.view(ctx, version)
 	return v.starters, err

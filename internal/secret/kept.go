@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// leastHidden is how long a value must be to be looked for in the results of those it was not sent to: a shorter one may be a word.
+// leastHidden is how long a value must be to be looked for in the results of those it was not sent
+// to: a shorter one may be a word.
 const leastHidden = 8
 
-// Kept remembers which values a process was given, so that what comes from outside can be looked through for all of them. Safe for concurrent
-// use.
+// Kept remembers which values a process was given, so that what comes from outside can be looked
+// through for all of them. Safe for concurrent use.
 type Kept struct {
 	source Source
 
@@ -19,8 +20,8 @@ type Kept struct {
 	values Values
 }
 
-// Keep remembers what source finds from now on, and the values of own from the beginning: credentials of the process, by the names under
-// which they are hidden.
+// Keep remembers what source finds from now on, and the values of own from the beginning:
+// credentials of the process, by the names under which they are hidden.
 func Keep(source Source, own Values) *Kept {
 	k := &Kept{source: source, values: Values{}}
 	for name, value := range own {

@@ -8,20 +8,20 @@ import (
 )
 
 // Values are also found where only their letters and digits are left as they were: in another case,
-// with something between the characters (B-e-a-r-e-r), backwards, and in hexadecimal. Text and value
-// are reduced to letters and digits in lower case, and these are compared.
+// with something between the characters (B-e-a-r-e-r), backwards, and in hexadecimal. Text and
+// value are reduced to letters and digits in lower case, and these are compared.
 
 const (
-	// leastLoose is how many letters and digits a value must have to be found so: fewer occur in many
-	// texts by chance.
+	// leastLoose is how many letters and digits a value must have to be found so: fewer occur
+	// in many texts by chance.
 	leastLoose = 8
 
 	// mostBetween is how many bytes may be between two of them.
 	mostBetween = 16
 )
 
-// disguise is a reduced value. Head and tail are what the value has before its first letter or digit
-// and behind its last.
+// disguise is a reduced value. Head and tail are what the value has before its first letter or
+// digit and behind its last.
 type disguise struct {
 	name       string
 	text       []byte
@@ -162,8 +162,8 @@ func contiguous(at []int) bool {
 	return true
 }
 
-// begun is where at the end of text a disguised value may begin that goes on behind it; the length of
-// text if none does.
+// begun is where at the end of text a disguised value may begin that goes on behind it; the length
+// of text if none does.
 func (x *index) begun(text string) int {
 	first := max(0, len(text)-(x.loosest+1)*(mostBetween+1))
 	at, letters := x.at[:0], x.letters[:0]

@@ -122,8 +122,8 @@ func TestWhatIsShortOrFarApartIsNotFoundLoosely(t *testing.T) {
 	}
 }
 
-// TestNothingInOrdinaryTextIsTakenForASecret: the pages of this project hold prose, programs, tables,
-// digests and many a number.
+// TestNothingInOrdinaryTextIsTakenForASecret: the pages of this project hold prose, programs,
+// tables, digests and many a number.
 func TestNothingInOrdinaryTextIsTakenForASecret(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(files) < 10 {

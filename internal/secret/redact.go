@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a service spells them, and of those with at least 8
-// letters and digits also where case, order or what is between the characters was changed. A name that is there
-// already stays, so that doing it twice is doing it once. Where values overlap, all of them go, under one name.
+// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a
+// service spells them, and of those with at least 8 letters and digits also where case, order or
+// what is between the characters was changed. A name that is there already stays, so that doing it
+// twice is doing it once. Where values overlap, all of them go, under one name.
 func (v Values) Redact(text string) string {
 	if len(v) == 0 {
 		return text
@@ -49,7 +50,8 @@ func (v Values) word(text string) string {
 	return ""
 }
 
-// seen is the longest value that stands at a place, and where it ends; at the place itself if there is none.
+// seen is the longest value that stands at a place, and where it ends; at the place itself if there
+// is none.
 func (s sight) seen(at int) (name string, end int) {
 	end = at
 	if i, ok := slices.BinarySearchFunc(s.loose, at, func(l span, at int) int { return cmp.Compare(l.from, at) }); ok {
@@ -102,8 +104,8 @@ func cutEnd(all *index, text string) string {
 	return text[:before(all.over(text), from, cut)]
 }
 
-// before is where the values begin that a cut at a place would cut in two; that place, if there are none. The end of one value may be how
-// another begins.
+// before is where the values begin that a cut at a place would cut in two; that place, if there are
+// none. The end of one value may be how another begins.
 func before(s sight, from, cut int) int {
 	for at := cut - 1; at >= from; at-- {
 		if _, end := s.seen(at); end > cut {
@@ -113,8 +115,8 @@ func before(s sight, from, cut int) int {
 	return cut
 }
 
-// spelled is how many bytes at the beginning of text spell a value, each of its characters in whatever way; 0 if they do not. Open says
-// that text ends before the value does.
+// spelled is how many bytes at the beginning of text spell a value, each of its characters in
+// whatever way; 0 if they do not. Open says that text ends before the value does.
 func spelled(text, value string) (length int, open bool) {
 	if text[0] != value[0] && !strings.Contains(`\%&+`, text[:1]) {
 		return 0, false // as nearly everywhere
@@ -146,8 +148,8 @@ const (
 	longestSpelling = 32
 )
 
-// spellings are the lengths of what spells a character at the beginning of text: itself, an escape of a URL, of JSON and most
-// languages, or of HTML. Open says that text ends within one.
+// spellings are the lengths of what spells a character at the beginning of text: itself, an escape
+// of a URL, of JSON and most languages, or of HTML. Open says that text ends within one.
 func spellings(text string, c byte) (lengths []int, open bool) {
 	if text == "" {
 		return nil, true
@@ -158,7 +160,8 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	if c >= 128 { // no header can hold it, so nothing that was sent
 		return lengths, false
 	}
-	var starts [mostBackslashes]int // on the stack: nearly every place of a hostile text comes here
+	// on the stack: nearly every place of a hostile text comes here
+	var starts [mostBackslashes]int
 	var count int
 	var forms []string
 	switch text[0] {
@@ -186,8 +189,8 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	return lengths, open
 }
 
-// levels are the places behind the first character of text and behind each repetition of more that follows it, and how many they are. Open
-// says that text ends within one.
+// levels are the places behind the first character of text and behind each repetition of more that
+// follows it, and how many they are. Open says that text ends within one.
 func levels(starts *[mostBackslashes]int, text, more string, most int) (count int, open bool) {
 	at := 1
 	for starts[0], count = at, 1; count < most && strings.HasPrefix(text[at:], more); count++ {
@@ -211,7 +214,8 @@ func eachASCII(forms func(byte) []string) (all [128][]string) {
 	return all
 }
 
-// escaped is what stands for a character behind a percent sign. A blank may have become a plus before.
+// escaped is what stands for a character behind a percent sign. A blank may have become a plus
+// before.
 func escaped(c byte) []string {
 	if c == ' ' {
 		return []string{"20", "2b"}
@@ -219,7 +223,8 @@ func escaped(c byte) []string {
 	return []string{fmt.Sprintf("%02x", c)}
 }
 
-// backslashed is what stands for a character behind a backslash. A letter behind one is another character.
+// backslashed is what stands for a character behind a backslash. A letter behind one is another
+// character.
 func backslashed(c byte) []string {
 	forms := []string{fmt.Sprintf("u%04x", c), fmt.Sprintf("x%02x", c), fmt.Sprintf("u{%x}", c)}
 	if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// A text that is all beginnings of escapes is the slowest to look through: whoever sends it must not get much work done for it.
+// A text that is all beginnings of escapes is the slowest to look through: whoever sends it must
+// not get much work done for it.
 func TestNothingIsMadeForPlacesWhereNoSecretBegins(t *testing.T) {
 	many := secret.Values{}
 	for i := range 20 {

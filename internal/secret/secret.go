@@ -1,6 +1,8 @@
-// Package secret finds secrets by their names, and takes their values out of texts. A definition names a secret and never holds its value; a
-// value is looked up where it is needed, and goes into the request that needs it and nowhere else: not into an error, a log, a result or the
-// journal. Where values are kept is a [Source]'s to know. This package keeps them in no file, and does not say who may use which.
+// Package secret finds secrets by their names, and takes their values out of texts. A definition
+// names a secret and never holds its value; a value is looked up where it is needed, and goes into
+// the request that needs it and nowhere else: not into an error, a log, a result or the journal.
+// Where values are kept is a [Source]'s to know. This package keeps them in no file, and does not
+// say who may use which.
 package secret
 
 import (
@@ -10,8 +12,9 @@ import (
 	"strings"
 )
 
-// Source looks up a secret. [ErrNotSet] if there is none of that name, or an empty one; any other error says that it cannot be told now. No error
-// holds a value. Safe for concurrent use; it returns soon after ctx ends.
+// Source looks up a secret. [ErrNotSet] if there is none of that name, or an empty one; any other
+// error says that it cannot be told now. No error holds a value. Safe for concurrent use; it
+// returns soon after ctx ends.
 type Source func(ctx context.Context, name string) (string, error)
 
 // ErrNotSet: there is no secret of that name.
@@ -30,7 +33,8 @@ func Environment(getenv func(string) string) Source {
 	}
 }
 
-// Or asks next for what s does not have. What s cannot tell now is an error, and next is not asked: it may have another value.
+// Or asks next for what s does not have. What s cannot tell now is an error, and next is not asked:
+// it may have another value.
 func (s Source) Or(next Source) Source {
 	return func(ctx context.Context, name string) (string, error) {
 		value, err := s(ctx, name)
@@ -44,9 +48,10 @@ func (s Source) Or(next Source) Source {
 // Values are secrets by their names. None is empty.
 type Values map[string]string
 
-// Values looks up several secrets, each a single line of plain ASCII, as a header can hold it. The error of one that is not there, cannot be
-// told now or is no such line names it and may be shown to callers. It is an [ErrNotSet] in the first case, and an [ErrUnavailable] in the
-// second; then the same names may be asked for again later.
+// Values looks up several secrets, each a single line of plain ASCII, as a header can hold it. The
+// error of one that is not there, cannot be told now or is no such line names it and may be shown
+// to callers. It is an [ErrNotSet] in the first case, and an [ErrUnavailable] in the second; then
+// the same names may be asked for again later.
 func (s Source) Values(ctx context.Context, names []string) (Values, error) {
 	found := Values{}
 	for _, name := range names {

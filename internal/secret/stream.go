@@ -1,7 +1,7 @@
 package secret
 
-// Stream redacts a text that comes in pieces, one of which may end in the middle of a value. Make one with [Values.Stream]. Not safe for
-// concurrent use.
+// Stream redacts a text that comes in pieces, one of which may end in the middle of a value. Make
+// one with [Values.Stream]. Not safe for concurrent use.
 type Stream struct {
 	values Values
 	all    *index
@@ -11,7 +11,8 @@ type Stream struct {
 // Stream redacts one text.
 func (v Values) Stream() *Stream { return &Stream{values: v, all: v.index()} }
 
-// Next takes the next piece and returns what can be shown by now: all but an end in which a value may have begun.
+// Next takes the next piece and returns what can be shown by now: all but an end in which a value
+// may have begun.
 func (s *Stream) Next(piece string) string {
 	if len(s.values) == 0 {
 		return piece

@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// writing is a way in which a value is written: as it is, or within what somebody encoded as base64.
+// writing is a way in which a value is written: as it is, or within what somebody encoded as
+// base64.
 type writing struct{ name, text string }
 
-// leastEncoded is how long the certain part of a value's base64 must be to be looked for: less stands in many a text by chance.
+// leastEncoded is how long the certain part of a value's base64 must be to be looked for: less
+// stands in many a text by chance.
 const leastEncoded = 8
 
-// writings are all of them. What stands before a value in the encoded text moves its base64 by none, one or two characters of three, and each
-// has an alphabet of files and one of URLs.
+// writings are all of them. What stands before a value in the encoded text moves its base64 by
+// none, one or two characters of three, and each has an alphabet of files and one of URLs.
 func (v Values) writings() []writing {
 	var all []writing
 	for name, value := range v {
@@ -41,7 +43,8 @@ func certain(encoding *base64.Encoding, value string, before int) string {
 	return text[first:whole]
 }
 
-// index belongs to one text at a time. It finds writings by their first character, as nearly every place of a text begins none of them.
+// index belongs to one text at a time. It finds writings by their first character, as nearly every
+// place of a text begins none of them.
 type index struct {
 	by      [256][]writing
 	firsts  []byte
@@ -82,7 +85,8 @@ type sight struct {
 
 func (x *index) over(text string) sight { return sight{x, text, x.loosely(text)} }
 
-// near are the writings that text may begin with, by its first character or by what that is an escape of. Text is not empty.
+// near are the writings that text may begin with, by its first character or by what that is an
+// escape of. Text is not empty.
 func (x *index) near(text string) []writing {
 	if !strings.Contains(`\%&+`, text[:1]) {
 		return x.by[text[0]]

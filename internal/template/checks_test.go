@@ -19,8 +19,9 @@ func readTemplate(t *testing.T) []byte {
 	return text
 }
 
-// check is something that template.yaml must be and that cfn-lint does not look for. find says, each in a sentence, what is not so. A check that
-// cannot fail is worth nothing, so each comes with ways to break the template, and must find every one.
+// check is something that template.yaml must be and that cfn-lint does not look for. find says,
+// each in a sentence, what is not so. A check that cannot fail is worth nothing, so each comes with
+// ways to break the template, and must find every one.
 type check struct {
 	name   string
 	find   func(Template) []string

@@ -56,7 +56,8 @@ var (
 	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION"}
 )
 
-// environment is what a function finds set, unresolved. Secrets of tools are whoever deploys it's own.
+// environment is what a function finds set, unresolved. Secrets of tools are whoever deploys it's
+// own.
 func (t Template) environment(f Resource) map[string]any {
 	all := map[string]any{}
 	for _, from := range []any{t.Get("Globals", "Function", "Environment", "Variables"), f.Get("Environment", "Variables")} {
@@ -127,7 +128,8 @@ func readWrongs(t Template) (wrong []string) {
 	return wrong
 }
 
-// startWrongs lets the functions' code read the environment, with every allowed value of Auth in it.
+// startWrongs lets the functions' code read the environment, with every allowed value of Auth in
+// it.
 func startWrongs(t Template) (wrong []string) {
 	auth, _ := t.Parameter("Auth")
 	for _, f := range t.Functions() {

@@ -40,7 +40,8 @@ var functionChecks = []check{
 		{"LogFormat: JSON", "LogFormat: Text"}}},
 }
 
-// tooLong are parameters that do not fit into a description of 256 characters. What they say takes effect with another Version.
+// tooLong are parameters that do not fit into a description of 256 characters. What they say takes
+// effect with another Version.
 var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Origins", "PrivateHosts"}
 
 // published go over to a new version by an alias; the others at once.
@@ -108,8 +109,9 @@ func urlWrongs(t Template) (wrong []string) {
 	return wrong
 }
 
-// versionWrongs: SAM publishes a version when the text of the template or the code changes, and the value of a parameter is neither. Only the version's
-// description is looked at by CloudFormation itself, which makes a new version of a changed one.
+// versionWrongs: SAM publishes a version when the text of the template or the code changes, and the
+// value of a parameter is neither. Only the version's description is looked at by CloudFormation
+// itself, which makes a new version of a changed one.
 func versionWrongs(t Template) (wrong []string) {
 	for _, f := range t.Functions() {
 		if (f.Get("AutoPublishAlias") == "live") != slices.Contains(published, f.ID) {
@@ -164,7 +166,8 @@ func longestValue(p Parameter) int {
 	return most
 }
 
-// newestErrorsOf is the function of whose newest version the alarm counts the errors; "" if it counts anything else.
+// newestErrorsOf is the function of whose newest version the alarm counts the errors; "" if it
+// counts anything else.
 func newestErrorsOf(t Template, alarm string) string {
 	a := t.Resource(alarm)
 	function := refOf(dimension(a, "FunctionName"))

@@ -43,7 +43,8 @@ func (t Template) taken() (all []taken) {
 	return all
 }
 
-// visibilityWrongs compares value by value: which one of each holds is decided by the same parameter, or else the worst of both count.
+// visibilityWrongs compares value by value: which one of each holds is decided by the same
+// parameter, or else the worst of both count.
 func visibilityWrongs(t Template) (wrong []string) {
 	for _, q := range t.taken() {
 		byHidden, hidden := t.values(q.queue.Get("VisibilityTimeout"))

@@ -55,10 +55,12 @@ var grants = map[string][]string{
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
 }
 
-// parameters are those of the one path that holds the secrets. It ends in a slash, and is at least one name long: its pattern sees to that.
+// parameters are those of the one path that holds the secrets. It ends in a slash, and is at least
+// one name long: its pattern sees to that.
 const parameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}*"
 
-// beyond is what each right beyond the stack depends on: the condition, and the parameter that it must ask for.
+// beyond is what each right beyond the stack depends on: the condition, and the parameter that it
+// must ask for.
 var beyond = map[string][2]string{
 	"bedrock:InvokeModel": {"AsksBedrock", "BedrockModels"}, "bedrock:InvokeModelWithResponseStream": {"AsksBedrock", "BedrockModels"},
 	"bedrock:ApplyGuardrail": {"HasGuardrails", "BedrockGuardrails"}, "lambda:InvokeFunction": {"InvokesFunctions", "ToolFunctions"},
@@ -199,7 +201,8 @@ func grantWrongs(t Template) (wrong []string) {
 	return wrong
 }
 
-// storeWrongs compares with the methods that the store calls. A transaction is allowed by the rights of its writes. Nothing deletes.
+// storeWrongs compares with the methods that the store calls. A transaction is allowed by the
+// rights of its writes. Nothing deletes.
 func storeWrongs(t Template) (wrong []string) {
 	asked := []string{}
 	for method := range reflect.TypeFor[dynamo.API]().Methods() {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// samconfig.toml is read by SAM alone, and there is no TOML reader here; what is asked of it can be seen line by line.
+// samconfig.toml is read by SAM alone, and there is no TOML reader here; what is asked of it can be
+// seen line by line.
 func TestSamconfigBuildsEverythingAndSetsWhatThereIs(t *testing.T) {
 	bytes, err := os.ReadFile(root + "samconfig.toml")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package tool makes Go functions and recorded answers into tools the engine can run. It decodes arguments, derives schemas and
-// turns results into text; whether a call may run, and how often, is decided elsewhere.
+// Package tool makes Go functions and recorded answers into tools the engine can run. It decodes
+// arguments, derives schemas and turns results into text; whether a call may run, and how often, is
+// decided elsewhere.
 package tool
 
 import (
@@ -25,25 +26,33 @@ type Call struct {
 	Tenant, Thread, Run string
 	ID, Name            string
 	Arguments           json.RawMessage // as the model wrote them
-	Key                 string          // idempotency key: the same whenever this execution is tried again
-	Epoch               int64           // fencing token: a larger one is newer
-	Again               bool            // it may have begun before under this key, in a process that was lost; never so if it is AtMostOnce
-	Resume              *core.Resume    // the decision that woke the call, in the mode that passes it on; else nil
+	// idempotency key: the same whenever this execution is tried again
+	Key   string
+	Epoch int64 // fencing token: a larger one is newer
+	// it may have begun before under this key, in a process that was lost; never so if it is
+	// AtMostOnce
+	Again bool
+	// the decision that woke the call, in the mode that passes it on; else nil
+	Resume *core.Resume
 
-	// State is shared with the other tools and the hooks of the run. What is written takes effect with the call's result, all of it
-	// or, if the body is cut off or runs again after a crash, nothing.
+	// State is shared with the other tools and the hooks of the run. What is written takes
+	// effect with the call's result, all of it or, if the body is cut off or runs again after a
+	// crash, nothing.
 	State *engine.Pad
 
-	// Progress tells readers who look on how far the body is. It stores nothing and returns at once; nil where no reader can look on.
+	// Progress tells readers who look on how far the body is. It stores nothing and returns at
+	// once; nil where no reader can look on.
 	Progress func(engine.Progress)
 
-	// Scratch is the call's own: what the body kept when it suspended is there when it runs again.
+	// Scratch is the call's own: what the body kept when it suspended is there when it runs
+	// again.
 	Scratch *engine.Scratch
 }
 
-// Suspend is the error a body returns to wait for an answer. The call is journaled as waiting and nothing stays in memory; Mode
-// says what the answer does: run the body again (the zero value), stand as the result, or run it again with the answer in
-// [Call.Resume]. A Kind that is not set follows from the mode, as in [core.Outcome].
+// Suspend is the error a body returns to wait for an answer. The call is journaled as waiting and
+// nothing stays in memory; Mode says what the answer does: run the body again (the zero value),
+// stand as the result, or run it again with the answer in [Call.Resume]. A Kind that is not set
+// follows from the mode, as in [core.Outcome].
 type Suspend struct {
 	Action  string
 	Message string
@@ -51,7 +60,8 @@ type Suspend struct {
 	Mode    core.ResumeMode
 	Kind    core.Kind
 
-	// Within is how long this wait may last, to the millisecond, in place of what the agent's definition says; 0: as it says.
+	// Within is how long this wait may last, to the millisecond, in place of what the agent's
+	// definition says; 0: as it says.
 	Within time.Duration
 }
 
@@ -72,17 +82,18 @@ type Option func(*core.ToolSpec)
 // AtMostOnce keeps the body from running again after a crash: a person is asked what happened.
 func AtMostOnce() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtMostOnce } }
 
-// Idempotent says that running the body twice with one key does what running it once does, so that even a call somebody
-// approved may run again after a crash.
+// Idempotent says that running the body twice with one key does what running it once does, so that
+// even a call somebody approved may run again after a crash.
 func Idempotent() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtLeastOnce } }
 
 // ReadOnly says that the body changes nothing in the world.
 func ReadOnly() Option { return func(s *core.ToolSpec) { s.ReadOnly = true } }
 
-// Func makes f a tool. The schema of its arguments is derived from A, a struct or a map with string keys; the struct tag
-// jsonschema describes a field. A result that is a string is shown to the model as it is, nil as nothing, any other as JSON.
-// An error's text is shown to the model, so it must be fit for that; a panic's is not. Func panics if no schema can be
-// derived from A, which is a mistake of the program and not of its input.
+// Func makes f a tool. The schema of its arguments is derived from A, a struct or a map with string
+// keys; the struct tag jsonschema describes a field. A result that is a string is shown to the
+// model as it is, nil as nothing, any other as JSON. An error's text is shown to the model, so it
+// must be fit for that; a panic's is not. Func panics if no schema can be derived from A, which is
+// a mistake of the program and not of its input.
 func Func[A any](name, description string, f func(ctx context.Context, call Call, args A) (any, error), opts ...Option) Function {
 	spec := core.ToolSpec{Name: name, Description: description, Parameters: schemaOf[A](name)}
 	for _, opt := range opts {
@@ -114,7 +125,8 @@ func schemaOf[A any](name string) json.RawMessage {
 	return core.Encode(schema)
 }
 
-// decode reads the arguments from their text, so that numbers keep every digit where A can hold them.
+// decode reads the arguments from their text, so that numbers keep every digit where A can hold
+// them.
 func decode[A any](raw json.RawMessage) (A, error) {
 	var args A
 	if core.IsNull(raw) {
@@ -140,8 +152,8 @@ func unfit(err error) error {
 // Spec is what the tool promises and what the model is told of it.
 func (f Function) Spec() core.ToolSpec { return f.spec }
 
-// Run implements [engine.Tool]. When ctx has ended and the body returned an error, Run returns it as an error and not as
-// an outcome, since it says nothing of the tool.
+// Run implements [engine.Tool]. When ctx has ended and the body returned an error, Run returns it
+// as an error and not as an outcome, since it says nothing of the tool.
 func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	out, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,

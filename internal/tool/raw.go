@@ -8,12 +8,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Raw makes body a tool that reads its arguments itself. What [Func] says of results and errors holds here, too.
+// Raw makes body a tool that reads its arguments itself. What [Func] says of results and errors
+// holds here, too.
 func Raw(spec core.ToolSpec, body func(ctx context.Context, call Call) (any, error)) Function {
 	return Function{spec: spec, body: body}
 }
 
-// SchemaOf derives the schema of a tool's arguments from A, as [Func] does, and panics where that panics.
+// SchemaOf derives the schema of a tool's arguments from A, as [Func] does, and panics where that
+// panics.
 func SchemaOf[A any](name string) json.RawMessage { return schemaOf[A](name) }
 
 // Decode reads arguments as [Func] does. The error is fit to be shown to the model.

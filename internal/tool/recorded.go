@@ -10,8 +10,8 @@ import (
 
 type recorded []agent.Answer
 
-// Recorded is a tool that gives the first answer whose conditions hold for the arguments, and fails if there is none. The same
-// arguments, the same answer.
+// Recorded is a tool that gives the first answer whose conditions hold for the arguments, and fails
+// if there is none. The same arguments, the same answer.
 func Recorded(answers []agent.Answer) engine.Tool { return recorded(answers) }
 
 func (r recorded) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {

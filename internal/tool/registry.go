@@ -7,7 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Registry holds the functions of a program by name. Register everything first; after that it is safe for concurrent use.
+// Registry holds the functions of a program by name. Register everything first; after that it is
+// safe for concurrent use.
 type Registry struct {
 	log       *slog.Logger
 	functions map[string]Function

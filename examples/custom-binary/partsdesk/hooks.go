@@ -13,7 +13,8 @@ import (
 // limit is what a customer may order before a person is asked, and twice as much is refused.
 const limit = 500
 
-// handover gives a conversation to a person when two orders failed: the run ends, and later ones of the thread do not begin.
+// handover gives a conversation to a person when two orders failed: the run ends, and later ones of
+// the thread do not begin.
 var handover = dormouse.Hook{
 	Name: "parts.handover",
 	RunStart: func(_ context.Context, run dormouse.Run) (dormouse.Opening, error) {
@@ -50,13 +51,15 @@ func mainSwitch(off func() bool) dormouse.Hook {
 	}}
 }
 
-// customer tells the model what it may know of the customer, and no address. It is shown in the request and kept nowhere.
+// customer tells the model what it may know of the customer, and no address. It is shown in the
+// request and kept nowhere.
 var customer = dormouse.Hook{
 	Name: "parts.customer",
 	BeforeInference: func(_ context.Context, run dormouse.Run) (dormouse.Request, error) {
 		number, err := dormouse.Value[int](run.State.Thread.Get(customerKey))
 		if err != nil || number == 0 {
-			return dormouse.Request{Without: []string{"order_part"}}, err // who nobody knows cannot order
+			// who nobody knows cannot order
+			return dormouse.Request{Without: []string{"order_part"}}, err
 		}
 		used, err := dormouse.Value[int](run.State.Thread.Get(spent))
 		text := fmt.Sprintf("The customer is %s (%s). %d of %d are spent.", customers[number].Name, masked(customers[number].Mail), used, limit)
@@ -73,7 +76,8 @@ func masked(mail string) string {
 	return name[:1] + "***@" + domain
 }
 
-// oneOrder takes all orders but the first out of an answer: gates look at each by itself, and several could pass the limit together.
+// oneOrder takes all orders but the first out of an answer: gates look at each by itself, and
+// several could pass the limit together.
 var oneOrder = dormouse.Hook{
 	Name: "parts.one_order",
 	AfterInference: func(_ context.Context, _ dormouse.Run, turn dormouse.Turn) (review dormouse.Review, err error) {
@@ -107,8 +111,8 @@ var budget = dormouse.Hook{
 	},
 }
 
-// hours refuses orders while the shop is closed. It looks at a clock, so it is no gate: it is asked when the body is about to run, also if
-// that is days after the approval.
+// hours refuses orders while the shop is closed. It looks at a clock, so it is no gate: it is asked
+// when the body is about to run, also if that is days after the approval.
 func hours(s Shop) dormouse.Hook {
 	refuse := func(_ context.Context, _ dormouse.Run, call dormouse.ToolCall) (refusal string, err error) {
 		if call.Name != "order_part" || s.Opens == s.Closes {
@@ -130,7 +134,8 @@ type audit struct {
 	Spent  int    `json:"spent"`
 }
 
-// auditHook writes a line for each run. After a crash it may write a run twice; the journal knows a line that it has.
+// auditHook writes a line for each run. After a crash it may write a run twice; the journal knows a
+// line that it has.
 func auditHook(audits *journal[audit]) dormouse.Hook {
 	return dormouse.Hook{Name: "parts.audit", RunEnd: func(_ context.Context, run dormouse.Run, end dormouse.Reason) error {
 		total, err := dormouse.Value[int](run.State.Thread.Get(spent))

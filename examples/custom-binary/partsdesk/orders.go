@@ -83,7 +83,8 @@ func (j *journal[T]) read() (all []T, err error) {
 // shelf is how many of each part there were at first.
 const shelf = 50
 
-// stockEffect says behind an order what is left. It counts, and changes nothing, so that it may run twice.
+// stockEffect says behind an order what is left. It counts, and changes nothing, so that it may run
+// twice.
 func stockEffect(orders *journal[order]) dormouse.Effect {
 	return dormouse.Effect{Name: "parts.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
 		var args purchase
@@ -101,7 +102,8 @@ func stockEffect(orders *journal[order]) dormouse.Effect {
 	}}
 }
 
-// lately recalls the last orders of the tenant. The orders are kept anyway, so there is nothing to commit.
+// lately recalls the last orders of the tenant. The orders are kept anyway, so there is nothing to
+// commit.
 func lately(orders *journal[order]) dormouse.Memory {
 	return dormouse.Memory{Name: "parts.lately", Recall: func(_ context.Context, c dormouse.Conversation) (string, error) {
 		all, err := orders.all()

@@ -1,5 +1,6 @@
-// Package partsdesk is a program for dormouse, written against its public packages alone: the tools of a shop for spare parts, a hook for
-// each phase of a run, an effect and a memory. It keeps its orders in a file, so a real shop it is not.
+// Package partsdesk is a program for dormouse, written against its public packages alone: the tools
+// of a shop for spare parts, a hook for each phase of a run, an effect and a memory. It keeps its
+// orders in a file, so a real shop it is not.
 package partsdesk
 
 import (

@@ -10,7 +10,8 @@ import (
 
 // Keys of the state.
 const (
-	spent        = "spent"         // of the thread: what was ordered, in whole units of the shop's currency
+	// of the thread: what was ordered, in whole units of the shop's currency
+	spent        = "spent"
 	customerKey  = "customer"      // of the thread: the number of the customer
 	failedOrders = "failed_orders" // of the run: orders that failed
 	handedOver   = "handed_over"   // of the thread: a person has taken over
@@ -31,7 +32,8 @@ type lookup struct {
 
 var findCustomerTool = dormouse.Func("parts.find_customer", "Who a customer is.", findCustomer, dormouse.ReadOnly)
 
-// findCustomer notes the customer for the hooks. It does not show the model an address: hook parts.customer says what it may know.
+// findCustomer notes the customer for the hooks. It does not show the model an address: hook
+// parts.customer says what it may know.
 func findCustomer(_ context.Context, call dormouse.Call, args lookup) (any, error) {
 	p, ok := customers[args.Number]
 	if !ok {
@@ -61,7 +63,8 @@ type purchase struct {
 
 func (p purchase) total() int { return prices[p.Part] * p.Quantity }
 
-// orderPartTool is idempotent, since the orders know the key of a call: after a crash it may run again, even if a person had approved it.
+// orderPartTool is idempotent, since the orders know the key of a call: after a crash it may run
+// again, even if a person had approved it.
 func orderPartTool(orders *journal[order]) dormouse.Tool {
 	return dormouse.Func("parts.order_part", "Orders a part.", func(_ context.Context, call dormouse.Call, args purchase) (any, error) {
 		if prices[args.Part] == 0 || args.Quantity < 1 {
@@ -77,7 +80,8 @@ func orderPartTool(orders *journal[order]) dormouse.Tool {
 
 var chooseDeliveryTool = dormouse.Func("parts.choose_delivery", "Asks the customer when to deliver.", chooseDelivery)
 
-// chooseDelivery is called twice: to ask, and with the answer. In between nothing of it is in memory.
+// chooseDelivery is called twice: to ask, and with the answer. In between nothing of it is in
+// memory.
 func chooseDelivery(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
 	if call.Answer == nil {
 		return nil, dormouse.Suspend{Action: "choose_delivery", Message: "In the morning or in the afternoon?", Then: dormouse.HandAnswer,

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Ledger is a file of refunds, one JSON value a line. It writes down every refund it is told of and does not look for
-// repeats: a refund that happened twice is there twice, for all to see.
+// Ledger is a file of refunds, one JSON value a line. It writes down every refund it is told of and
+// does not look for repeats: a refund that happened twice is there twice, for all to see.
 type Ledger struct{ Path string }
 
 // Entry is one refund. Key is the idempotency key of the call that issued it.

@@ -19,7 +19,8 @@ func (s *source) callers(o *object, d *agent.Definition) {
 	d.Starters, d.Approvers = s.callerNames(o, "starters"), s.callerNames(o, "approvers")
 }
 
-// someNames refuses an empty list: it reads as if no name were meant, and without the list others are, which absent names.
+// someNames refuses an empty list: it reads as if no name were meant, and without the list others
+// are, which absent names.
 func (s *source) someNames(o *object, member, absent string) []string {
 	names := s.names(o, member)
 	if n := o.Member(member); n != nil && len(names) == 0 {

@@ -174,7 +174,8 @@ func (c *httpCheck) inside(v any) {
 	}
 }
 
-// leftOver: an argument that is sent nowhere would be asked of the model for nothing, and shown to whoever approves.
+// leftOver: an argument that is sent nowhere would be asked of the model for nothing, and shown to
+// whoever approves.
 func (c *httpCheck) leftOver() {
 	if named, _ := c.t.HTTP.Payload(); named == agent.BodyJSON || named == agent.BodyForm {
 		return

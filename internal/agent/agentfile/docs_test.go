@@ -12,7 +12,8 @@ import (
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
-// TestThePageOnAgentsShowsWhatCanBeRead reads the parts of agents that the page shows; the whole files on it are played elsewhere.
+// TestThePageOnAgentsShowsWhatCanBeRead reads the parts of agents that the page shows; the whole
+// files on it are played elsewhere.
 func TestThePageOnAgentsShowsWhatCanBeRead(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/agents.md")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must have been read.
+// extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must
+// have been read.
 func (s *source) extras(o *object, d *agent.Definition) {
 	d.Finish = s.finish(o.Take("finish"))
 	d.Hooks = s.names(o, "hooks")

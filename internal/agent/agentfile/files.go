@@ -25,8 +25,8 @@ type File struct {
 	Definition agent.Definition // zero with an Err
 	Err        error            // as for [Load]
 
-	// From has the digest of everything that was read for the agent, by path: the file itself, and
-	// what it names. It is empty for what could not be read.
+	// From has the digest of everything that was read for the agent, by path: the file itself,
+	// and what it names. It is empty for what could not be read.
 	From map[string]string
 
 	text []byte

@@ -23,7 +23,8 @@ const (
 	mostRetries   = 10
 )
 
-// http reads the request of a tool; nil if there is none. What depends on the rest of the tool is looked at by finishHTTP.
+// http reads the request of a tool; nil if there is none. What depends on the rest of the tool is
+// looked at by finishHTTP.
 func (s *source) http(n *yaml.Node) *agent.HTTP {
 	if n == nil {
 		return nil
@@ -156,8 +157,8 @@ func checkResult(raw json.RawMessage) error {
 	return nil
 }
 
-// finishHTTP holds the request to the parameters of its tool, and says which promise it carries if the file does not: what only reads
-// may be repeated, everything else may not.
+// finishHTTP holds the request to the parameters of its tool, and says which promise it carries if
+// the file does not: what only reads may be repeated, everything else may not.
 func (s *source) finishHTTP(tool *object, t *agent.Tool) {
 	c := &httpCheck{source: s, tool: tool, t: *t, at: tool.Member("http"), used: map[string]bool{}}
 	c.check()

@@ -181,7 +181,8 @@ func TestResultOfAClientToolMayBeAnyType(t *testing.T) {
 	}
 }
 
-// TestWhatARequestHasNoPlaceForIsRefused: whoever approves a call would be shown it, and the service would not.
+// TestWhatARequestHasNoPlaceForIsRefused: whoever approves a call would be shown it, and the
+// service would not.
 func TestWhatARequestHasNoPlaceForIsRefused(t *testing.T) {
 	const parameters = "parameters: {type: object, required: [x], properties: {x: {}, y: {}}}"
 	for _, tt := range []struct {

@@ -17,8 +17,8 @@ import (
 // MaxNarrow is how large the permissions of one run may be, in bytes of JSON.
 const MaxNarrow = 1024
 
-// ParsePolicy reads the permissions over all agents from a YAML file that holds nothing but block, deny and ask. fileName is for
-// messages. The error is as for [Load].
+// ParsePolicy reads the permissions over all agents from a YAML file that holds nothing but block,
+// deny and ask. fileName is for messages. The error is as for [Load].
 func ParsePolicy(fileName string, text []byte) (agent.Permissions, error) {
 	s := newSource(fileName)
 	s.layer = true
@@ -35,9 +35,10 @@ func ParsePolicy(fileName string, text []byte) (agent.Permissions, error) {
 	return p, nil
 }
 
-// ParseNarrow reads the permissions of one run, as a caller gives them: an object with block, deny and ask, in the shapes that the
-// YAML has. allow may stand there too; since these permissions can only take away, it means nothing. No text, or null, is no
-// permissions. The error says, in words for the caller, what is wrong.
+// ParseNarrow reads the permissions of one run, as a caller gives them: an object with block, deny
+// and ask, in the shapes that the YAML has. allow may stand there too; since these permissions can
+// only take away, it means nothing. No text, or null, is no permissions. The error says, in words
+// for the caller, what is wrong.
 func ParseNarrow(raw json.RawMessage) (agent.Permissions, error) {
 	switch {
 	case core.IsNull(raw):

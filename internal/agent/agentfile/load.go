@@ -1,4 +1,5 @@
-// Package agentfile reads agents from YAML, with every mistake named by file and line, and publishes the schema of such files.
+// Package agentfile reads agents from YAML, with every mistake named by file and line, and
+// publishes the schema of such files.
 package agentfile
 
 import (
@@ -16,9 +17,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and returns them by name. Scripts
-// and recordings therefore belong in a directory of their own. The error joins everything that is wrong, each as
-// "FILE:LINE: what is wrong and what to do". A directory without agents is no error.
+// Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and
+// returns them by name. Scripts and recordings therefore belong in a directory of their own. The
+// error joins everything that is wrong, each as "FILE:LINE: what is wrong and what to do". A
+// directory without agents is no error.
 func Load(dir string) ([]agent.Definition, error) {
 	files, err := ReadFiles(dir)
 	if err != nil {
@@ -32,8 +34,9 @@ func Load(dir string) ([]agent.Definition, error) {
 	return defs, errors.Join(errs...)
 }
 
-// Parse reads one agent. read returns the content of a file the agent names, relative to it; fileName is for
-// messages and, without its directory and ending, the default name. The error is as for [Load].
+// Parse reads one agent. read returns the content of a file the agent names, relative to it;
+// fileName is for messages and, without its directory and ending, the default name. The error is as
+// for [Load].
 func Parse(fileName string, text []byte, read func(rel string) ([]byte, error)) (agent.Definition, error) {
 	s := newSource(fileName)
 	d := s.definition(text, read)
@@ -180,7 +183,8 @@ func (s *source) parameters(n *yaml.Node) json.RawMessage {
 	return raw
 }
 
-// emptyParts refuses what says nothing where a schema says something: whoever wrote it meant to write more.
+// emptyParts refuses what says nothing where a schema says something: whoever wrote it meant to
+// write more.
 func (s *source) emptyParts(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		s.Refuse(n, "parameters is %s; write it as a mapping, {type: object} if there are none", strictyaml.KindOf(n))
@@ -229,8 +233,8 @@ func (s *source) answer(o *object) agent.Answer {
 	return a
 }
 
-// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere; and results set in advance for
-// tools behind one.
+// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere; and
+// results set in advance for tools behind one.
 func (s *source) exclusive(d agent.Definition, nodes []*yaml.Node) {
 	for i, t := range d.Tools {
 		if rule, gated := d.Permissions.AsksFor(d.Subject(t.Name)); gated && t.Client {
@@ -242,8 +246,9 @@ func (s *source) exclusive(d agent.Definition, nodes []*yaml.Node) {
 	}
 }
 
-// aimless refuses asks and allows that name a tool the agent does not have: a typo in an ask would leave the tool that was meant to
-// whatever else allows it. Denies may name such tools, since they also count for sleeping runs, whose version may have them.
+// aimless refuses asks and allows that name a tool the agent does not have: a typo in an ask would
+// leave the tool that was meant to whatever else allows it. Denies may name such tools, since they
+// also count for sleeping runs, whose version may have them.
 func (s *source) aimless(d agent.Definition, permissions *yaml.Node) {
 	for list, rules := range map[string][]agent.Rule{"ask": d.Permissions.Ask, "allow": d.Permissions.Allow} {
 		for i, r := range rules {
@@ -269,7 +274,8 @@ func memberOf(n *yaml.Node, name string) *yaml.Node {
 	return &yaml.Node{}
 }
 
-// expression reports a regular expression that does not compile, and returns the names of its groups.
+// expression reports a regular expression that does not compile, and returns the names of its
+// groups.
 func (s *source) expression(n *yaml.Node, text string) []string {
 	re, err := regexp.Compile(text)
 	if err != nil {

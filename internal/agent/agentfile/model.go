@@ -120,8 +120,8 @@ func (s *source) script(model *object, turns []*yaml.Node, script string, read f
 	return s.scriptFile(script, text)
 }
 
-// scriptFile reads turns from a file: a list, or a mapping whose one member turns is a list. What is wrong there is reported
-// with the name of that file.
+// scriptFile reads turns from a file: a list, or a mapping whose one member turns is a list. What
+// is wrong there is reported with the name of that file.
 func (s *source) scriptFile(script string, text []byte) []agent.Turn {
 	file := newSource(filepath.Join(filepath.Dir(s.File), filepath.FromSlash(script)))
 	defer func() { s.Problems = append(s.Problems, file.Problems...) }()

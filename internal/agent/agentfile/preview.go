@@ -53,7 +53,8 @@ func (s *source) previews(d agent.Definition, tools []*yaml.Node) {
 	}
 }
 
-// previewText checks the placeholders of a text. The parameters of a Go function are not known here.
+// previewText checks the placeholders of a text. The parameters of a Go function are not known
+// here.
 func (s *source) previewText(at *yaml.Node, of agent.Tool, text string) {
 	template, err := agent.ReadTemplate(text)
 	if err != nil {

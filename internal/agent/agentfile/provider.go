@@ -31,7 +31,8 @@ var modelMembers = map[string][]string{
 // called are the providers that are asked over a network.
 var called = []string{agent.ProviderBedrock, agent.ProviderOpenAI}
 
-// foreign refuses what belongs to another provider. What belongs to the two that answer from files is told apart where those are read.
+// foreign refuses what belongs to another provider. What belongs to the two that answer from files
+// is told apart where those are read.
 func (s *source) foreign(o *object, provider string) {
 	if provider == "" {
 		return
@@ -217,7 +218,8 @@ func (s *source) checkOpenAI(o *object, m agent.Model) {
 	}
 	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {
 		switch short, long := strings.CutPrefix(m.APIKey, "DORMOUSE_SECRET_"); {
-		case !agent.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey): // it may be a key: it is not repeated
+		// it may be a key: it is not repeated
+		case !agent.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey):
 			s.Refuse(n, "api_key is the name of a secret and not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
 				"and set the environment variable DORMOUSE_SECRET_ with the name behind it")
 		case long:

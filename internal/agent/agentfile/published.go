@@ -24,10 +24,11 @@ const (
 // Schemas are the kinds of files that [Schema] knows.
 func Schemas() []string { return []string{SchemaAgent, SchemaPolicy, SchemaScript} }
 
-// Schema is the published JSON Schema of a kind of file, by which an editor completes, explains and underlines. It is draft-07: each
-// version of the language server that most editors have for YAML reads that, and only those since 2.0 read newer ones. What passes it may still be refused when it is read, since
-// a schema cannot look into other files or at the functions of a program; what is read passes it. A kind that is not one of [Schemas] is
-// an error.
+// Schema is the published JSON Schema of a kind of file, by which an editor completes, explains and
+// underlines. It is draft-07: each version of the language server that most editors have for YAML
+// reads that, and only those since 2.0 read newer ones. What passes it may still be refused when it
+// is read, since a schema cannot look into other files or at the functions of a program; what is
+// read passes it. A kind that is not one of [Schemas] is an error.
 func Schema(kind string) (json.RawMessage, error) {
 	var root part
 	switch kind {
@@ -84,7 +85,8 @@ func expressionPart(says string) part {
 	return part{"type": "string", "description": says + " A regular expression in Go's syntax."}
 }
 
-// word is one of several words, the first of which is what counts without it unless says says otherwise.
+// word is one of several words, the first of which is what counts without it unless says says
+// otherwise.
 func word(says string, words ...string) part {
 	return part{"type": "string", "description": says, "enum": words}
 }
@@ -219,7 +221,8 @@ const durationForm = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 
 func durationPart(says string) part { return shaped(says, durationForm) }
 
-// stopPart is a rule in its short form, {max_rounds: 20}, or its long one, {type: max_rounds, rounds: 20}.
+// stopPart is a rule in its short form, {max_rounds: 20}, or its long one, {type: max_rounds,
+// rounds: 20}.
 func stopPart() part {
 	short, forms := part{}, []part{}
 	for _, name := range slices.Sorted(maps.Keys(stopRules)) {

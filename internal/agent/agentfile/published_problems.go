@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// Problem is one thing that is wrong with a file. Fix is what to do about it; it may be empty where only the author can know.
+// Problem is one thing that is wrong with a file. Fix is what to do about it; it may be empty where
+// only the author can know.
 type Problem struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -30,7 +31,8 @@ func (p Problem) String() string {
 	return text
 }
 
-// Problems are the single things an error of [Load], [Parse] or [ParsePolicy] is made of. Any other error is a problem of file.
+// Problems are the single things an error of [Load], [Parse] or [ParsePolicy] is made of. Any other
+// error is a problem of file.
 func Problems(file string, err error) []Problem {
 	if err == nil {
 		return nil
@@ -48,8 +50,8 @@ func Problems(file string, err error) []Problem {
 	return []Problem{NewProblem(file, 1, err.Error())}
 }
 
-// NewProblem splits a message of this project's form, "what is wrong; what to do", and puts the nearest known name first where the
-// message lists what there is.
+// NewProblem splits a message of this project's form, "what is wrong; what to do", and puts the
+// nearest known name first where the message lists what there is.
 func NewProblem(file string, line int, message string) Problem {
 	what, fix := divided(message)
 	if name := nearest(message); name != "" {
@@ -58,8 +60,8 @@ func NewProblem(file string, line int, message string) Problem {
 	return Problem{file, line, what, fix}
 }
 
-// divided cuts a message at its first "; " that is neither in parentheses nor in quotes: there it belongs to what is told. If a parenthesis
-// or a quote has no end, the first "; " of all counts.
+// divided cuts a message at its first "; " that is neither in parentheses nor in quotes: there it
+// belongs to what is told. If a parenthesis or a quote has no end, the first "; " of all counts.
 func divided(message string) (what, fix string) {
 	deep, quoted := 0, false
 	for i := 0; i < len(message); i++ {
@@ -89,7 +91,8 @@ var (
 	known      = regexp.MustCompile(`(?:it takes |it is one of |name one it has \()([a-zA-Z0-9_.-]+(?:, [a-zA-Z0-9_.-]+)*)`)
 )
 
-// nearest is the known name that is most like the one a message refuses; empty if the message names none, or they have little in common.
+// nearest is the known name that is most like the one a message refuses; empty if the message names
+// none, or they have little in common.
 func nearest(message string) string {
 	wrong, list := quotedName.FindStringSubmatch(message), known.FindStringSubmatch(message)
 	if wrong == nil || list == nil {
@@ -98,7 +101,8 @@ func nearest(message string) string {
 	return Nearest(wrong[1], strings.Split(list[1], ", "))
 }
 
-// Nearest is the one of names that is most like name, if they are so much alike that it may have been meant; else it is empty.
+// Nearest is the one of names that is most like name, if they are so much alike that it may have
+// been meant; else it is empty.
 func Nearest(name string, names []string) string {
 	best, least := "", max(len(name)/3, 1)+1 // a third of the letters may be wrong
 	for _, candidate := range names {
@@ -109,7 +113,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// distance is how many letters must be put in, taken out, exchanged or swapped with the next one to make b of a.
+// distance is how many letters must be put in, taken out, exchanged or swapped with the next one to
+// make b of a.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -140,8 +145,9 @@ type Surveyed struct {
 	text []byte
 }
 
-// Survey reads agents as [Load] does, from files or from all files of a directory, and says everything that is wrong with all of them.
-// An error is one of the names: it is not there, or cannot be read.
+// Survey reads agents as [Load] does, from files or from all files of a directory, and says
+// everything that is wrong with all of them. An error is one of the names: it is not there, or
+// cannot be read.
 func Survey(names ...string) ([]Surveyed, []Problem, error) {
 	var agents []Surveyed
 	var wrong []Problem
@@ -153,7 +159,8 @@ func Survey(names ...string) ([]Surveyed, []Problem, error) {
 			wrong = append(wrong, Problems(file, err)...)
 			continue
 		}
-		text, _ := os.ReadFile(file) // it was read a moment ago; without it a place is line 1
+		// it was read a moment ago; without it a place is line 1
+		text, _ := os.ReadFile(file)
 		a := Surveyed{d, file, text}
 		if other, twice := first[d.Name]; twice {
 			wrong = append(wrong, NewProblem(file, a.Line("name", d.Name), fmt.Sprintf("agent %q is also in %s; rename one", d.Name, other)))

@@ -73,7 +73,8 @@ func (s sample) load() error {
 	return err
 }
 
-// right are files that both accept. Together they use every member there is, which TestEveryMemberOfTheSchemaIsNeeded holds.
+// right are files that both accept. Together they use every member there is, which
+// TestEveryMemberOfTheSchemaIsNeeded holds.
 func right(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
@@ -121,7 +122,8 @@ func TestWhatTheLoaderReadsPassesThePublishedSchema(t *testing.T) {
 		schemas[kind] = published(t, kind)
 	}
 	for _, s := range right(t) {
-		if strings.HasPrefix(s.name, "testdata") { // the others are held to the loader where they are
+		// the others are held to the loader where they are
+		if strings.HasPrefix(s.name, "testdata") {
 			if err := s.load(); err != nil {
 				t.Errorf("%s: the loader: %v", s.name, err)
 			}
@@ -132,7 +134,8 @@ func TestWhatTheLoaderReadsPassesThePublishedSchema(t *testing.T) {
 	}
 }
 
-// mappings are the schemas of mappings that take no other members, by their text: what stands in several places has one.
+// mappings are the schemas of mappings that take no other members, by their text: what stands in
+// several places has one.
 func mappings(tree any) map[string][]map[string]any {
 	found := map[string][]map[string]any{}
 	var walk func(v any)
@@ -181,8 +184,9 @@ func TestEveryMemberIsExplained(t *testing.T) {
 	}
 }
 
-// TestEveryMemberOfTheSchemaIsNeeded takes one member after the other out of the schema: a file that is right must then be refused. So no
-// member is one that the loader does not know, and none is without a file that shows it.
+// TestEveryMemberOfTheSchemaIsNeeded takes one member after the other out of the schema: a file
+// that is right must then be refused. So no member is one that the loader does not know, and none
+// is without a file that shows it.
 func TestEveryMemberOfTheSchemaIsNeeded(t *testing.T) {
 	instances := map[string][]any{}
 	for _, s := range right(t) {
@@ -196,7 +200,8 @@ func TestEveryMemberOfTheSchemaIsNeeded(t *testing.T) {
 		}
 		for _, parts := range same {
 			for name := range parts[0].Properties {
-				// A schema that was resolved is not meant to be changed. If that came to nothing, no member would seem to be needed.
+				// A schema that was resolved is not meant to be changed. If that
+				// came to nothing, no member would seem to be needed.
 				before := make([]*jsonschema.Schema, len(parts))
 				for i, p := range parts {
 					before[i] = p.Properties[name]
@@ -213,7 +218,8 @@ func TestEveryMemberOfTheSchemaIsNeeded(t *testing.T) {
 	}
 }
 
-// closedParts are the mappings that take no other members, by their text; those of one text stand in several places.
+// closedParts are the mappings that take no other members, by their text; those of one text stand
+// in several places.
 func closedParts(root *jsonschema.Schema) map[string][]*jsonschema.Schema {
 	found := map[string][]*jsonschema.Schema{}
 	var walk func(*jsonschema.Schema)
@@ -221,7 +227,8 @@ func closedParts(root *jsonschema.Schema) map[string][]*jsonschema.Schema {
 		if s == nil {
 			return
 		}
-		if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.Properties) > 0 { // not: {} is false
+		// not: {} is false
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.Properties) > 0 {
 			text, _ := json.Marshal(s) // it was JSON a moment ago
 			found[string(text)] = append(found[string(text)], s)
 		}
@@ -238,7 +245,8 @@ func closedParts(root *jsonschema.Schema) map[string][]*jsonschema.Schema {
 	return found
 }
 
-// everywhere is an agent with an unknown member in every kind of mapping. What the loader says of it names every member.
+// everywhere is an agent with an unknown member in every kind of mapping. What the loader says of
+// it names every member.
 const everywhere = `x: 1
 model: {provider: scripted, x: 1, turns: [{x: 1, given: {x: 1}, calls: [{x: 1, tool: t}], say: a}]}
 tools:
@@ -263,7 +271,8 @@ effects: [{x: 1, name: e, tools: [t], go: f}]
 const asked = `model: {provider: bedrock, model: m, guardrail: {x: 1, id: g, version: 1}}
 `
 
-// never are members that the loader names and refuses at some places; there the schema has no member of that name.
+// never are members that the loader names and refuses at some places; there the schema has no
+// member of that name.
 var never = map[string]string{
 	"permissions: {deny: [{tool: t, mode: replay_tool_call}]}":  "mode belongs to rules that ask",
 	"permissions: {deny: [{tool: t, grant: false}]}":            "grant belongs to rules that ask",
@@ -286,12 +295,14 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 	for _, m := range kinds {
 		named[members(m[2]+m[3])] = true
 	}
-	less := []string{"reason,target,tool,when", "target,tool,when", "then,within"} // rules and deadlines with less; see never
+	// rules and deadlines with less; see never
+	less := []string{"reason,target,tool,when", "target,tool,when", "then,within"}
 	found := map[string]bool{}
 	for _, same := range mappings(parsed(t, agentfile.SchemaAgent)) {
 		names := strings.Join(slices.Sorted(maps.Keys(same[0]["properties"].(map[string]any))), ",")
 		found[names] = true
-		long := regexp.MustCompile(`^\w+,type$|^type,\w+$`).MatchString(names) // of a stop rule; stopRules makes the others alike
+		// of a stop rule; stopRules makes the others alike
+		long := regexp.MustCompile(`^\w+,type$|^type,\w+$`).MatchString(names)
 		if !named[names] && !slices.Contains(less, names) && !long {
 			t.Errorf("the schema takes %s, and the loader has no such mapping:\n%v", names, named)
 		}

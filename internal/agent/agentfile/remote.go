@@ -68,8 +68,9 @@ func (s *source) mcp(n *yaml.Node) *agent.MCP {
 	return m
 }
 
-// finishRemote says which promise a tool carries if the file does not, as for HTTP tools: what only reads may be repeated, everything else may
-// not. Nothing is known of a function or a server but what the file says.
+// finishRemote says which promise a tool carries if the file does not, as for HTTP tools: what only
+// reads may be repeated, everything else may not. Nothing is known of a function or a server but
+// what the file says.
 func (s *source) finishRemote(o *object, t *agent.Tool) {
 	if o.Member("parameters") == nil {
 		s.Refuse(o.Member(t.Remote()), "a tool of %s needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none", t.Remote())
@@ -143,7 +144,8 @@ func (s *source) fixedHeaders(n *yaml.Node, headers map[string]string, set []str
 	}
 }
 
-// serving refuses tools of servers that are not there, and servers that no tool is of: either name is a typo.
+// serving refuses tools of servers that are not there, and servers that no tool is of: either name
+// is a typo.
 func (s *source) serving(d agent.Definition, servers *yaml.Node, tools []*yaml.Node) {
 	used := map[string]bool{}
 	for i, t := range d.Tools {
@@ -169,7 +171,8 @@ func instead(servers map[string]agent.Server) string {
 	return "it is one of " + strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
 }
 
-// readEndpoint reads the address of something that is spoken to. It holds no placeholder and nothing that is secret.
+// readEndpoint reads the address of something that is spoken to. It holds no placeholder and
+// nothing that is secret.
 func readEndpoint(name, text string) (agent.Target, error) {
 	parts := agent.Authority.FindStringSubmatch(text)
 	if parts == nil {

@@ -25,7 +25,8 @@ func TestEveryMemberOfARemoteToolIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatARemoteToolPromises: nothing is known of what runs elsewhere, so that it is not repeated unless the file says it may be.
+// TestWhatARemoteToolPromises: nothing is known of what runs elsewhere, so that it is not repeated
+// unless the file says it may be.
 func TestWhatARemoteToolPromises(t *testing.T) {
 	for said, want := range map[string]core.Delivery{
 		"":                                     core.AtMostOnce,

@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses what must hold for the arguments. That is a glob
-// on the call's only text, or comparisons joined by " && ".
+// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses what
+// must hold for the arguments. That is a glob on the call's only text, or comparisons joined by "
+// && ".
 //
 //	Bash
 //	Bash(rm *)
@@ -43,8 +44,8 @@ func readShorthand(text string) (agent.Rule, error) {
 	return r, err
 }
 
-// shortSubject is what a rule that is one text is about: a tool, or, where a kind of target and a colon
-// come first, a target.
+// shortSubject is what a rule that is one text is about: a tool, or, where a kind of target and a
+// colon come first, a target.
 func shortSubject(text string) agent.Rule {
 	if agent.AimForm.MatchString(text) {
 		return agent.Rule{Tool: "*", Target: text}
@@ -79,8 +80,8 @@ func readComparisons(text string) (agent.Conditions, error) {
 	}
 }
 
-// readOperand takes the value a comparison ends with. In quotes only \" is special, so that expressions need no second
-// backslash.
+// readOperand takes the value a comparison ends with. In quotes only \" is special, so that
+// expressions need no second backslash.
 func readOperand(text string) (value any, rest string, err error) {
 	if m := quoted.FindStringSubmatch(text); m != nil {
 		return strings.ReplaceAll(m[1], `\"`, `"`), m[2], nil

@@ -36,7 +36,8 @@ func (s *source) terms(o *object, d *agent.Definition) {
 // yieldNever is what yield_when is without the key, too.
 const yieldNever = "never"
 
-// leastResult is as little as says something: less would hold the note that a result was cut and nothing of it.
+// leastResult is as little as says something: less would hold the note that a result was cut and
+// nothing of it.
 const leastResult = 1 << 10
 
 func (s *source) results(n *yaml.Node) int64 {
@@ -86,7 +87,8 @@ func written(place func(*stoprule.Spec) *string) stopValue {
 	return func(s *source, n *yaml.Node, name string, spec *stoprule.Spec) { *place(spec) = s.plainText(n, name) }
 }
 
-// stop reads a stop rule: {type: TYPE, MEMBER: VALUE}, or {TYPE: VALUE}, in which a timeout is a duration.
+// stop reads a stop rule: {type: TYPE, MEMBER: VALUE}, or {TYPE: VALUE}, in which a timeout is a
+// duration.
 func (s *source) stop(n *yaml.Node) (stoprule.Spec, bool) {
 	o, ok := s.Object(n, "a stop rule")
 	if !ok {
@@ -128,7 +130,8 @@ func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
 	return spec, true
 }
 
-// mostWindow is as far back as a run remembers what it asked for; a loop that must be longer would never be seen.
+// mostWindow is as far back as a run remembers what it asked for; a loop that must be longer would
+// never be seen.
 const mostWindow = 16
 
 func (s *source) checkStop(n *yaml.Node, spec stoprule.Spec) {
@@ -177,7 +180,8 @@ func (s *source) deadlines(n *yaml.Node) map[core.Kind]agent.Deadline {
 	return out
 }
 
-// deadline reads a duration, or a mapping that also says what a call comes to; nil if there is none.
+// deadline reads a duration, or a mapping that also says what a call comes to; nil if there is
+// none.
 func (s *source) deadline(n *yaml.Node, name string) *agent.Deadline {
 	switch {
 	case n == nil:
@@ -215,8 +219,8 @@ func (s *source) within(n *yaml.Node, name string) int64 {
 	return d.Milliseconds()
 }
 
-// duration reads text such as 90s, 10m or 24h: something more than nothing. Less than what is counted in is refused, so that
-// no limit is rounded to none.
+// duration reads text such as 90s, 10m or 24h: something more than nothing. Less than what is
+// counted in is refused, so that no limit is rounded to none.
 func (s *source) duration(n *yaml.Node, name string) time.Duration {
 	d, err := time.ParseDuration(n.Value)
 	switch {

@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// An agent file is copied, stored and shown, so a key that is written into it is none any more. It is refused where it can be told: by the
-// header or the parameter it stands in, or by the form that well-known keys have. What is refused is not repeated.
+// An agent file is copied, stored and shown, so a key that is written into it is none any more. It
+// is refused where it can be told: by the header or the parameter it stands in, or by the form that
+// well-known keys have. What is refused is not repeated.
 var (
 	keyHeader = regexp.MustCompile(`(?i)^(authorization|cookie|.*(api-?key|auth-?token|access-?token|subscription-key|functions-key|password|secret))$`)
 	keyQuery  = regexp.MustCompile(`(?i)^(.*api[_-]?key|(access|auth)[_-]?token|token|password|(client[_-])?secret)$`)
@@ -22,7 +23,8 @@ var (
 // nameIt says what to do with a key that stands in a file.
 const nameIt = "an agent file is stored and shown; write {secret:NAME} in its place, and set the environment variable DORMOUSE_SECRET_NAME"
 
-// written refuses a text in which a key stands as it is. A text that is only partly placeholders may be a key's by its form alone.
+// written refuses a text in which a key stands as it is. A text that is only partly placeholders
+// may be a key's by its form alone.
 func (s *source) written(at *yaml.Node, where string, text agent.Template, forKeys bool) {
 	plain := len(text) > 0 && len(text.Secrets()) == 0 && len(text.Arguments()) == 0
 	if plain && forKeys || keyForm.MatchString(text.Fixed()) {

@@ -16,7 +16,8 @@ func inPlaces(headers, query string) map[string]string {
 	}
 }
 
-// TestAKeyThatIsWrittenIntoAFileIsRefused: the file is stored for every run, and shown to whoever may read agents.
+// TestAKeyThatIsWrittenIntoAFileIsRefused: the file is stored for every run, and shown to whoever
+// may read agents.
 func TestAKeyThatIsWrittenIntoAFileIsRefused(t *testing.T) {
 	for _, header := range []string{"Authorization: Bearer hunter2", "authorization: hunter2", "X-Api-Key: hunter2", "Cookie: session=hunter2",
 		"Ocp-Apim-Subscription-Key: hunter2", "X-Auth-Token: hunter2", "X-Team: sk-proj-hunter2hunter2hunter2", "X-Team: 'AKIAHUNTER2HUNTER222'",

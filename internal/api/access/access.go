@@ -1,5 +1,6 @@
-// Package access says who a caller is and what that caller may do: bearer tokens, of which only hashes are kept, each for one
-// tenant and with roles. It neither reads requests nor stores anything.
+// Package access says who a caller is and what that caller may do: bearer tokens, of which only
+// hashes are kept, each for one tenant and with roles. It neither reads requests nor stores
+// anything.
 package access
 
 import (
@@ -24,8 +25,10 @@ const (
 	Start  Role = "start"  // start runs, send messages, interrupt, cancel, retry
 	Read   Role = "read"   // read everything of the tenant
 	Decide Role = "decide" // see what waits, answer it, interrupt, resume, cancel
-	Links  Role = "link"   // see what waits, make, list and revoke approval links: each hands on the right to answer one call
-	Admin  Role = "admin"
+	// see what waits, make, list and revoke approval links: each hands on the right to answer
+	// one call
+	Links Role = "link"
+	Admin Role = "admin"
 )
 
 // Roles are all of them, in the order they are shown.
@@ -40,10 +43,12 @@ func RoleNames() string { return joinRoles(Roles()) }
 // Principal is who sends a request.
 type Principal struct {
 	Tenant string
-	Name   string // of the token, as it is kept with what the caller does; empty where no token is needed
-	Roles  []Role
+	// of the token, as it is kept with what the caller does; empty where no token is needed
+	Name  string
+	Roles []Role
 
-	// Fingerprint is that of the token: another one may have had its name. It is no secret; empty where no token is needed.
+	// Fingerprint is that of the token: another one may have had its name. It is no secret;
+	// empty where no token is needed.
 	Fingerprint string
 }
 
@@ -86,7 +91,8 @@ func parseHash(text string) (h Hash, ok bool) {
 // TokenBytes is how many random bytes [NewToken] takes.
 const TokenBytes = 32
 
-// NewToken makes a token of [TokenBytes] random bytes. The prefix lets a scanner of leaked secrets know it.
+// NewToken makes a token of [TokenBytes] random bytes. The prefix lets a scanner of leaked secrets
+// know it.
 func NewToken(random [TokenBytes]byte) string {
 	return "dmt_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random[:]))
 }
@@ -96,7 +102,8 @@ var (
 	tokenName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]{0,62}$`)
 )
 
-// Check says what is wrong with a principal that a token is to be made for, and what to write instead.
+// Check says what is wrong with a principal that a token is to be made for, and what to write
+// instead.
 func (p Principal) Check() error {
 	var wrong []error
 	if !tokenName.MatchString(p.Name) {
@@ -142,7 +149,8 @@ func joinRoles(roles []Role) string {
 	return strings.Join(names, ",")
 }
 
-// ParseRoles reads roles as they are written, with commas. [Principal.Check] says whether there are such roles.
+// ParseRoles reads roles as they are written, with commas. [Principal.Check] says whether there are
+// such roles.
 func ParseRoles(text string) []Role {
 	var roles []Role
 	for name := range strings.SplitSeq(text, ",") {

@@ -10,25 +10,27 @@ import (
 	"strings"
 )
 
-// Admission says who a caller is whom an authorizer in front of us has let in already: it knows that the token or the signature is good,
-// and the admission knows which tenant and roles that stands for.
+// Admission says who a caller is whom an authorizer in front of us has let in already: it knows
+// that the token or the signature is good, and the admission knows which tenant and roles that
+// stands for.
 type Admission struct {
 	TenantClaim string // the claim of a JWT that names the tenant
 	RolesClaim  string // the claim that names the roles
 	Tenant      string // of callers who sign with IAM: all of one account's are let in for it
 
-	// IAMRoles are the roles of callers who sign with IAM. A caller whom no rule names has [Read] alone.
+	// IAMRoles are the roles of callers who sign with IAM. A caller whom no rule names has
+	// [Read] alone.
 	IAMRoles IAMRoles
 }
 
-// NotAdmittedError is a caller whom the authorizer let in, and who is nobody here. What it says is for whoever set up the
-// authorizer, and holds no token.
+// NotAdmittedError is a caller whom the authorizer let in, and who is nobody here. What it says is
+// for whoever set up the authorizer, and holds no token.
 type NotAdmittedError struct{ Why string }
 
 func (e NotAdmittedError) Error() string { return "access: " + e.Why }
 
-// JWT is who the claims of a checked token speak of. Roles that are not ours are passed over, since groups of an identity provider
-// are for other programs too.
+// JWT is who the claims of a checked token speak of. Roles that are not ours are passed over, since
+// groups of an identity provider are for other programs too.
 func (a Admission) JWT(claims map[string]string) (Principal, error) {
 	subject := claims["sub"]
 	if subject == "" {
@@ -51,8 +53,9 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
 }
 
-// IAM is who signed a request with the credentials of an AWS account. IAM's policies say who may call which route; what a caller may do there is
-// for the operator's rules to say. It fails closed: a caller whom no rule names may read what the policy lets it reach, and nothing else.
+// IAM is who signed a request with the credentials of an AWS account. IAM's policies say who may
+// call which route; what a caller may do there is for the operator's rules to say. It fails closed:
+// a caller whom no rule names may read what the policy lets it reach, and nothing else.
 func (a Admission) IAM(arn string) (Principal, error) {
 	if arn == "" {
 		return notAdmitted("the authorizer does not say who signed the request; the route needs the authorizer AWS_IAM")
@@ -71,9 +74,11 @@ func notAdmitted(format string, args ...any) (Principal, error) {
 // rolePrefix marks a word of a claim as a role of ours beyond doubt.
 const rolePrefix = "dormouse:"
 
-// claimedRoles are the roles that a claim names: as a list in JSON, as words with blanks or commas between them, or as "[read decide]", which is what API
-// Gateway makes of a list. There it does not show where an element ends: "[site admin]" may be one group. So words that are roles count only
-// where all are; among others, only those that say dormouse: in front, which no group does by chance.
+// claimedRoles are the roles that a claim names: as a list in JSON, as words with blanks or commas
+// between them, or as "[read decide]", which is what API Gateway makes of a list. There it does not
+// show where an element ends: "[site admin]" may be one group. So words that are roles count only
+// where all are; among others, only those that say dormouse: in front, which no group does by
+// chance.
 func claimedRoles(claim string) (roles []Role) {
 	var words []string
 	if json.Unmarshal([]byte(claim), &words) != nil {
@@ -99,8 +104,8 @@ var endsInDigest = regexp.MustCompile(`-[0-9a-f]{8}$`)
 // digestLength is of a name's end that tells apart what the name cannot.
 const digestLength = 8
 
-// nameFor is text as the name of a token may be. Where that changes it, the end of the name is a digest of what it stands for, so that
-// two are not taken for one.
+// nameFor is text as the name of a token may be. Where that changes it, the end of the name is a
+// digest of what it stands for, so that two are not taken for one.
 func nameFor(text, of string) string {
 	if tokenName.MatchString(text) && text == of && !endsInDigest.MatchString(text) {
 		return text

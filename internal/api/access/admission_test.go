@@ -141,14 +141,16 @@ func TestACallerOfIAMHasTheRolesThatTheOperatorSaysAndElseReadsAlone(t *testing.
 		"arn:aws:iam::123456789012:user/ops/ann":                            {access.Admin},
 		"arn:aws-us-gov:sts::123456789012:assumed-role/x/a=b":               {access.Links},
 		"arn:aws:sts::123456789012:assumed-role/inbox-dashboard-readonly/x": {access.Read},
-		"arn:aws:sts::210987654321:assumed-role/approver/anna":              {access.Read}, // another account
-		"arn:aws:sts::123456789012:assumed-role/approver/anna/x":            {access.Read},
-		"arn:aws:sts::123456789012:assumed-role/x/approver":                 {access.Read}, // a session can be given any name
-		"arn:aws:sts::123456789012:assumed-role/Approver/anna":              {access.Read},
-		"arn:aws:iam::123456789012:user/ops/anna":                           {access.Read},
-		"arn:aws:iam::123456789012:user/x/ops/ann":                          {access.Read},
-		"arn:aws:iam::123456789012:root":                                    {access.Read},
-		"xarn:aws:iam::123456789012:user/ops/ann":                           {access.Read},
+		// another account
+		"arn:aws:sts::210987654321:assumed-role/approver/anna":   {access.Read},
+		"arn:aws:sts::123456789012:assumed-role/approver/anna/x": {access.Read},
+		// a session can be given any name
+		"arn:aws:sts::123456789012:assumed-role/x/approver":    {access.Read},
+		"arn:aws:sts::123456789012:assumed-role/Approver/anna": {access.Read},
+		"arn:aws:iam::123456789012:user/ops/anna":              {access.Read},
+		"arn:aws:iam::123456789012:user/x/ops/ann":             {access.Read},
+		"arn:aws:iam::123456789012:root":                       {access.Read},
+		"xarn:aws:iam::123456789012:user/ops/ann":              {access.Read},
 	} {
 		if p, err := listed.IAM(arn); err != nil || !slices.Equal(p.Roles, want) {
 			t.Errorf("%s: %v, %v; want %v", arn, p.Roles, err, want)

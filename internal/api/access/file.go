@@ -34,8 +34,9 @@ func NewKeys(grants ...Grant) Keys {
 	return k
 }
 
-// Parse reads a file of tokens: a line holds name, tenant, roles and the token's hash; what follows # and blank lines are left out. The
-// error is an [ErrLines] and names every wrong line, and what to do about it; the keys are then those of the other lines.
+// Parse reads a file of tokens: a line holds name, tenant, roles and the token's hash; what follows
+// # and blank lines are left out. The error is an [ErrLines] and names every wrong line, and what
+// to do about it; the keys are then those of the other lines.
 func Parse(file string, text []byte) (Keys, error) {
 	var grants []Grant
 	var wrong []error
@@ -87,8 +88,8 @@ func parseLine(fields []string) (Grant, error) {
 	return g, g.Check()
 }
 
-// Find is who holds the token; ok is false if nobody does. A token is looked up by its hash, so that the time this takes
-// says nothing of the tokens there are.
+// Find is who holds the token; ok is false if nobody does. A token is looked up by its hash, so
+// that the time this takes says nothing of the tokens there are.
 func (k Keys) Find(token string) (p Principal, ok bool) {
 	i, ok := k.byHash[HashOf(token)]
 	if !ok {

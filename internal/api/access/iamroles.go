@@ -18,12 +18,12 @@ type IAMRule struct {
 	Roles   []Role
 }
 
-// iamARN is a pattern for the ARNs of users, roles and the root of one account. The account is written out: a wildcard there would let in the
-// same name of every account.
+// iamARN is a pattern for the ARNs of users, roles and the root of one account. The account is
+// written out: a wildcard there would let in the same name of every account.
 var iamARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(iam|sts)::[0-9]{12}:(root|(user|assumed-role|federated-user)/[A-Za-z0-9_+=,.@*/-]+)$`)
 
-// ParseIAMRoles reads rules as PATTERN=ROLE,ROLE with semicolons between them. A pattern is the ARN of a caller, as the authorizer says it, in
-// which * stands for any characters but a slash:
+// ParseIAMRoles reads rules as PATTERN=ROLE,ROLE with semicolons between them. A pattern is the ARN
+// of a caller, as the authorizer says it, in which * stands for any characters but a slash:
 //
 //	arn:aws:sts::123456789012:assumed-role/approver/*=decide,read; arn:aws:iam::123456789012:user/ann=admin
 func ParseIAMRoles(text string) (IAMRoles, error) {
@@ -70,7 +70,8 @@ func parseIAMRule(rule string) (IAMRule, error) {
 func (i IAMRoles) of(arn string) []Role {
 	var roles []Role
 	for _, rule := range i {
-		if is, _ := path.Match(rule.Pattern, arn); is { // of what path.Match knows, iamARN lets * through and nothing else
+		// of what path.Match knows, iamARN lets * through and nothing else
+		if is, _ := path.Match(rule.Pattern, arn); is {
 			roles = append(roles, rule.Roles...)
 		}
 	}

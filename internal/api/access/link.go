@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Link lets its bearer answer one suspension, without a token, until it expires. It is good for nothing else. The signature alone is
-// not enough: the record of this ID says for whom it was made, by whom, and whether it was revoked.
+// Link lets its bearer answer one suspension, without a token, until it expires. It is good for
+// nothing else. The signature alone is not enough: the record of this ID says for whom it was made,
+// by whom, and whether it was revoked.
 type Link struct {
 	ID         string // of its record
 	Tenant     string
@@ -26,12 +27,13 @@ var (
 	ErrExpiredLink = errors.New("access: the link has expired")
 )
 
-// LinkKeys sign links: the first one new ones, any of them those that come back, so that a key can be replaced while links that it
-// signed are on their way. Each is at least 32 random bytes.
+// LinkKeys sign links: the first one new ones, any of them those that come back, so that a key can
+// be replaced while links that it signed are on their way. Each is at least 32 random bytes.
 type LinkKeys [][]byte
 
-// linkForm is the first word of what is signed. Another form, or another use of the keys, gets another word. Links of form 1 had no
-// record and could not be revoked; they are not opened any more.
+// linkForm is the first word of what is signed. Another form, or another use of the keys, gets
+// another word. Links of form 1 had no record and could not be revoked; they are not opened any
+// more.
 const linkForm = "approval-link-2"
 
 // Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
@@ -39,8 +41,8 @@ func (k LinkKeys) Sign(l Link) string {
 	return k.sign(linkForm, l.Expires, l.Tenant, l.Run, l.Suspension, l.ID)
 }
 
-// Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink], with the link, for one that was good
-// before now.
+// Open reads what [LinkKeys.Sign] wrote. [ErrBadLink] for everything else, [ErrExpiredLink], with
+// the link, for one that was good before now.
 func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
 	fields, expires, err := k.open(linkForm, signed, 4, now)
 	if err != nil && !errors.Is(err, ErrExpiredLink) {
@@ -49,7 +51,8 @@ func (k LinkKeys) Open(signed string, now time.Time) (Link, error) {
 	return Link{Tenant: fields[0], Run: fields[1], Suspension: fields[2], ID: fields[3], Expires: expires}, err
 }
 
-// sign writes the form, the fields and the end of what they are good for, none of which holds a zero byte, and their code.
+// sign writes the form, the fields and the end of what they are good for, none of which holds a
+// zero byte, and their code.
 func (k LinkKeys) sign(form string, expires time.Time, fields ...string) string {
 	text := strings.Join(append(append([]string{form}, fields...), strconv.FormatInt(expires.Unix(), 10)), "\x00")
 	return encode([]byte(text)) + "." + encode(sum(k[0], text))

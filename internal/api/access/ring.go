@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Ring keeps link keys that are stored elsewhere, so that they are not read for each link, and are read again soon enough that a key which
-// was taken away opens nothing any more. Safe for concurrent use.
+// Ring keeps link keys that are stored elsewhere, so that they are not read for each link, and are
+// read again soon enough that a key which was taken away opens nothing any more. Safe for
+// concurrent use.
 type Ring struct {
 	fetch func(context.Context) (LinkKeys, error)
 	now   func() time.Time
@@ -22,7 +23,8 @@ func NewRing(fetch func(context.Context) (LinkKeys, error), now func() time.Time
 	return &Ring{fetch: fetch, now: now}
 }
 
-// Keys are the keys as they were at most so long ago. An error is that of fetching them; keys that are older do not stand in for them.
+// Keys are the keys as they were at most so long ago. An error is that of fetching them; keys that
+// are older do not stand in for them.
 func (r *Ring) Keys(ctx context.Context, age time.Duration) (LinkKeys, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

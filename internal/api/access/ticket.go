@@ -2,8 +2,9 @@ package access
 
 import "time"
 
-// Ticket lets its holder read the events of one run, or of the feed of a tenant, as a stream at another address, until it expires.
-// What it carries was found out about its holder when it was given.
+// Ticket lets its holder read the events of one run, or of the feed of a tenant, as a stream at
+// another address, until it expires. What it carries was found out about its holder when it was
+// given.
 type Ticket struct {
 	Tenant      string
 	Name        string // see [Principal]
@@ -21,7 +22,8 @@ func (k LinkKeys) SignTicket(t Ticket) string {
 	return k.sign(ticketForm, t.Expires, t.Tenant, t.Name, t.Fingerprint, joinRoles(t.Roles), t.Run)
 }
 
-// OpenTicket reads what [LinkKeys.SignTicket] wrote, by any of the keys. Its errors are those of [LinkKeys.Open].
+// OpenTicket reads what [LinkKeys.SignTicket] wrote, by any of the keys. Its errors are those of
+// [LinkKeys.Open].
 func (k LinkKeys) OpenTicket(signed string, now time.Time) (Ticket, error) {
 	fields, expires, err := k.open(ticketForm, signed, 5, now)
 	if err != nil {

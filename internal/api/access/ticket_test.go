@@ -30,7 +30,8 @@ func TestATicketIsReadAsItWasSignedUntilItExpires(t *testing.T) {
 	}
 }
 
-// Both are signed with the same keys and have as many fields: what tells them apart is the first word.
+// Both are signed with the same keys and have as many fields: what tells them apart is the first
+// word.
 func TestALinkIsNoTicketAndATicketNoLink(t *testing.T) {
 	keys := access.LinkKeys{oldKey}
 	if _, err := keys.OpenTicket(keys.Sign(someLink), noon); !errors.Is(err, access.ErrBadLink) {

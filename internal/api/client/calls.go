@@ -25,7 +25,8 @@ type List struct {
 	Data          bool // of messages: with the bytes of images and documents
 }
 
-// Period limits a list to what was created at or after one time and before another. A zero time sets no limit.
+// Period limits a list to what was created at or after one time and before another. A zero time
+// sets no limit.
 type Period struct{ CreatedAfter, CreatedBefore time.Time }
 
 func (p Period) add(q url.Values) {
@@ -91,8 +92,8 @@ func (c *Client) StartRun(ctx context.Context, req wire.StartRequest, key string
 	return run, err
 }
 
-// Run reads a run. With a wait the server holds the answer until the run waits for somebody or is done, at most so long
-// and never longer than its own limit.
+// Run reads a run. With a wait the server holds the answer until the run waits for somebody or is
+// done, at most so long and never longer than its own limit.
 func (c *Client) Run(ctx context.Context, id string, wait time.Duration) (wire.Run, error) {
 	var run wire.Run
 	header := map[string]string{}
@@ -127,29 +128,32 @@ func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/cancel")}, nil)
 }
 
-// Interrupt asks a run to pause after its next commit. With a key the request may be sent again, also after the run was resumed.
+// Interrupt asks a run to pause after its next commit. With a key the request may be sent again,
+// also after the run was resumed.
 func (c *Client) Interrupt(ctx context.Context, run, key string) (wire.Run, error) {
 	var paused wire.Run
 	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/interrupt"), header: map[string]string{keyHeader: key}}, &paused)
 	return paused, err
 }
 
-// Resume lets an interrupted run go on. A run that is not interrupted is an [*Error] of code not_waiting.
+// Resume lets an interrupted run go on. A run that is not interrupted is an [*Error] of code
+// not_waiting.
 func (c *Client) Resume(ctx context.Context, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
 	var answer wire.DecisionAnswer
 	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/resume"), body: req}, &answer)
 	return answer, err
 }
 
-// Retry starts a run that goes on where one that ended in error stopped, and returns it. Sent again, with the same key or without one
-// both times, it returns the same run.
+// Retry starts a run that goes on where one that ended in error stopped, and returns it. Sent
+// again, with the same key or without one both times, it returns the same run.
 func (c *Client) Retry(ctx context.Context, run, key string) (wire.Run, error) {
 	var again wire.Run
 	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/retry"), header: map[string]string{keyHeader: key}}, &again)
 	return again, err
 }
 
-// Events reads a run's events from behind the cursor after; with a wait the server holds an empty answer so long.
+// Events reads a run's events from behind the cursor after; with a wait the server holds an empty
+// answer so long.
 func (c *Client) Events(ctx context.Context, run, after string, wait time.Duration, limit int) (wire.EventPage, error) {
 	q := url.Values{}
 	add(q, "after", after)
@@ -197,7 +201,8 @@ func (c *Client) MessagePage(ctx context.Context, thread string, l List) (wire.P
 	return get[wire.Page[wire.Message]](ctx, c, threadPath(thread, "/messages"), l.query())
 }
 
-// SendMessage gives a thread a new turn and returns the run that has it. With a key the request may be sent again.
+// SendMessage gives a thread a new turn and returns the run that has it. With a key the request may
+// be sent again.
 func (c *Client) SendMessage(ctx context.Context, thread string, req wire.MessageRequest, key string) (wire.Run, error) {
 	var run wire.Run
 	err := c.do(ctx, request{method: http.MethodPost, path: threadPath(thread, "/messages"), body: req,

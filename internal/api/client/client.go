@@ -1,5 +1,6 @@
-// Package client speaks the HTTP API, version 1, in Go types. It sends each request once: whether to try again is the caller's
-// choice, for which [Error.Temporary] and [Error.RetryAfter] say what the server knows.
+// Package client speaks the HTTP API, version 1, in Go types. It sends each request once: whether
+// to try again is the caller's choice, for which [Error.Temporary] and [Error.RetryAfter] say what
+// the server knows.
 package client
 
 import (
@@ -31,9 +32,10 @@ type Client struct {
 	http  *http.Client
 }
 
-// New makes a client for the server at baseURL. An empty token sends none; a nil h is [http.DefaultClient]. A request that
-// asks to be held needs a client whose timeout is longer. A name and password in baseURL are sent, as basic authorization, where there
-// is no token; no error repeats them. Neither is sent to another server that the first one sends a request on to.
+// New makes a client for the server at baseURL. An empty token sends none; a nil h is
+// [http.DefaultClient]. A request that asks to be held needs a client whose timeout is longer. A
+// name and password in baseURL are sent, as basic authorization, where there is no token; no error
+// repeats them. Neither is sent to another server that the first one sends a request on to.
 func New(baseURL, token string, h *http.Client) *Client {
 	if h == nil {
 		h = http.DefaultClient
@@ -46,7 +48,8 @@ func New(baseURL, token string, h *http.Client) *Client {
 	return &Client{base: strings.TrimSuffix(baseURL, "/"), user: user, token: token, http: withoutCredentials(h)}
 }
 
-// Through is the same client on another network: its requests go through what wrap makes of the transport they went through before.
+// Through is the same client on another network: its requests go through what wrap makes of the
+// transport they went through before.
 func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client {
 	other, transport := *c, *c.http
 	inner := transport.Transport
@@ -58,10 +61,13 @@ func (c *Client) Through(wrap func(http.RoundTripper) http.RoundTripper) *Client
 	return &other
 }
 
-// Error is a refusal. Its Status is that of HTTP. One without a Code is no word of the server: a gateway or a proxy before it refused.
+// Error is a refusal. Its Status is that of HTTP. One without a Code is no word of the server: a
+// gateway or a proxy before it refused.
 type Error struct {
 	wire.Problem
-	Message    string        // what a gateway said, in the member "message" of JSON; "" if it said nothing, and always with a Code
+	// what a gateway said, in the member "message" of JSON; "" if it said nothing, and always
+	// with a Code
+	Message    string
 	RetryAfter time.Duration // as the server asked; 0 if it did not
 }
 
@@ -73,7 +79,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Temporary says whether the same request may succeed later. A gateway that did not reach the server, or not in time, is that too.
+// Temporary says whether the same request may succeed later. A gateway that did not reach the
+// server, or not in time, is that too.
 func (e *Error) Temporary() bool {
 	switch e.Status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusInsufficientStorage:
@@ -82,8 +89,9 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// Unanswered says whether this is no word of the server on what was asked: it failed or was busy, or a gateway in front of it says that it
-// was not reached. What was asked may be done or not; the same request with the same key finds out.
+// Unanswered says whether this is no word of the server on what was asked: it failed or was busy,
+// or a gateway in front of it says that it was not reached. What was asked may be done or not; the
+// same request with the same key finds out.
 func (e *Error) Unanswered() bool { return e.Status >= http.StatusInternalServerError || e.Temporary() }
 
 // request is one call before it is sent.
@@ -95,8 +103,8 @@ type request struct {
 	body   any // nil for none
 }
 
-// do sends the request and reads the answer into to. A refusal is an [*Error]; everything else means that no answer of the
-// server was read, so that it may or may not have done what was asked.
+// do sends the request and reads the answer into to. A refusal is an [*Error]; everything else
+// means that no answer of the server was read, so that it may or may not have done what was asked.
 func (c *Client) do(ctx context.Context, r request, to any) error {
 	req, err := c.request(ctx, r)
 	if err != nil {
@@ -168,7 +176,8 @@ func (c *Client) authorize(req *http.Request) {
 	}
 }
 
-// refusal reads a problem document; of an answer that is none, by a gateway perhaps, the status and its message are kept.
+// refusal reads a problem document; of an answer that is none, by a gateway perhaps, the status and
+// its message are kept.
 func refusal(resp *http.Response, body []byte) *Error {
 	e := &Error{}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -188,7 +197,8 @@ func refusal(resp *http.Response, body []byte) *Error {
 // mostWords bounds what is kept of a gateway's message.
 const mostWords = 500
 
-// gatewayWords are the message in the body of a gateway's own answer; API Gateway writes the member as message, or as Message.
+// gatewayWords are the message in the body of a gateway's own answer; API Gateway writes the member
+// as message, or as Message.
 func gatewayWords(body []byte) string {
 	var said struct {
 		Message string `json:"message"` // found in any case

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Feed selects events of a tenant and names the functions that take them. Each gets every event. Counts, if it is set, gets how many calls
-// wait, at the start and whenever that changes.
+// Feed selects events of a tenant and names the functions that take them. Each gets every event.
+// Counts, if it is set, gets how many calls wait, at the start and whenever that changes.
 type Feed struct {
 	Agent  string // empty for all
 	After  string // a cursor; empty to start with the oldest event
@@ -20,9 +20,10 @@ type Feed struct {
 	Counts func(wire.Counts) error
 }
 
-// FollowFeed reads suspensions, decisions and run ends of all runs of a tenant over a stream, and opens the stream again when it ends. It
-// returns when ctx ends, a function of feed fails, the server refuses with an error that is not [Error.Temporary], or the server does not
-// answer, at the first try or several times in a row. An event may come twice: its thread and number are its id.
+// FollowFeed reads suspensions, decisions and run ends of all runs of a tenant over a stream, and
+// opens the stream again when it ends. It returns when ctx ends, a function of feed fails, the
+// server refuses with an error that is not [Error.Temporary], or the server does not answer, at the
+// first try or several times in a row. An event may come twice: its thread and number are its id.
 func (c *Client) FollowFeed(ctx context.Context, feed Feed) error {
 	return reopen(ctx, &feed.After, func(ctx context.Context) error { return c.feedStream(ctx, &feed) })
 }

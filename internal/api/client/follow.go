@@ -10,10 +10,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Follow reads the run's events behind the cursor after ("" is from the first) over a stream, which it opens again when it ends, and
-// gives every event to each, in order and none twice. It returns once the run is done or, unless on is set, waits, and everything up
-// to there was given; with the cursor to go on from. An error of each ends it and is returned as it is. A server that does not answer is
-// an error at the first try or several times in a row; a refusal that is not [Error.Temporary] always is.
+// Follow reads the run's events behind the cursor after ("" is from the first) over a stream, which
+// it opens again when it ends, and gives every event to each, in order and none twice. It returns
+// once the run is done or, unless on is set, waits, and everything up to there was given; with the
+// cursor to go on from. An error of each ends it and is returned as it is. A server that does not
+// answer is an error at the first try or several times in a row; a refusal that is not
+// [Error.Temporary] always is.
 func (c *Client) Follow(ctx context.Context, run, after string, on bool, each func(e wire.Event) error) (cursor string, err error) {
 	f := &follower{client: c, run: run, after: after, on: on, each: each}
 	err = f.follow(ctx)
@@ -55,7 +57,8 @@ func (f *follower) round(ctx context.Context) error {
 	return err
 }
 
-// over asks whether a stream ended because the run is done or waits: it also ends when the server stops.
+// over asks whether a stream ended because the run is done or waits: it also ends when the server
+// stops.
 func (f *follower) over(ctx context.Context) (bool, error) {
 	page, err := f.client.Events(ctx, f.run, f.after, 0, 1)
 	return err == nil && len(page.Items) == 0 && (page.Done || page.Waiting && !f.on), err

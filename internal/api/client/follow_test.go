@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// tornRun serves the log of a run that is done after two events. The first stream breaks inside the second event.
+// tornRun serves the log of a run that is done after two events. The first stream breaks inside the
+// second event.
 func tornRun(asked *[]string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		after := r.URL.Query().Get("after")

@@ -14,7 +14,8 @@ type KeyError struct {
 
 func (e *KeyError) Error() string { return "client: the idempotency key " + e.Why }
 
-// checkKey refuses keys that would arrive as another key, or not at all: HTTP takes blanks off the ends of a header's value.
+// checkKey refuses keys that would arrive as another key, or not at all: HTTP takes blanks off the
+// ends of a header's value.
 func checkKey(key string) error {
 	for _, r := range key {
 		switch {

@@ -8,8 +8,9 @@ import (
 
 const mostRedirects = 5
 
-// withoutCredentials is the client h, which takes nothing that lets a caller in to another server: a stack sends readers of events on to an
-// address that carries what lets them in. It is stricter than [http.Client], which trusts names below the one that was asked, and any port.
+// withoutCredentials is the client h, which takes nothing that lets a caller in to another server:
+// a stack sends readers of events on to an address that carries what lets them in. It is stricter
+// than [http.Client], which trusts names below the one that was asked, and any port.
 func withoutCredentials(h *http.Client) *http.Client {
 	careful := *h
 	before := h.CheckRedirect

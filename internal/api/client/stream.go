@@ -13,22 +13,26 @@ import (
 	"time"
 )
 
-// A stream that breaks is opened again after a pause that doubles up to reopenLast, at most reopenTries times without progress.
+// A stream that breaks is opened again after a pause that doubles up to reopenLast, at most
+// reopenTries times without progress.
 const (
 	reopenTries = 8
 	reopenFirst = 100 * time.Millisecond
 	reopenLast  = 5 * time.Second
 )
 
-// silence is how long a stream may send nothing. The server sends a comment at least every 15 seconds.
+// silence is how long a stream may send nothing. The server sends a comment at least every 15
+// seconds.
 const silence = 45 * time.Second
 
-// finalError is an error that another try would not change, such as one of the function that takes the events.
+// finalError is an error that another try would not change, such as one of the function that takes
+// the events.
 type finalError struct{ error }
 
-// reopen calls round, which reads one stream to its end and notes in after how far it came, again and again. It ends with ctx, a finalError,
-// a refusal that is not [Error.Temporary], or a server that does not answer: at the first try, or reopenTries times in a row. It waits at
-// least as long as the server asks for.
+// reopen calls round, which reads one stream to its end and notes in after how far it came, again
+// and again. It ends with ctx, a finalError, a refusal that is not [Error.Temporary], or a server
+// that does not answer: at the first try, or reopenTries times in a row. It waits at least as long
+// as the server asks for.
 func reopen(ctx context.Context, after *string, round func(context.Context) error) error {
 	for failed := 0; ; {
 		before := *after
@@ -59,7 +63,8 @@ func reopen(ctx context.Context, after *string, round func(context.Context) erro
 	}
 }
 
-// messages opens a stream and gives each of its messages to each, until the stream ends, breaks or is silent for too long.
+// messages opens a stream and gives each of its messages to each, until the stream ends, breaks or
+// is silent for too long.
 func (c *Client) messages(ctx context.Context, path string, q url.Values, each func(message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,7 +99,8 @@ func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*ht
 	return resp, nil
 }
 
-// withoutTicket hides the address that the request was redirected to: anyone who has it may read the stream.
+// withoutTicket hides the address that the request was redirected to: anyone who has it may read
+// the stream.
 func withoutTicket(err error, first *http.Request) error {
 	failed, ok := errors.AsType[*url.Error](err)
 	if !ok || failed.URL == first.URL.String() {
@@ -113,7 +119,8 @@ type message struct {
 	data      []byte
 }
 
-// readStream gives each complete message with data to each, and drops one that is cut off. It calls alive at each line.
+// readStream gives each complete message with data to each, and drops one that is cut off. It calls
+// alive at each line.
 func readStream(body io.Reader, alive func(), each func(message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m message

@@ -16,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// loopback demands, where no token does, that the request names a loopback host: a page elsewhere whose name was made to point
-// at this machine sends its own name.
+// loopback demands, where no token does, that the request names a loopback host: a page elsewhere
+// whose name was made to point at this machine sends its own name.
 func (a *api) loopback(next http.Handler) http.Handler {
 	if a.keys != nil || a.gate != nil {
 		return next
@@ -109,8 +109,8 @@ func authorize(p access.Principal, roles []access.Role) error {
 		Detail: fmt.Sprintf("the token %s may not do this; it needs the role %s or admin", p.Name, strings.Join(names, " or "))}
 }
 
-// shownTo is a run in the answer to one who may do something to it, and perhaps not read it: then without what it says, and without what
-// it waits for, unless it is for the caller to answer.
+// shownTo is a run in the answer to one who may do something to it, and perhaps not read it: then
+// without what it says, and without what it waits for, unless it is for the caller to answer.
 func shownTo(p access.Principal, run wire.Run) wire.Run {
 	if p.May(access.Read) {
 		return run

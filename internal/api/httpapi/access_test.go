@@ -106,7 +106,8 @@ func TestATokenMayWhatItsRoleSays(t *testing.T) {
 	}
 }
 
-// The answer to one who may start and not read shows that it was done, and not what the run says or asks.
+// The answer to one who may start and not read shows that it was done, and not what the run says or
+// asks.
 func TestWhoMayNotReadIsNotShownTheRunEither(t *testing.T) {
 	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("starter", "default", "starts", access.Start), grant("decider", "default", "decides", access.Decide)}})
 	run := s.start()

@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// note is what becomes known of a request while it is served. It holds no path, which may be a link, and nothing that a caller wrote.
+// note is what becomes known of a request while it is served. It holds no path, which may be a
+// link, and nothing that a caller wrote.
 type note struct {
 	route  string // as in the table; empty if there is none
 	tenant string

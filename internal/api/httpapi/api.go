@@ -1,6 +1,7 @@
-// Package httpapi is the HTTP API, version 1: it translates requests to calls of package frontend and answers to JSON. It decides
-// nothing about runs. Every error it answers with is a problem document (RFC 9457) whose code is one of a table; what is
-// not in the table is "internal" and says nothing of the inside.
+// Package httpapi is the HTTP API, version 1: it translates requests to calls of package frontend
+// and answers to JSON. It decides nothing about runs. Every error it answers with is a problem
+// document (RFC 9457) whose code is one of a table; what is not in the table is "internal" and says
+// nothing of the inside.
 package httpapi
 
 import (
@@ -16,9 +17,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken away is so at once.
+// Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken
+// away is so at once.
 type Keys interface {
-	// Find says who holds the token; ok is false if nobody does. An error means that it cannot be told now.
+	// Find says who holds the token; ok is false if nobody does. An error means that it cannot
+	// be told now.
 	Find(ctx context.Context, token string) (p access.Principal, ok bool, err error)
 
 	// Named says who holds the token of this name, as Find does for the token.
@@ -30,17 +33,20 @@ type Options struct {
 	Frontend *frontend.Frontend
 	Clock    engine.Clock
 
-	// Keys decides who is let in. Where there is no Gate either, nil lets everybody in as [access.Anyone], so that whoever listens must do so
-	// on a loopback address only; requests must then name one as their host.
+	// Keys decides who is let in. Where there is no Gate either, nil lets everybody in as
+	// [access.Anyone], so that whoever listens must do so on a loopback address only; requests
+	// must then name one as their host.
 	Keys Keys
 
-	// Gate says who is let in where an authorizer stands in front. It is asked in place of Keys.
+	// Gate says who is let in where an authorizer stands in front. It is asked in place of
+	// Keys.
 	Gate Gate
 
 	// Part is what of the API is served here; the zero value is all of it.
 	Part Part
 
-	// Links sign the links by which a person answers without a token, and the tickets of streams. None: there are no links.
+	// Links sign the links by which a person answers without a token, and the tickets of
+	// streams. None: there are no links.
 	Links access.LinkKeys
 
 	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
@@ -49,18 +55,20 @@ type Options struct {
 	// Names are shown on the pages of links.
 	Names Names
 
-	// PublicURL is where people reach this server: links and the places of runs begin with it, and
-	// what comes below its path is served, too.
+	// PublicURL is where people reach this server: links and the places of runs begin with it,
+	// and what comes below its path is served, too.
 	PublicURL access.PublicURL
 
-	// StreamURL is where streams are served, if that is not here: who asks for one is sent there with a ticket, which needs keys.
+	// StreamURL is where streams are served, if that is not here: who asks for one is sent
+	// there with a ticket, which needs keys.
 	StreamURL string
 
-	// Buffered says that something in front holds every answer until it is complete. A stream then ends as soon as something was sent, or
-	// after a while, and its reader opens it again.
+	// Buffered says that something in front holds every answer until it is complete. A stream
+	// then ends as soon as something was sent, or after a while, and its reader opens it again.
 	Buffered bool
 
-	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]". None: no site may.
+	// Origins are the sites whose pages may call from a browser, each as "https://host[:port]".
+	// None: no site may.
 	Origins []string
 
 	Limits Limits
@@ -74,8 +82,8 @@ type Options struct {
 	Version string       // shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
 
-	// Access gets one line for each request, with the request's context and without anything that is secret or says what a run is about; nil
-	// writes none.
+	// Access gets one line for each request, with the request's context and without anything
+	// that is secret or says what a run is about; nil writes none.
 	Access *slog.Logger
 }
 
@@ -106,7 +114,8 @@ type api struct {
 	mux       *http.ServeMux
 }
 
-// New returns the API, or the part of it that is served here, as one handler. It fails on an origin or an address that is none.
+// New returns the API, or the part of it that is served here, as one handler. It fails on an origin
+// or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{front: opts.Frontend, reads: query.New(opts.Frontend), making: links.New(opts.Frontend), clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
@@ -186,8 +195,9 @@ func (rt route) understands(r *http.Request) error {
 	return readQuery(r, names)
 }
 
-// serve lets the mux find the handler, and words its own refusals as problems. A path with empty or dotted segments, which the
-// mux would redirect, is no path of ours: a redirected POST is one that some callers send again without its body.
+// serve lets the mux find the handler, and words its own refusals as problems. A path with empty or
+// dotted segments, which the mux would redirect, is no path of ours: a redirected POST is one that
+// some callers send again without its body.
 func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
 	escaped := r.URL.EscapedPath()
@@ -209,7 +219,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "there is nothing at this path"})
 }
 
-// mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says who calls.
+// mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says
+// who calls.
 func (a *api) mayKnow(r *http.Request) error {
 	if a.part == PartStreams {
 		return nil

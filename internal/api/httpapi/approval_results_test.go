@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
-// An approval that lets the tool run takes no result: a caller who sends one beside a yes meant something else.
+// An approval that lets the tool run takes no result: a caller who sends one beside a yes meant
+// something else.
 func TestAnApprovalTakesNoResult(t *testing.T) {
 	s := newServer(t, settings{})
 	run := s.start()
@@ -52,7 +53,8 @@ func TestADecisionThatIsTheResult(t *testing.T) {
 	}
 }
 
-// A link can say yes or no and carries no result, so it cannot approve a call whose result the decision is.
+// A link can say yes or no and carries no result, so it cannot approve a call whose result the
+// decision is.
 func TestALinkCannotGiveAResult(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: withLinks})
 	run := s.start()

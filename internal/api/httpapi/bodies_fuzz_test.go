@@ -40,7 +40,8 @@ var bodySeeds = []struct {
 	{10, "", `{"target":"c1","action":"resume"}`}, {11, "", `{"target":"interrupt:x","action":"resume"}`}, {12, "", ``},
 }
 
-// Whatever a body is, it is answered, a refusal stores nothing, and the same request again has the same answer and stores nothing more.
+// Whatever a body is, it is answered, a refusal stores nothing, and the same request again has the
+// same answer and stores nothing more.
 func FuzzBodies(f *testing.F) {
 	d := newDesk(f)
 	for _, seed := range bodySeeds {
@@ -80,10 +81,12 @@ type answered struct {
 	text   string
 }
 
-// late says whether it is the refusal that is recorded. Of several decisions each has its own answer.
+// late says whether it is the refusal that is recorded. Of several decisions each has its own
+// answer.
 func (a answered) late() bool { return strings.Contains(a.text, `"code":"late_decision"`) }
 
-// checkAgain holds the answer to a repeat against the first. What was stored now was stored before then.
+// checkAgain holds the answer to a repeat against the first. What was stored now was stored before
+// then.
 func checkAgain(t *testing.T, first, again answered) {
 	t.Helper()
 	if first.status >= 300 {

@@ -19,21 +19,24 @@ import (
 const (
 	maxBody = 1 << 20
 
-	// allBodies bounds the bytes of bodies that are being read and checked at once, of all callers; smallBody is what each may send
-	// regardless.
+	// allBodies bounds the bytes of bodies that are being read and checked at once, of all
+	// callers; smallBody is what each may send regardless.
 	allBodies = 32 << 20
 	smallBody = 16 << 10
 
 	checkWait = time.Second // for a large body to be checked
 )
 
-// inFlight counts the bytes of bodies that are being read and checked. It is one for the process, as its memory is.
+// inFlight counts the bytes of bodies that are being read and checked. It is one for the process,
+// as its memory is.
 var inFlight atomic.Int64
 
-// checking is held while a large body is checked: a text can be many times its size in memory for that while.
+// checking is held while a large body is checked: a text can be many times its size in memory for
+// that while.
 var checking = make(chan struct{}, 2)
 
-// readBody reads one JSON object into to, strictly: what is ambiguous or not understood is refused, never guessed.
+// readBody reads one JSON object into to, strictly: what is ambiguous or not understood is refused,
+// never guessed.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	raw, err := rawBody(w, r)
 	if err != nil {
@@ -63,8 +66,9 @@ func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	return raw, err
 }
 
-// readAll reads a body and checks it. A large one is refused while too many others are at that: those who send slowly, and many at once,
-// would else decide how much memory is used, and how long others wait.
+// readAll reads a body and checks it. A large one is refused while too many others are at that:
+// those who send slowly, and many at once, would else decide how much memory is used, and how long
+// others wait.
 func readAll(r io.Reader) (json.RawMessage, error) {
 	counted := &countedReader{r: r}
 	defer func() { inFlight.Add(-int64(counted.n)) }()
@@ -120,12 +124,14 @@ func malformed(format string, args ...any) *frontend.Error {
 // clipped is a caller's text, short enough to be shown in an answer.
 func clipped(text string) string { return strictjson.Clipped(text) }
 
-// checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object, however deep, has a member twice.
+// checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object,
+// however deep, has a member twice.
 func checkJSON(raw []byte) error {
 	return unread(strictjson.Check(raw))
 }
 
-// decodeStrict reads an object into the struct behind to. Members are matched exactly, case included.
+// decodeStrict reads an object into the struct behind to. Members are matched exactly, case
+// included.
 func decodeStrict(raw json.RawMessage, to any) error { return unread(strictjson.Decode(raw, to)) }
 
 // unread words what the strict reader refuses for the caller.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// While too many bytes are on their way, large bodies have to come again; small ones are taken, and what was counted is given back.
+// While too many bytes are on their way, large bodies have to come again; small ones are taken, and
+// what was counted is given back.
 func TestLargeBodiesAreRefusedWhileTooManyComeAtOnce(t *testing.T) {
 	small, large := `{"a":1}`, `{"a":"`+strings.Repeat("x", 2*smallBody)+`"}`
 	read := func(text string) error {

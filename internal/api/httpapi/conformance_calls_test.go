@@ -108,7 +108,9 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			if rt.Name == "readTenantEvents" {
-				return answer{}, false // has no id in its path, and its stream would keep the test waiting until the tickets expire
+				// has no id in its path, and its stream would keep the test waiting
+				// until the tickets expire
+				return answer{}, false
 			}
 			return s.send(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt)), strings.HasPrefix(rt.Path, prefix)
 		})

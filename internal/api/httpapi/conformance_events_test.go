@@ -18,7 +18,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// real is a whole runtime with the agent of docs/agents.md, whose events are held against the document.
+// real is a whole runtime with the agent of docs/agents.md, whose events are held against the
+// document.
 type real struct {
 	*client.Client
 	t    *testing.T
@@ -145,7 +146,8 @@ func TestWhatARealRunTellsIsInTheDocument(t *testing.T) {
 	if _, err := r.SendMessage(t.Context(), here.ThreadID, wire.MessageRequest{Input: json.RawMessage(`"weather in Rome"`), OnPending: "queue"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	r.tells(here.ID, "message.queued") // with the answer in the same inbox, it would be the next turn and not queued
+	// with the answer in the same inbox, it would be the next turn and not queued
+	r.tells(here.ID, "message.queued")
 	r.decide(here, wire.Decision{Result: json.RawMessage(`{"city":"Oslo"}`)})
 	r.ended(here.ID)
 	cancelled := r.start("alert Rome 3")

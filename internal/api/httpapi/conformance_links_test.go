@@ -70,7 +70,8 @@ func TestALinkToWhatDoesNotWaitAnyMore(t *testing.T) {
 	yes(left.ID, sus, 409, "not_suspended", "withdrawn")
 }
 
-// A link is dead at the deadline of its call: nothing that comes by it afterwards is stored, not even as an answer that was late.
+// A link is dead at the deadline of its call: nothing that comes by it afterwards is stored, not
+// even as an answer that was late.
 func TestALinkIsDeadAtTheDeadlineAndSaysThatTimeRanOut(t *testing.T) {
 	s := newServer(t, settings{options: withLinks})
 	run := s.start()
@@ -95,7 +96,8 @@ func TestALinkIsDeadAtTheDeadlineAndSaysThatTimeRanOut(t *testing.T) {
 			t.Errorf("applied %v: %d %s", applied, page.StatusCode, page.text)
 		}
 	}
-	s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", `{"input":"go on"}`) // something to drain
+	// something to drain
+	s.send("POST", "/v1/threads/"+run.ThreadID+"/messages", `{"input":"go on"}`)
 	s.worker.Drain(run.ID)
 	events := s.send("GET", "/v1/runs/"+run.ID+"/events?limit=100", "", header("Accept", "application/json"))
 	if strings.Contains(events.text, `"late":true`) || strings.Contains(events.text, "link:anna") {

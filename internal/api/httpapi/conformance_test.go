@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/httpapitest"
 )
 
-// contract is the OpenAPI document. Whatever a test of this package says to its server, and is told by it, is held against it.
+// contract is the OpenAPI document. Whatever a test of this package says to its server, and is told
+// by it, is held against it.
 var contract = func() *httpapitest.Contract {
 	c, err := httpapitest.Read(httpapi.OpenAPI())
 	if err != nil {
@@ -29,8 +30,8 @@ var unprovoked = map[httpapitest.Answer]string{
 	{Call: "resumeRun", Status: 409, What: "stale_suspension"}:     "only where the run is interrupted anew between the look at it and the write",
 }
 
-// TestMain looks, after all tests of the package have passed, for answers that the document has and no test has seen: each is in
-// unprovoked, or the document promises something that may not be so.
+// TestMain looks, after all tests of the package have passed, for answers that the document has and
+// no test has seen: each is in unprovoked, or the document promises something that may not be so.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && everything() {

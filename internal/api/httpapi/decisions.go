@@ -34,10 +34,12 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	return a.writeJSON(w, r, http.StatusOK, page)
 }
 
-// withoutAnswer leaves out of a decision what its approver sent: a token without read sees who decided and how, as the page of a link does.
+// withoutAnswer leaves out of a decision what its approver sent: a token without read sees who
+// decided and how, as the page of a link does.
 func withoutAnswer(d *wire.DecisionRecordedData) { d.Result, d.Arguments = nil, nil }
 
-// decide takes one decision, or several that are answered one by one: a refused one does not keep the others from being stored.
+// decide takes one decision, or several that are answered one by one: a refused one does not keep
+// the others from being stored.
 func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 	raw, err := rawBody(w, r)
 	if err != nil {
@@ -103,7 +105,8 @@ func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMess
 	answers := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(decisions))}
 	for i, d := range decisions {
 		answers.Answers[i] = a.decideOne(r, d)
-		if answers.Answers[i].Code == string(frontend.CodeRunNotFound) { // of all of them, then
+		// of all of them, then
+		if answers.Answers[i].Code == string(frontend.CodeRunNotFound) {
 			return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: answers.Answers[i].Detail}
 		}
 	}

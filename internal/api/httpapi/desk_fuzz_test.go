@@ -25,12 +25,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// desk is a store with runs in every state that callers can find one in. Each execution finds it as it was made: a copy that something was
-// stored in is thrown away after it.
+// desk is a store with runs in every state that callers can find one in. Each execution finds it as
+// it was made: a copy that something was stored in is thrown away after it.
 type desk struct {
-	dir    string
-	file   []byte
-	names  *strings.Replacer // what seeds and inputs write for ids: {waiting}, {thread of waiting}, {approval}, ...
+	dir  string
+	file []byte
+	// what seeds and inputs write for ids: {waiting}, {thread of waiting}, {approval}, ...
+	names  *strings.Replacer
 	copies int
 	db     *sqlite.DB
 	look   *sql.DB // at the same file
@@ -167,7 +168,8 @@ var knownCodes = func() map[string]bool {
 	return known
 }()
 
-// serve sends the request and checks what holds for every answer: no fault of ours, JSON, and of a refusal a problem with a known code.
+// serve sends the request and checks what holds for every answer: no fault of ours, JSON, and of a
+// refusal a problem with a known code.
 func (o opened) serve(r *http.Request) *httptest.ResponseRecorder {
 	o.t.Helper()
 	w := httptest.NewRecorder()

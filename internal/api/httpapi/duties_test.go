@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
-// dutiful is a server whose tokens boss, shop and anna may do everything but what an agent's lists and rules say.
+// dutiful is a server whose tokens boss, shop and anna may do everything but what an agent's lists
+// and rules say.
 func dutiful(t *testing.T, starters ...string) *server {
 	all := []access.Role{access.Start, access.Read, access.Decide}
 	s := newServer(t, settings{token: "secret", options: withLinks,
@@ -84,7 +85,8 @@ func TestOnlyStartersStartAndSpeak(t *testing.T) {
 	}
 }
 
-// A link is no way around the lists and rules that bind who made it: neither when it is made nor when it is answered.
+// A link is no way around the lists and rules that bind who made it: neither when it is made nor
+// when it is answered.
 func TestALinkIsBoundByWhatBindsItsMaker(t *testing.T) {
 	s := dutiful(t)
 	run := s.startWith("b")

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
-// Whoever reads an answer as text sees &, < and > as they are, and so does the program that sends the answer on.
+// Whoever reads an answer as text sees &, < and > as they are, and so does the program that sends
+// the answer on.
 func TestAnswersAreNotEscapedForHTML(t *testing.T) {
 	const text = "Tom & <b>Ann</b>"
 	s := newServer(t, settings{})

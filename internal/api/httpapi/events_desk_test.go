@@ -64,7 +64,8 @@ hooks: [audit]
 memory: notes
 `
 
-// counter is a whole runtime, as its callers shop, which sends what customers write, and anna, who approves, use it.
+// counter is a whole runtime, as its callers shop, which sends what customers write, and anna, who
+// approves, use it.
 type counter struct {
 	*client.Client
 	anna  *client.Client
@@ -129,7 +130,8 @@ func deskTools(t *testing.T, m *deskModel) *tool.Registry {
 	err := tools.Register(
 		tool.Func("find_order", "Looks an order up.", func(ctx context.Context, c tool.Call, o order) (any, error) {
 			if o.Order != "A-2" {
-				return nil, errors.New("There is no order " + o.Order + ".") //nolint:staticcheck // a sentence for the model
+				//nolint:staticcheck // a sentence for the model
+				return nil, errors.New("There is no order " + o.Order + ".")
 			}
 			c.Progress(engine.Progress{Done: 1, Total: 3, Text: "Searching the archive of 2025"})
 			select {
@@ -207,7 +209,8 @@ func (s *story) start(agent, text string) wire.Run {
 	return run
 }
 
-// read follows a run's events to its end, under a name. The model goes on once what it says was heard.
+// read follows a run's events to its end, under a name. The model goes on once what it says was
+// heard.
 func (s *story) read(name, run string) {
 	s.readers.Go(func() {
 		_, err := s.Follow(s.ctx, run, "", true, func(e wire.Event) error {
@@ -243,7 +246,8 @@ func (s *story) until(run wire.Run, status string) wire.Run {
 	}
 }
 
-// hears returns once an event of this type and turn is committed. After the end of a turn, nothing of it follows.
+// hears returns once an event of this type and turn is committed. After the end of a turn, nothing
+// of it follows.
 func (s *story) hears(run wire.Run, of core.EventType, turn int) {
 	s.t.Helper()
 	for after := ""; ; {

@@ -10,13 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// deskModel is the model of the examples: it answers what a customer wrote with the lines for that, one after the other.
+// deskModel is the model of the examples: it answers what a customer wrote with the lines for that,
+// one after the other.
 type deskModel struct {
 	said chan struct{} // closed once it stops in the middle of a text
 
 	mu     sync.Mutex
-	failed map[string]bool                // by what the customer wrote
-	ears   map[string]chan core.EventType // of the reader of each run: which piece of what it says was heard
+	failed map[string]bool // by what the customer wrote
+	// of the reader of each run: which piece of what it says was heard
+	ears map[string]chan core.EventType
 }
 
 func (m *deskModel) ear(run string) chan core.EventType {

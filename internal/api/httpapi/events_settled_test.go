@@ -17,7 +17,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// settledTimes are how far from the time of its event each moment is in an example. What isn't here is at that time.
+// settledTimes are how far from the time of its event each moment is in an example. What isn't here
+// is at that time.
 var settledTimes = map[string]time.Duration{"asked_at": -1834 * time.Millisecond, "started_at": -862 * time.Millisecond, "ended_at": -4 * time.Millisecond,
 	"deadline": 24 * time.Hour, "try_at": 2 * time.Second}
 
@@ -33,8 +34,9 @@ var (
 	someDuration = regexp.MustCompile(`"(\w+_ms)": ?\d+`)
 )
 
-// settled is an event of a real run as the page shows it: its members in the order of the tables, and whatever differs from one run to the next
-// (ids, moments, durations, and the digests of them) replaced by something that does not. Within a story the same id stays the same.
+// settled is an event of a real run as the page shows it: its members in the order of the tables,
+// and whatever differs from one run to the next (ids, moments, durations, and the digests of them)
+// replaced by something that does not. Within a story the same id stays the same.
 func settled(t *testing.T, story string, e wire.Event) string {
 	t.Helper()
 	if make := wire.EventData[e.Type]; make != nil {
@@ -98,7 +100,8 @@ func settledCursor(t *testing.T, cursor, thread string) string {
 	return base64.RawURLEncoding.EncodeToString(slices.Concat(raw[:last+1], []byte(core.Digest([]byte(thread))[:6])))
 }
 
-// laidOutEvent is an event for readers. Its members share lines as long as they fit, but for its data.
+// laidOutEvent is an event for readers. Its members share lines as long as they fit, but for its
+// data.
 func laidOutEvent(raw json.RawMessage, width int) string {
 	lines := []string{"  "}
 	for i, m := range membersOf(raw) {
@@ -134,7 +137,8 @@ func laidOut(raw json.RawMessage, indent string, width int) string {
 		}
 		lines = append(lines, indent+"  "+name+laidOut(m.value, indent+"  ", width-len(name)))
 	}
-	return string(open) + "\n" + strings.Join(lines, ",\n") + "\n" + indent + string(open+2) // } is two behind {, and ] behind [
+	// } is two behind {, and ] behind [
+	return string(open) + "\n" + strings.Join(lines, ",\n") + "\n" + indent + string(open+2)
 }
 
 // inOneLine is a JSON text with a space behind each colon and comma.

@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// stories meet every type of event that a run can produce. Callers act only when nothing else goes on, so that the events of each story are
-// the same each time. meets is what its events must have, for it to be the story that its name says.
+// stories meet every type of event that a run can produce. Callers act only when nothing else goes
+// on, so that the events of each story are the same each time. meets is what its events must have,
+// for it to be the story that its name says.
 var stories = []struct {
 	name  string
 	play  func(*story)
@@ -73,7 +74,8 @@ func (s *story) edited() {
 	s.done(run)
 }
 
-// refused are calls that don't run: one has other arguments than its tool, a rule denies one, and of one there is no tool.
+// refused are calls that don't run: one has other arguments than its tool, a rule denies one, and
+// of one there is no tool.
 func (s *story) refused() {
 	s.t.Helper()
 	s.done(s.start("refunds", "Please refund order A-3, the shipping and the flowers."))
@@ -130,7 +132,8 @@ func (s *story) overdue() {
 	s.done(s.start("refunds", "I sign here."))
 }
 
-// pausedAndQueued is a run that is interrupted while it waits, and behind which a message is queued.
+// pausedAndQueued is a run that is interrupted while it waits, and behind which a message is
+// queued.
 func (s *story) pausedAndQueued() {
 	s.t.Helper()
 	run := s.waits(s.start("refunds", "Which order is late?"))

@@ -93,8 +93,9 @@ func (a *api) readFeed(r *http.Request, q query.FeedQuery) (wire.FeedPage, error
 	return page, err
 }
 
-// toDecider redacts an event for a token without read: a decision loses its arguments and its result, and a suspension keeps what finds the
-// call in the inbox, where its arguments are shown only while it waits.
+// toDecider redacts an event for a token without read: a decision loses its arguments and its
+// result, and a suspension keeps what finds the call in the inbox, where its arguments are shown
+// only while it waits.
 func toDecider(e wire.Event) wire.Event {
 	switch e.Type {
 	case string(core.EventDecisionRecorded):
@@ -117,8 +118,8 @@ func toDecider(e wire.Event) wire.Event {
 	return e
 }
 
-// feedRoles are the roles of which the reader of an open stream must keep one. A reader whose token has read must keep read, since the stream
-// shows what only that role may see.
+// feedRoles are the roles of which the reader of an open stream must keep one. A reader whose token
+// has read must keep read, since the stream shows what only that role may see.
 func feedRoles(p access.Principal) []access.Role {
 	if p.May(access.Read) {
 		return reading
@@ -126,8 +127,8 @@ func feedRoles(p access.Principal) []access.Role {
 	return seeing
 }
 
-// feedStream sends the events there are and then new ones; it ends only with its time. After the first page, and whenever the numbers change,
-// it sends how many calls wait:
+// feedStream sends the events there are and then new ones; it ends only with its time. After the
+// first page, and whenever the numbers change, it sends how many calls wait:
 //
 //	id: CURSOR
 //	event: counts

@@ -38,12 +38,14 @@ type settings struct {
 	token   string // admin of the tenant "default", beside those of grants
 	grants  []access.Grant
 	options func(*httpapi.Options)
-	clock   engine.Clock // of the API and what is behind it; nil: one whose waits are over at once
+	// of the API and what is behind it; nil: one whose waits are over at once
+	clock   engine.Clock
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
 	front   func(*frontend.Options)
-	shared  *frontend.Frontend              // that of another server, in place of one of its own
-	before  func(http.Handler) http.Handler // stands in front of the API
+	// that of another server, in place of one of its own
+	shared *frontend.Frontend
+	before func(http.Handler) http.Handler // stands in front of the API
 }
 
 func newServer(t *testing.T, s settings) *server {

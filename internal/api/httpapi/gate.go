@@ -8,9 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Gate says who sends a request, by what an authorizer that stands in front of this server has put into the request's context; the headers are
-// not looked at. ok is false for a request that went past no authorizer: it gets what needs no role. An [access.NotAdmittedError] is somebody
-// who is nobody here.
+// Gate says who sends a request, by what an authorizer that stands in front of this server has put
+// into the request's context; the headers are not looked at. ok is false for a request that went
+// past no authorizer: it gets what needs no role. An [access.NotAdmittedError] is somebody who is
+// nobody here.
 type Gate func(ctx context.Context) (p access.Principal, ok bool, err error)
 
 // NobodyEnters is the gate where nothing is served that needs a role.

@@ -22,7 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// authorizer stands for what is in front of the API: it says in the request's context who calls, by a header of the test's own.
+// authorizer stands for what is in front of the API: it says in the request's context who calls, by
+// a header of the test's own.
 type authorizer struct{ next http.Handler }
 
 type callerKey struct{}
@@ -113,7 +114,8 @@ func TestEveryCallSaysWhatTheAuthorizerLacks(t *testing.T) {
 	})
 }
 
-// Nobody can be asked who a caller of yesterday is: the link is good until it expires, and what was signed for nobody is not.
+// Nobody can be asked who a caller of yesterday is: the link is good until it expires, and what was
+// signed for nobody is not.
 func TestBehindAGateALinkOfSomebodyIsGoodUntilItExpires(t *testing.T) {
 	s := newGatedServer(t)
 	run := s.startBy("ann")

@@ -12,8 +12,9 @@ type Storage struct {
 	LogBytes int64  // that were committed and are not in the database's main file yet
 }
 
-// health says whether this server does its work. A full disk leaves it serving reads and the inbox; any other trouble of the
-// store takes it out of service, so that a load balancer or a supervisor notices by the status alone.
+// health says whether this server does its work. A full disk leaves it serving reads and the inbox;
+// any other trouble of the store takes it out of service, so that a load balancer or a supervisor
+// notices by the status alone.
 func (a *api) health(w http.ResponseWriter, r *http.Request) error {
 	health, status := wire.Health{Status: wire.HealthOK, Version: a.version}, http.StatusOK
 	if a.storage != nil {

@@ -33,7 +33,8 @@ func TestHealthSaysWhetherTheStoreCanBeReliedOn(t *testing.T) {
 	}
 }
 
-// Each 503 says in the log why, at most once in ten seconds for each code; where waiting does not help, as an error.
+// Each 503 says in the log why, at most once in ten seconds for each code; where waiting does not
+// help, as an error.
 func TestTheLogSaysWhyRequestsAreNotServed(t *testing.T) {
 	var text bytes.Buffer
 	var fails error

@@ -12,15 +12,16 @@ import (
 
 // Limits bound what this process does for callers at once. A zero member means its default.
 type Limits struct {
-	Streams       int           // open streams of all tenants; 500
-	TenantStreams int           // open streams of one tenant; 100
-	KeepAlive     time.Duration // between the comments that keep a silent stream open; 15 seconds
-	StreamLife    time.Duration // after which a stream ends, to be opened again; 15 minutes
-	WriteTime     time.Duration // for a reader to take what is sent; 10 seconds
-	LinkLife      time.Duration // how long an approval's link is good for; 7 days
+	Streams       int // open streams of all tenants; 500
+	TenantStreams int // open streams of one tenant; 100
+	// between the comments that keep a silent stream open; 15 seconds
+	KeepAlive  time.Duration
+	StreamLife time.Duration // after which a stream ends, to be opened again; 15 minutes
+	WriteTime  time.Duration // for a reader to take what is sent; 10 seconds
+	LinkLife   time.Duration // how long an approval's link is good for; 7 days
 
-	// StartsPerSecond is how many runs, messages, retries and interrupts one tenant may send, over time; at once, what that is in ten
-	// seconds. 0 is no limit.
+	// StartsPerSecond is how many runs, messages, retries and interrupts one tenant may send,
+	// over time; at once, what that is in ten seconds. 0 is no limit.
 	StartsPerSecond float64
 }
 
@@ -76,7 +77,8 @@ func (s *streams) leave(tenant string) {
 	}
 }
 
-// paces hold each tenant to the rate of what it may start. Tenants are few and come from the keys, so that they are kept.
+// paces hold each tenant to the rate of what it may start. Tenants are few and come from the keys,
+// so that they are kept.
 type paces struct {
 	perSecond rate.Limit
 

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// LinkSource gives the keys that sign links and tickets, as they were at most so long ago. There is one key at least.
+// LinkSource gives the keys that sign links and tickets, as they were at most so long ago. There is
+// one key at least.
 type LinkSource func(ctx context.Context, age time.Duration) (access.LinkKeys, error)
 
 func (o Options) linkSource() LinkSource {
@@ -23,7 +24,8 @@ const (
 	// keysAge is how long a key that was taken away may still be good.
 	keysAge = time.Minute
 
-	// newKeysAge is how soon a key is known that another server signs with already. Links that are none have the keys read no more often.
+	// newKeysAge is how soon a key is known that another server signs with already. Links that
+	// are none have the keys read no more often.
 	newKeysAge = 5 * time.Second
 )
 

@@ -42,7 +42,8 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	return a.writeJSON(w, r, http.StatusCreated, made)
 }
 
-// linkLife is how long a link is good for: as the caller asks, and never longer than the server's limit.
+// linkLife is how long a link is good for: as the caller asks, and never longer than the server's
+// limit.
 func (a *api) linkLife(expiresIn float64) (time.Duration, error) {
 	if expiresIn == 0 {
 		return a.limits.LinkLife, nil

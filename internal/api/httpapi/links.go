@@ -27,7 +27,8 @@ type question struct {
 	caller frontend.Caller
 }
 
-// openLink reads a link: its signature, its record, the right of who made it, and then what it asks. What it refuses tells nothing of the call.
+// openLink reads a link: its signature, its record, the right of who made it, and then what it
+// asks. What it refuses tells nothing of the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
 	l.Product = a.names.product()
 	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
@@ -60,9 +61,10 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	return l, nil
 }
 
-// stillGood demands that the link was not revoked, and that its maker may still make links: it ends with the token it was made with, even if
-// another token gets that one's name. Behind a gate it cannot be known whether a caller is still let in; a link that a known caller made is good
-// there until it expires, is revoked, or its key is taken away.
+// stillGood demands that the link was not revoked, and that its maker may still make links: it ends
+// with the token it was made with, even if another token gets that one's name. Behind a gate it
+// cannot be known whether a caller is still let in; a link that a known caller made is good there
+// until it expires, is revoked, or its key is taken away.
 func (a *api) stillGood(r *http.Request, l question) error {
 	switch {
 	case l.record.Suspension != l.link.Suspension:
@@ -77,8 +79,8 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	return err
 }
 
-// stillMay says whether p's token is unchanged and has one of the roles. A gate accepts nothing that was signed without a token, by a server
-// that needs none.
+// stillMay says whether p's token is unchanged and has one of the roles. A gate accepts nothing
+// that was signed without a token, by a server that needs none.
 func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role) (bool, error) {
 	if a.gate != nil {
 		return p.Fingerprint != "", nil
@@ -93,8 +95,8 @@ func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role
 	return ok && now.Fingerprint == p.Fingerprint && now.Tenant == p.Tenant && now.May(roles...), nil
 }
 
-// showLink shows what the link asks, or what became of that, and changes nothing: those who look at links before people do (mail
-// scanners, previews) use GET.
+// showLink shows what the link asks, or what became of that, and changes nothing: those who look at
+// links before people do (mail scanners, previews) use GET.
 func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	l, err := a.openLink(r)
 	if err != nil {
@@ -110,7 +112,8 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// showOutcome says what became of the question. above says why an answer that was just sent did not count, if there was one.
+// showOutcome says what became of the question. above says why an answer that was just sent did not
+// count, if there was one.
 func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, status int, above string) error {
 	o, err := a.reads.Outcome(r.Context(), l.caller, l.link.Run, l.link.Suspension)
 	if err != nil {
@@ -123,7 +126,8 @@ func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, st
 	return nil
 }
 
-// answerLink takes the decision. The link says on which call; sent again, by a second click perhaps, it is the same decision.
+// answerLink takes the decision. The link says on which call; sent again, by a second click
+// perhaps, it is the same decision.
 func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	l, err := a.openLink(r)
 	if err != nil {
@@ -155,8 +159,9 @@ const changedText = "This has changed since you read it. Nothing was stored; ple
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
 var answeredAgain = []frontend.Code{frontend.CodeResultRequired, frontend.CodeSchemaMismatch, frontend.CodeInvalid, frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
 
-// answerRefused answers a refused decision. A person whose answer came second or too late sees what counts instead; one who can
-// correct the answer, or may only deny, sees the question again. A program gets the problem.
+// answerRefused answers a refused decision. A person whose answer came second or too late sees what
+// counts instead; one who can correct the answer, or may only deny, sees the question again. A
+// program gets the problem.
 func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	e, known := refused(err)
 	if e.Winner != nil { // a link is for one question, not for what another caller answered
@@ -177,7 +182,8 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	return a.linkRefused(w, r, l, err)
 }
 
-// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about, nil if that waits no more.
+// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about, nil
+// if that waits no more.
 func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wire.Decision, error) {
 	var v wire.Verdict
 	var err error
@@ -185,7 +191,8 @@ func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wi
 	var unseen bool
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
 		v, err = readForm(w, r, call)
-		by, unseen = linkpage.Renderer, v.Shown == "" // the page never sends a form without the fingerprint
+		// the page never sends a form without the fingerprint
+		by, unseen = linkpage.Renderer, v.Shown == ""
 	} else {
 		err = readBody(w, r, &v)
 	}
@@ -228,15 +235,17 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 	}
 	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
 	if v.Action == core.ActionResume.String() {
-		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call) // a form's line breaks
+		// a form's line breaks
+		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
 	}
 	return v, nil
 }
 
 var formFields = []string{"action", "reason", "result", "shown"}
 
-// typedResult is the result of a call as a person typed it into the page: text, or JSON where the schema of the result is not that of
-// a text. Text that isn't JSON is kept as text, and the schema refuses it.
+// typedResult is the result of a call as a person typed it into the page: text, or JSON where the
+// schema of the result is not that of a text. Text that isn't JSON is kept as text, and the schema
+// refuses it.
 func typedResult(text string, call *wire.Pending) json.RawMessage {
 	switch {
 	case strings.TrimSpace(text) == "":

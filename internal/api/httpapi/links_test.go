@@ -71,7 +71,8 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 	}
 }
 
-// A run that goes on while a call waits, here by an answer to another call, doesn't make the wait look younger.
+// A run that goes on while a call waits, here by an answer to another call, doesn't make the wait
+// look younger.
 func TestALinkTellsSinceWhenItsCallWaits(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: withLinks})
 	run := s.start()
@@ -215,7 +216,8 @@ func TestARevokedLinkAnswersAndTellsNothing(t *testing.T) {
 	}
 }
 
-// A signature without a record, as after a restore of older data, or with the record of another question, answers nothing.
+// A signature without a record, as after a restore of older data, or with the record of another
+// question, answers nothing.
 func TestASignatureAloneAnswersNothing(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: withLinks})
 	run := s.start()

@@ -2,8 +2,8 @@ package httpapi
 
 import "cmp"
 
-// Names are what the pages of approval links call the product and its tenants, so that a recipient can tell whose page it is. The zero value is
-// "Dormouse", and each tenant under its id.
+// Names are what the pages of approval links call the product and its tenants, so that a recipient
+// can tell whose page it is. The zero value is "Dormouse", and each tenant under its id.
 type Names struct {
 	Product string
 	Tenants map[string]string

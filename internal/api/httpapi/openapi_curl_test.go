@@ -24,7 +24,8 @@ import (
 // shownURL stands in the page for the address of the server.
 const shownURL = "http://127.0.0.1:8420"
 
-// curls runs curl against a server whose ids and times are the same each time, and keeps what it was told.
+// curls runs curl against a server whose ids and times are the same each time, and keeps what it
+// was told.
 type curls struct {
 	*server
 	told []httpapi.Told
@@ -111,7 +112,8 @@ func refundDesk(d engine.Definition) (wire.Agent, error) {
 
 const asJSON = ` -H 'Content-Type: application/json' -d `
 
-// TestOpenAPIPage makes every call of the API with curl, and holds docs/api.md against what it was told.
+// TestOpenAPIPage makes every call of the API with curl, and holds docs/api.md against what it was
+// told.
 func TestOpenAPIPage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine: the examples of docs/api.md are not run, and the page is not checked")

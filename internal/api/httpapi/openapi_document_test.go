@@ -251,7 +251,8 @@ func parametersOf(rt route) []parameter {
 	return list
 }
 
-// wholeNumber is as much as is read; float64, which package jsonschema keeps bounds in, cannot hold its end.
+// wholeNumber is as much as is read; float64, which package jsonschema keeps bounds in, cannot hold
+// its end.
 var wholeNumber = struct {
 	Type    string `json:"type"`
 	Format  string `json:"format"`
@@ -273,7 +274,8 @@ func (p param) schema() any {
 	return &schema{Type: "string"}
 }
 
-// codesByStatus are all codes that a call may answer with: its own, and those of what every such call goes through.
+// codesByStatus are all codes that a call may answer with: its own, and those of what every such
+// call goes through.
 func codesByStatus(rt route) map[int][]frontend.Code {
 	codes := slices.Clone(rt.codes)
 	codes = append(codes, codeForbidden, codeInternal)

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// example is an event that the page shows: the first one of its type in a story whose text has some words.
+// example is an event that the page shows: the first one of its type in a story whose text has some
+// words.
 type example struct {
 	of    core.EventType
 	story string
@@ -57,7 +58,8 @@ var examples = []example{
 	{core.EventActivationEnded, "edited", `"suspended_approval"`, ""},
 }
 
-// TestOpenAPIEventsPage plays runs that meet every type of event, and holds docs/events.md against them.
+// TestOpenAPIEventsPage plays runs that meet every type of event, and holds docs/events.md against
+// them.
 func TestOpenAPIEventsPage(t *testing.T) {
 	told := playStories(t)
 	if t.Failed() {

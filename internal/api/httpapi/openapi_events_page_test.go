@@ -60,7 +60,8 @@ var meanings = map[string]string{
 // Example is an event of a real run. About says what it shows, where a type has several.
 type Example struct{ About, Text string }
 
-// CheckEventsPage writes docs/events.md with -update, and else says when it is not what the types and the examples of each say.
+// CheckEventsPage writes docs/events.md with -update, and else says when it is not what the types
+// and the examples of each say.
 func CheckEventsPage(t *testing.T, examples map[string][]Example) {
 	t.Helper()
 	for _, word := range append(texts(core.Checkpoints), texts(core.TurnCauses)...) {

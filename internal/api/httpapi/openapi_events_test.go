@@ -22,7 +22,8 @@ type eventGroup struct {
 	events []event
 }
 
-// eventGroups has all types. Those of a group follow one another in the order of a run's life; those that share their data stand together.
+// eventGroups has all types. Those of a group follow one another in the order of a run's life;
+// those that share their data stand together.
 var eventGroups = []eventGroup{
 	{"Runs and turns", []event{
 		{core.EventRunStatus, "The status of the run changed.", false},

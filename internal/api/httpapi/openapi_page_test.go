@@ -22,7 +22,8 @@ type Told struct {
 	Answer      string
 }
 
-// CheckPage writes docs/api.md with -update, and else says when it is not what the routes, the types and the answers say.
+// CheckPage writes docs/api.md with -update, and else says when it is not what the routes, the
+// types and the answers say.
 func CheckPage(t *testing.T, told []Told) {
 	t.Helper()
 	want := page(told)

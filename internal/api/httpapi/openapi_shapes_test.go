@@ -12,11 +12,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// shapes makes JSON Schemas of Go types: one named component for each struct. What Go does not say (what a member means, which words
-// it may hold, what stands in raw JSON) comes from the table members; a member that is not in it is an error.
+// shapes makes JSON Schemas of Go types: one named component for each struct. What Go does not say
+// (what a member means, which words it may hold, what stands in raw JSON) comes from the table
+// members; a member that is not in it is an error.
 //
-// Of answers, members without omitempty are always there, and others may come. Of requests, those in needed must be there, others may be
-// null, which is the same as leaving them out, and no others may come.
+// Of answers, members without omitempty are always there, and others may come. Of requests, those
+// in needed must be there, others may be null, which is the same as leaving them out, and no others
+// may come.
 type shapes struct {
 	schemas map[string]*jsonschema.Schema
 	missing []string
@@ -73,7 +75,8 @@ func (s *shapes) of(t reflect.Type) *jsonschema.Schema {
 
 func (s *shapes) named(name string, build func() *jsonschema.Schema) {
 	if s.schemas[name] == nil {
-		s.schemas[name] = &jsonschema.Schema{} // while it is built, for one that holds itself
+		// while it is built, for one that holds itself
+		s.schemas[name] = &jsonschema.Schema{}
 		*s.schemas[name] = *build()
 	}
 }
@@ -105,7 +108,8 @@ func (s *shapes) object(t reflect.Type, name string) *jsonschema.Schema {
 
 // fill adds the members of a struct; those of an embedded one count as its own.
 func (s *shapes) fill(o *jsonschema.Schema, t reflect.Type, asked bool) {
-	owner, _, _ := strings.Cut(t.Name(), "[") // what is said of a page holds for pages of anything
+	// what is said of a page holds for pages of anything
+	owner, _, _ := strings.Cut(t.Name(), "[")
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, omit, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -194,8 +198,8 @@ func wordsOf(t reflect.Type) []string {
 
 func words[E any]() *jsonschema.Schema { return enumOf(wordsOf(reflect.TypeFor[E]())...) }
 
-// loosely is an object of a list whose entries are answered one by one: its members are known and of the right type, and what else is wrong
-// with it is said in its place.
+// loosely is an object of a list whose entries are answered one by one: its members are known and
+// of the right type, and what else is wrong with it is said in its place.
 func loosely(o *jsonschema.Schema) *jsonschema.Schema {
 	o = o.CloneSchemas()
 	o.Description = "As one decision. What is wrong with its values is answered in its place."

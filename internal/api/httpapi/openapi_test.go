@@ -12,7 +12,8 @@ import (
 
 const openapiFile = "openapi.json"
 
-// TestOpenAPIDocument writes the document with -update, and else says when it is not what the table and the types say.
+// TestOpenAPIDocument writes the document with -update, and else says when it is not what the table
+// and the types say.
 func TestOpenAPIDocument(t *testing.T) {
 	doc, missing := buildDocument()
 	for _, name := range missing {

@@ -77,8 +77,8 @@ func oneOf(of any) string {
 	return " One of " + strings.Join(words, ", ") + "."
 }
 
-// mostListed is how long a closed list may be that stands in a table of members. A longer one has a table of its own, which the description
-// links to.
+// mostListed is how long a closed list may be that stands in a table of members. A longer one has a
+// table of its own, which the description links to.
 const mostListed = 12
 
 func sortedStatuses(by map[int][]frontend.Code) []int { return slices.Sorted(maps.Keys(by)) }

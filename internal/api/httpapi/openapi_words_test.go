@@ -6,11 +6,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
 
-// member is what the document says of one member of a type: a sentence, and a schema where the Go type does not say enough.
+// member is what the document says of one member of a type: a sentence, and a schema where the Go
+// type does not say enough.
 type member struct {
 	about string
 	is    *jsonschema.Schema
@@ -49,9 +50,9 @@ var input = &schema{Description: "Text, or a list of content parts.", AnyOf: []*
 // inputPart is one piece of an input.
 var inputPart = &schema{Description: "A piece of what the user says.", OneOf: []*schema{
 	partOf(core.PartText, []string{"text"}, map[string]*schema{"text": {Type: "string"}}),
-	partOf(core.PartImage, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(frontend.ImageTypes...), "data": inBase64}),
-	partOf(core.PartDocument, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(frontend.DocumentTypes...), "data": inBase64,
-		"name": {Type: "string", MaxLength: jsonschema.Ptr(frontend.MaxName), Description: "Left out if it has none."}}),
+	partOf(core.PartImage, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(runinput.ImageTypes...), "data": inBase64}),
+	partOf(core.PartDocument, []string{"media_type", "data"}, map[string]*schema{"media_type": enumOf(runinput.DocumentTypes...), "data": inBase64,
+		"name": {Type: "string", MaxLength: jsonschema.Ptr(runinput.MaxName), Description: "Left out if it has none."}}),
 }}
 
 var inBase64 = &schema{Type: "string", ContentEncoding: "base64", MinLength: jsonschema.Ptr(4), Description: "Base64 in the usual alphabet, padded and in one line."}

@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Bounds of the bytes of large answers that are on their way at once: who asks for much and reads slowly would else decide how much memory
-// is used. One alone is always sent, and small ones are not counted.
+// Bounds of the bytes of large answers that are on their way at once: who asks for much and reads
+// slowly would else decide how much memory is used. One alone is always sent, and small ones are
+// not counted.
 const (
 	allAnswers    = 16 << 20
 	tenantAnswers = allAnswers / 2
@@ -51,7 +52,8 @@ func (o *outgoing) taken(tenant string, n int) {
 	}
 }
 
-// writeJSON answers with v, unless too much is on its way to the tenant already. What was stored by then is not undone.
+// writeJSON answers with v, unless too much is on its way to the tenant already. What was stored by
+// then is not undone.
 func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	body, err := core.EncodeAny(v)
 	if err != nil {

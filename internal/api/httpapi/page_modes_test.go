@@ -32,7 +32,8 @@ func (s *server) postForm(link string, fields url.Values) answer {
 	return s.send("POST", link, fields.Encode(), header("Accept", "text/html"), header("Content-Type", "application/x-www-form-urlencoded"))
 }
 
-// What a yes does depends on the resume mode, and the page says it: no Approve where the tool does not run.
+// What a yes does depends on the resume mode, and the page says it: no Approve where the tool does
+// not run.
 func TestThePageSaysWhatAYesDoes(t *testing.T) {
 	for mode, want := range map[core.ResumeMode]string{
 		core.ReplayToolCall:          "The tool gets these arguments and no others.</p>",
@@ -115,7 +116,8 @@ func TestALinkHoldsAVerdictToTheRulesOfADecision(t *testing.T) {
 	}
 }
 
-// The form of a page that asked something else, or that is older than fingerprints, stores nothing and shows the question again.
+// The form of a page that asked something else, or that is older than fingerprints, stores nothing
+// and shows the question again.
 func TestAFormOfAnotherQuestionShowsTheQuestionAgain(t *testing.T) {
 	s, run, link := linked(t, frontendtest.Call{Tool: "pay", Arguments: json.RawMessage(`{"to":"Ann"}`)})
 	shown := shownOn(t, s.page(link))

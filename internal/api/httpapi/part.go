@@ -1,6 +1,7 @@
 package httpapi
 
-// Part is what of the API a server answers. Where it is divided, what stands in front sends each request to the server that has its route.
+// Part is what of the API a server answers. Where it is divided, what stands in front sends each
+// request to the server that has its route.
 type Part int
 
 // The parts. Each route but that of streams is in exactly one of PartRuns and PartDecisions.
@@ -29,8 +30,12 @@ func (rt route) decision() bool { return rt.tag == "decisions" }
 type RouteInfo struct {
 	Method, Path string // the path as in "/v1/runs/{id}"
 	Decision     bool   // it is in [PartDecisions]
-	Stream       bool   // it is in [PartStreams], which is served at an address of its own and needs no route in front
-	Public       bool   // it is served without an authorizer: whoever calls needs no role, or shows a link or a ticket
+	// it is in [PartStreams], which is served at an address of its own and needs no route in
+	// front
+	Stream bool
+	// it is served without an authorizer: whoever calls needs no role, or shows a link or a
+	// ticket
+	Public bool
 }
 
 // Routes are all routes of the API, in the order of the documents.

@@ -127,11 +127,13 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return frontend.StoreError(err), true
 	}
-	if errors.Is(err, engine.ErrNewerSchema) { // both versions are deployed for a while; the next request may meet the newer one
+	// both versions are deployed for a while; the next request may meet the newer one
+	if errors.Is(err, engine.ErrNewerSchema) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
 			Detail: "a newer version of the server has written this, and this one cannot read it; send the same request again"}, true
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // that of the whole request, which a server without connections has
+	// that of the whole request, which a server without connections has
+	if errors.Is(err, context.DeadlineExceeded) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "it took too long; send the same request again", RetryAfter: time.Second}, true
 	}
 	return &frontend.Error{Code: codeInternal, Detail: "something went wrong on our side"}, false
@@ -187,8 +189,8 @@ func document(e *frontend.Error) wire.Problem {
 	return doc
 }
 
-// metBy is what each decision of a refused batch met, with the status that it would have had alone. Nothing is wrong with one whose
-// code is that of the batch.
+// metBy is what each decision of a refused batch met, with the status that it would have had alone.
+// Nothing is wrong with one whose code is that of the batch.
 func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {

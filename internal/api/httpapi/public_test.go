@@ -73,7 +73,8 @@ func TestALinkBelowAPrefixWorksWhateverTheProxyDoesWithIt(t *testing.T) {
 			both := func(api http.Handler) http.Handler {
 				behind := proxy(api)
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if strings.HasPrefix(r.URL.Path, "/ops/") { // what comes from outside
+					// what comes from outside
+					if strings.HasPrefix(r.URL.Path, "/ops/") {
 						behind.ServeHTTP(w, r)
 						return
 					}
@@ -141,7 +142,8 @@ func TestTheFormOfALinkIsTakenFromThePublicSite(t *testing.T) {
 			}
 		})
 	}
-	s, run := publicly(t, "https://desk.example.com", "", nil) // a server without tokens trusts no site
+	// a server without tokens trusts no site
+	s, run := publicly(t, "https://desk.example.com", "", nil)
 	if got := s.send("POST", "/v1/runs/"+run.ID+"/cancel", "", header("Origin", "https://desk.example.com")); got.StatusCode != 403 {
 		t.Errorf("without tokens: %d %s", got.StatusCode, got.text)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// readQuery demands that only these parameters are in the query, each once. A known name that ends in [anyKey] matches all names with the same
-// beginning.
+// readQuery demands that only these parameters are in the query, each once. A known name that ends
+// in [anyKey] matches all names with the same beginning.
 func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -55,7 +55,8 @@ func number(values url.Values, name string) (int, error) {
 	return n, nil
 }
 
-// seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut, before they overflow.
+// seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut,
+// before they overflow.
 func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
 
 // answerTime is kept back, of a request that has a deadline, for the answer.

@@ -28,7 +28,8 @@ var readSeeds = []struct{ method, target, headers string }{
 	{"GET", "/v1/runs?b=1&a=1&limit=1&limit=2", ""}, {"POST", "/v1/runs/{waiting}/interrupt", "Sec-Fetch-Site: cross-site"}, {"GET", "http://localhost/v1/runs", "Transfer-Encoding: chunked"},
 }
 
-// Whatever path, parameters and headers are, a request is answered, what only reads stores nothing, and a cursor that was given out leads on.
+// Whatever path, parameters and headers are, a request is answered, what only reads stores nothing,
+// and a cursor that was given out leads on.
 func FuzzReads(f *testing.F) {
 	d := newDesk(f)
 	for _, seed := range readSeeds {

@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// route is one call of the API, with everything that the server, the OpenAPI document and docs/api.md know of it.
+// route is one call of the API, with everything that the server, the OpenAPI document and
+// docs/api.md know of it.
 type route struct {
 	method, path string
 	name         string // the operation's, in the document
@@ -20,10 +21,12 @@ type route struct {
 	title        string // a few words
 	about        string // a paragraph; empty if the title says it all
 
-	roles  []access.Role // the caller has one of them; none: everybody, without a token
-	link   bool          // opened by a signed link: refusals too are a page for a person who asks for one, and what mail programs add to the query is let be
-	stream bool          // opened by a ticket, where streams are served
-	paced  bool          // counts against the rate of what a tenant starts
+	roles []access.Role // the caller has one of them; none: everybody, without a token
+	// opened by a signed link: refusals too are a page for a person who asks for one, and what
+	// mail programs add to the query is let be
+	link   bool
+	stream bool // opened by a ticket, where streams are served
+	paced  bool // counts against the rate of what a tenant starts
 
 	params  []param // of query and header; those of the path follow from it
 	body    *body   // nil: it takes none
@@ -128,12 +131,14 @@ func limitParam(usual string, most int) param {
 }
 
 var (
-	starting  = []access.Role{access.Start}
-	reading   = []access.Role{access.Read}
-	deciding  = []access.Role{access.Decide}
-	seeing    = []access.Role{access.Read, access.Decide, access.Links}
-	linking   = []access.Role{access.Links}                // no other role has it: a link hands on the right to decide
-	mastering = []access.Role{access.Start, access.Decide} // what stops a run: it can only take away
+	starting = []access.Role{access.Start}
+	reading  = []access.Role{access.Read}
+	deciding = []access.Role{access.Decide}
+	seeing   = []access.Role{access.Read, access.Decide, access.Links}
+	// no other role has it: a link hands on the right to decide
+	linking = []access.Role{access.Links}
+	// what stops a run: it can only take away
+	mastering = []access.Role{access.Start, access.Decide}
 )
 
 // startCodes are what may be wrong with anything that starts a run or a turn.

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// sites are the origins whose pages may call from a browser. To all others a browser shows no answer (no CORS headers), and
-// what one of their pages sends is refused before anything is done.
+// sites are the origins whose pages may call from a browser. To all others a browser shows no
+// answer (no CORS headers), and what one of their pages sends is refused before anything is done.
 type sites struct {
 	origins []string
 	same    *http.CrossOriginProtection
@@ -72,8 +72,9 @@ func (s sites) guard(next http.Handler) http.Handler {
 	})
 }
 
-// allowed is whose page may see the answer; empty if none. A page of ours that was sent on to the stream comes as the origin "null", as browsers have
-// it after a redirect from one site to another: whoever has a ticket may read the stream, and no cookie or token of the browser's goes along.
+// allowed is whose page may see the answer; empty if none. A page of ours that was sent on to the
+// stream comes as the origin "null", as browsers have it after a redirect from one site to another:
+// whoever has a ticket may read the stream, and no cookie or token of the browser's goes along.
 func (s sites) allowed(r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, streamsPath) {
 		return "*"

@@ -77,13 +77,15 @@ func wantsJSON(r *http.Request) bool {
 	return weights[mediaJSON] > weights[mediaStream]
 }
 
-// eventStream sends what is there and then what comes, and between the two what the model is saying just now:
+// eventStream sends what is there and then what comes, and between the two what the model is saying
+// just now:
 //
 //	events ... turn.ended   the run is done or waits: the stream ends once everything up to there was sent
 //	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
 //	reopened at the end     204
 //
-// Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the reader goes on.
+// Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the
+// reader goes on.
 func (a *api) eventStream(r *http.Request, f *openStream) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {
@@ -165,7 +167,8 @@ func (f *openStream) begin() {
 	f.send([]byte("retry: 1000\n\n"))
 }
 
-// run sends pages until the stream is over. What went wrong after the header can only end it; the reader comes again and is told.
+// run sends pages until the stream is over. What went wrong after the header can only end it; the
+// reader comes again and is told.
 func (f *openStream) run(r *http.Request, page wire.EventPage) {
 	for {
 		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {
@@ -243,7 +246,8 @@ func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 	return true
 }
 
-// sendEvents fails, too, where too much is on its way to the tenant already: the reader comes again, and goes on from there.
+// sendEvents fails, too, where too much is on its way to the tenant already: the reader comes
+// again, and goes on from there.
 func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
 	taken, ok := f.api.outgoing.take(principal(r).Tenant, events.Len())
 	if !ok {
@@ -254,9 +258,11 @@ func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
 	return f.send(events.Bytes())
 }
 
-// send gives the reader some time to take the text, however long the stream has been open. ok is false once it is gone.
+// send gives the reader some time to take the text, however long the stream has been open. ok is
+// false once it is gone.
 func (f *openStream) send(text []byte) (ok bool) {
-	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime)) // where there is a connection to set it on
+	// where there is a connection to set it on
+	_ = f.out.SetWriteDeadline(time.Now().Add(f.api.limits.WriteTime))
 	if _, err := f.w.Write(text); err != nil {
 		return false
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// A body is taken if it is one object in UTF-8 in which no object has a member twice and every member of the outermost is known, and then it
-// means what encoding/json says; anything else is refused as malformed or for the field.
+// A body is taken if it is one object in UTF-8 in which no object has a member twice and every
+// member of the outermost is known, and then it means what encoding/json says; anything else is
+// refused as malformed or for the field.
 func FuzzStrict(f *testing.F) {
 	for _, seed := range []string{`{"target":"sus_1_a","result":[{"approved":false,"x":[],"approved":true}]}`, `{"Target":"x"}`, `{"target":1}`, `{"a":1,"\u0061":2}`,
 		`{"action":"resume","arguments":{"a":{"a":{"a":1e999}}}}`, "{\"error\":\"\xff\"}", ` {} `, `{}{}`, `null`, `[{"a":1}]`,

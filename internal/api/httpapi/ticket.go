@@ -35,7 +35,8 @@ func (a *api) sendStreamsTo(address string) error {
 	return nil
 }
 
-// sendToStream answers with where the stream is, once it is sure that there will be one: what is refused is refused here.
+// sendToStream answers with where the stream is, once it is sure that there will be one: what is
+// refused is refused here.
 //
 //	reader   GET /v1/runs/R/events        the API: who, which run, may they read it
 //	         307 Location: .../v1/streams/TICKET?after=C

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// unservedEvery is how often the log says why requests get a 503, for each code: a store that fails refuses every request.
+// unservedEvery is how often the log says why requests get a 503, for each code: a store that fails
+// refuses every request.
 const unservedEvery = 10 * time.Second
 
 // unserved counts the refusals with 503 that the log has not told of yet.
@@ -19,7 +20,8 @@ type unserved struct {
 	silent map[frontend.Code]int
 }
 
-// told says whether a refusal with this code is to be logged now, and how many since the last one were not.
+// told says whether a refusal with this code is to be logged now, and how many since the last one
+// were not.
 func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -35,7 +37,8 @@ func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int
 	return true, others
 }
 
-// logUnserved writes down why a request was answered with 503. Where waiting does not help, an operator is needed: that is an error.
+// logUnserved writes down why a request was answered with 503. Where waiting does not help, an
+// operator is needed: that is an error.
 func (a *api) logUnserved(r *http.Request, e *frontend.Error, err error) {
 	yes, others := a.unserved.told(e.Code, a.clock.Now())
 	if !yes {

@@ -80,7 +80,8 @@ func TestTheRoleDecideAloneReadsAllThatAnApproverNeeds(t *testing.T) {
 	}
 }
 
-// The request is the one that the model answered with the call: not a message that came later, and in a retry the one before it.
+// The request is the one that the model answered with the call: not a message that came later, and
+// in a retry the one before it.
 func TestTheRequestIsTheOneThatTheCallAnswers(t *testing.T) {
 	s := deskOf(t)
 	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Ann 130"}`)
@@ -103,7 +104,8 @@ func TestTheRequestIsTheOneThatTheCallAnswers(t *testing.T) {
 	}
 }
 
-// Every message that the model had read is shown with its sender: a request could hide behind a colleague's later message.
+// Every message that the model had read is shown with its sender: a request could hide behind a
+// colleague's later message.
 func TestAnEarlierMessageHidesBehindNoLaterOne(t *testing.T) {
 	s := deskOf(t)
 	run := s.startedWith("starts", `{"agent":"desk","input":"Pay Eve 9000"}`)

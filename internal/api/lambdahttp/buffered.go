@@ -19,12 +19,14 @@ import (
 // reserve is kept back of an invocation's time for the answer to leave.
 const reserve = time.Second
 
-// most is how large the event of an answer may be: Lambda takes 6 MiB, and answers nothing in place of more.
+// most is how large the event of an answer may be: Lambda takes 6 MiB, and answers nothing in place
+// of more.
 const most = 6 << 20
 
-// Buffered answers events of an HTTP API with what the handler answers, once that is complete. The request's context ends a second before the
-// invocation does. It returns no error: what is wrong with an event, a panic of the handler and an answer that is too large are answered with
-// a problem document and logged.
+// Buffered answers events of an HTTP API with what the handler answers, once that is complete. The
+// request's context ends a second before the invocation does. It returns no error: what is wrong
+// with an event, a panic of the handler and an answer that is too large are answered with a problem
+// document and logged.
 func Buffered(h http.Handler, log *slog.Logger) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	log = Logger(log)
 	return func(ctx context.Context, asked events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -54,7 +56,8 @@ func before(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// served says whether the handler came to its end. A panic, which would end the process with everything that it has warmed up, is logged.
+// served says whether the handler came to its end. A panic, which would end the process with
+// everything that it has warmed up, is logged.
 func served(h http.Handler, w http.ResponseWriter, r *http.Request, log *slog.Logger) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,7 +88,8 @@ type buffer struct {
 func (b *buffer) Header() http.Header { return b.header }
 
 func (b *buffer) WriteHeader(status int) {
-	if b.status == 0 && status >= http.StatusOK { // what comes before an answer is for connections
+	// what comes before an answer is for connections
+	if b.status == 0 && status >= http.StatusOK {
 		b.status, b.sent = status, b.header.Clone()
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// Caller is what the gateway's authorizer says of who calls. The zero value is a request that went past none.
+// Caller is what the gateway's authorizer says of who calls. The zero value is a request that went
+// past none.
 type Caller struct {
 	Claims map[string]string // of a JWT that it checked; nil for none
 	ARN    string            // of whoever signed the request with IAM; empty for nobody
@@ -53,7 +54,8 @@ func RequestID(ctx context.Context) string { return factsOf(ctx).id }
 // CallerFrom is who sends the request whose context it is, as the authorizer says.
 func CallerFrom(ctx context.Context) Caller { return factsOf(ctx).caller }
 
-// AdmitJWT lets in callers with a JWT, and nobody else. ok is false for a request that went past no such authorizer.
+// AdmitJWT lets in callers with a JWT, and nobody else. ok is false for a request that went past no
+// such authorizer.
 func AdmitJWT(a access.Admission) func(context.Context) (p access.Principal, ok bool, err error) {
 	return func(ctx context.Context) (access.Principal, bool, error) {
 		claims := CallerFrom(ctx).Claims
@@ -65,7 +67,8 @@ func AdmitJWT(a access.Admission) func(context.Context) (p access.Principal, ok 
 	}
 }
 
-// AdmitIAM lets in callers who sign with IAM, and nobody else. ok is false for a request that went past no such authorizer.
+// AdmitIAM lets in callers who sign with IAM, and nobody else. ok is false for a request that went
+// past no such authorizer.
 func AdmitIAM(a access.Admission) func(context.Context) (p access.Principal, ok bool, err error) {
 	return func(ctx context.Context) (access.Principal, bool, error) {
 		arn := CallerFrom(ctx).ARN

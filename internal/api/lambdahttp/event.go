@@ -1,5 +1,6 @@
-// Package lambdahttp puts an http.Handler behind the two doors that a Lambda function has to HTTP: an HTTP API of API Gateway ([Buffered]) and a
-// function URL that streams ([Streamed]). It translates events to requests and answers to what Lambda takes, and says who the gateway's
+// Package lambdahttp puts an http.Handler behind the two doors that a Lambda function has to HTTP:
+// an HTTP API of API Gateway ([Buffered]) and a function URL that streams ([Streamed]). It
+// translates events to requests and answers to what Lambda takes, and says who the gateway's
 // authorizer found the caller to be. It routes nothing, checks no token, and knows nothing of runs.
 package lambdahttp
 
@@ -46,8 +47,9 @@ func ofURL(e events.LambdaFunctionURLRequest) event {
 // errNoRequest is an event that no HTTP request can have been.
 var errNoRequest = errors.New("lambdahttp: the event is no HTTP request of payload format 2.0; the integration must use that format")
 
-// request is the request as a server that listens would have read it, but for the Authorization header: who calls has been found out by the
-// authorizer, so that nobody reads the header twice, or logs it.
+// request is the request as a server that listens would have read it, but for the Authorization
+// header: who calls has been found out by the authorizer, so that nobody reads the header twice, or
+// logs it.
 func (e event) request(ctx context.Context) (*http.Request, error) {
 	if e.method == "" || !strings.HasPrefix(e.path, "/") {
 		return nil, errNoRequest
@@ -73,7 +75,8 @@ func (e event) request(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// url keeps the path's escapes where it has some that can be read. API Gateway has undone some of them already.
+// url keeps the path's escapes where it has some that can be read. API Gateway has undone some of
+// them already.
 func (e event) url() *url.URL {
 	u := &url.URL{Path: e.within(), RawQuery: e.query}
 	if path, err := url.PathUnescape(u.Path); err == nil && path != u.Path {
@@ -82,8 +85,10 @@ func (e event) url() *url.URL {
 	return u
 }
 
-// within is the path as the API has it. In front of it stands the name of a stage that has one, or the key by which a domain of one's own is mapped to
-// the API: "/prod/v1/runs" is "/v1/runs". A route that names its whole path tells how much of it is ours; else the stage's name is what is too much.
+// within is the path as the API has it. In front of it stands the name of a stage that has one, or
+// the key by which a domain of one's own is mapped to the API: "/prod/v1/runs" is "/v1/runs". A
+// route that names its whole path tells how much of it is ours; else the stage's name is what is
+// too much.
 func (e event) within() string {
 	_, route, _ := strings.Cut(e.routeKey, " ")
 	if strings.HasPrefix(route, "/") && !strings.Contains(route, "+}") {
@@ -95,7 +100,8 @@ func (e event) within() string {
 	return e.path
 }
 
-// behind is the end of a path that a route has matched; the whole path if it does not look like that.
+// behind is the end of a path that a route has matched; the whole path if it does not look like
+// that.
 func behind(path, route string) string {
 	segments, pattern := strings.Split(path, "/")[1:], strings.Split(route, "/")[1:]
 	more := len(segments) - len(pattern)

@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/lambdahttp"
 )
 
-// FuzzEvents: whatever event comes, there is an answer; and a request that is made of one has no Authorization header, a path that a mux can
-// serve, and a caller only if the authorizer named one.
+// FuzzEvents: whatever event comes, there is an answer; and a request that is made of one has no
+// Authorization header, a path that a mux can serve, and a caller only if the authorizer named one.
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/lambdahttp"
 )
 
-// runtimeAPI stands for what invokes a function: it hands out one event, and shows the answer as it comes.
+// runtimeAPI stands for what invokes a function: it hands out one event, and shows the answer as it
+// comes.
 type runtimeAPI struct {
 	event    []byte
 	handed   chan struct{}
@@ -40,14 +41,16 @@ func (a *runtimeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// What is flushed must be on its way to whoever reads before the handler writes more, through the client of the runtime too.
+// What is flushed must be on its way to whoever reads before the handler writes more, through the
+// client of the runtime too.
 func TestAStreamLeavesTheProcessAsItIsWritten(t *testing.T) {
 	event, err := json.Marshal(read[urlEvent](t, "stream-url.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	api := &runtimeAPI{event: event, handed: make(chan struct{}, 1), answered: make(chan *http.Request), taken: make(chan struct{})}
-	server := httptest.NewServer(api) // never closed: the loop of the runtime would end the process
+	// never closed: the loop of the runtime would end the process
+	server := httptest.NewServer(api)
 	t.Setenv("AWS_LAMBDA_RUNTIME_API", strings.TrimPrefix(server.URL, "http://"))
 	next := make(chan struct{})
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

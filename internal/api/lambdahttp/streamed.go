@@ -12,10 +12,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Streamed answers events of a function URL, whose InvokeMode is RESPONSE_STREAM, with what the handler answers, as it comes. The program must be
-// built with the tag lambda.norpc. The request's context ends a second before the invocation does, and what is not taken by then is cut off;
-// it ends too when Lambda takes no more. What is wrong with an event, and a panic before anything was answered, are
-// answered with a problem document; a panic later ends the answer where it is.
+// Streamed answers events of a function URL, whose InvokeMode is RESPONSE_STREAM, with what the
+// handler answers, as it comes. The program must be built with the tag lambda.norpc. The request's
+// context ends a second before the invocation does, and what is not taken by then is cut off; it
+// ends too when Lambda takes no more. What is wrong with an event, and a panic before anything was
+// answered, are answered with a problem document; a panic later ends the answer where it is.
 //
 //	Lambda            this package            handler
 //	event ----------> request --------------> ServeHTTP
@@ -73,8 +74,8 @@ type answerHead struct {
 	header http.Header
 }
 
-// pipe is the ResponseWriter of a streamed answer. What is written is taken before Write returns, so that Flush has nothing to do. It belongs to the
-// handler, until that returns.
+// pipe is the ResponseWriter of a streamed answer. What is written is taken before Write returns,
+// so that Flush has nothing to do. It belongs to the handler, until that returns.
 type pipe struct {
 	header http.Header
 	out    net.Conn

@@ -20,7 +20,8 @@ import (
 
 type urlEvent = events.LambdaFunctionURLRequest
 
-// invoked is the answer of a handler to an event of a function URL, before any of its body is taken.
+// invoked is the answer of a handler to an event of a function URL, before any of its body is
+// taken.
 func invoked(t *testing.T, ctx context.Context, h http.HandlerFunc, change ...func(*urlEvent)) *events.LambdaFunctionURLStreamingResponse {
 	t.Helper()
 	got, err := lambdahttp.Streamed(h, quiet)(ctx, read(t, "stream-url.json", change...))

@@ -13,7 +13,8 @@ type Agent struct {
 	Instructions string `json:"instructions,omitempty"`
 	Tools        []Tool `json:"tools"`
 
-	// Unavailable says why the agent cannot be started now and why its runs wait; empty if it can.
+	// Unavailable says why the agent cannot be started now and why its runs wait; empty if it
+	// can.
 	Unavailable string `json:"unavailable,omitempty"`
 }
 
@@ -22,8 +23,9 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	Result      json.RawMessage `json:"result,omitempty"` // JSON Schema of what the caller answers, of a client tool
-	Delivery    string          `json:"delivery,omitempty"`
-	Client      bool            `json:"client,omitempty"`
-	Permission  string          `json:"permission"`
+	// JSON Schema of what the caller answers, of a client tool
+	Result     json.RawMessage `json:"result,omitempty"`
+	Delivery   string          `json:"delivery,omitempty"`
+	Client     bool            `json:"client,omitempty"`
+	Permission string          `json:"permission"`
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 )
 
-// VerdictForm is a [Verdict] as the page of a link sends it. Result is text; where the schema of the
-// result is not that of a text, it is JSON. Without the fingerprint of the question the form is refused.
+// VerdictForm is a [Verdict] as the page of a link sends it. Result is text; where the schema of
+// the result is not that of a text, it is JSON. Without the fingerprint of the question the form is
+// refused.
 type VerdictForm struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
@@ -18,12 +19,14 @@ type Verdict struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
 
-	Result json.RawMessage `json:"result,omitempty"` // of a call that doesn't run: what it comes to
-	Shown  string          `json:"shown,omitempty"`  // the fingerprint of the question that was shown
+	// of a call that doesn't run: what it comes to
+	Result json.RawMessage `json:"result,omitempty"`
+	// the fingerprint of the question that was shown
+	Shown string `json:"shown,omitempty"`
 }
 
-// Decision answers a suspension. Arguments are edited ones, Grant says what else an approval allows: "run", the calls of this run that the
-// same rule would ask about.
+// Decision answers a suspension. Arguments are edited ones, Grant says what else an approval
+// allows: "run", the calls of this run that the same rule would ask about.
 type Decision struct {
 	DecisionID string          `json:"decision_id,omitempty"`
 	Target     string          `json:"target"`
@@ -34,8 +37,8 @@ type Decision struct {
 	Grant      string          `json:"grant,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 
-	// Shown is the fingerprint of the question as its approver was shown it; the decision is refused if that is not the question any
-	// more. ShownBy is what drew it, with its version.
+	// Shown is the fingerprint of the question as its approver was shown it; the decision is
+	// refused if that is not the question any more. ShownBy is what drew it, with its version.
 	Shown   string `json:"shown,omitempty"`
 	ShownBy string `json:"shown_by,omitempty"`
 }
@@ -59,7 +62,8 @@ func (a Answer) Decision(target string) Decision {
 		Grant: a.Grant, Reason: a.Reason, Shown: a.Shown, ShownBy: a.ShownBy}
 }
 
-// Decisions is the body that carries several at once. AllOrNone stores all of them in one write, or none.
+// Decisions is the body that carries several at once. AllOrNone stores all of them in one write, or
+// none.
 type Decisions struct {
 	Decisions []Decision `json:"decisions"`
 	AllOrNone bool       `json:"all_or_none,omitempty"`
@@ -73,7 +77,8 @@ type DecisionAnswer struct {
 	Target     string `json:"target"`
 	CallID     string `json:"call_id,omitempty"`
 	DecisionID string `json:"decision_id,omitempty"`
-	// Same: with already_decided, whether it was this decision. Applied: whether it took effect; absent while that is open.
+	// Same: with already_decided, whether it was this decision. Applied: whether it took
+	// effect; absent while that is open.
 	Same    *bool `json:"same,omitempty"`
 	Applied *bool `json:"applied,omitempty"`
 	// Winner is the decision that was first, when it was another.

@@ -2,7 +2,8 @@ package wire
 
 import "encoding/json"
 
-// EventData makes, for each type of event, an empty value that its data decodes into; nil for a type without data. It holds all types.
+// EventData makes, for each type of event, an empty value that its data decodes into; nil for a
+// type without data. It holds all types.
 var EventData = map[string]func() any{
 	"run.status":          func() any { return new(RunStatusData) },
 	"run.started":         func() any { return new(RunStartedData) },
@@ -150,8 +151,8 @@ type CallResumingData struct {
 	UpdatedAt Time   `json:"updated_at"`
 }
 
-// CallEndedData is the data of call.succeeded, call.failed and call.cancelled. Result is what the model reads, and may be empty; the run's
-// own waits have no message and no result.
+// CallEndedData is the data of call.succeeded, call.failed and call.cancelled. Result is what the
+// model reads, and may be empty; the run's own waits have no message and no result.
 type CallEndedData struct {
 	CallID     string          `json:"call_id"`
 	ToolName   string          `json:"tool_name,omitempty"`

@@ -2,16 +2,19 @@ package wire
 
 // Health is the answer of GET /healthz.
 type Health struct {
-	Status   string `json:"status"` // [HealthOK] or [HealthFailing]
-	Version  string `json:"version"`
-	Storage  string `json:"storage,omitempty"`   // what is wrong with the store; empty: nothing
-	LogBytes int64  `json:"log_bytes,omitempty"` // that were committed and are not in the database's main file yet
+	Status  string `json:"status"` // [HealthOK] or [HealthFailing]
+	Version string `json:"version"`
+	Storage string `json:"storage,omitempty"` // what is wrong with the store; empty: nothing
+	// that were committed and are not in the database's main file yet
+	LogBytes int64 `json:"log_bytes,omitempty"`
 }
 
-// The states of a server. One whose disk is full is ok: it can be read, and its inbox can be answered once there is room.
+// The states of a server. One whose disk is full is ok: it can be read, and its inbox can be
+// answered once there is room.
 const (
-	HealthOK      = "ok"
-	HealthFailing = "failing" // nothing can be stored until an operator has done something; /healthz answers 503
+	HealthOK = "ok"
+	// nothing can be stored until an operator has done something; /healthz answers 503
+	HealthFailing = "failing"
 )
 
 // What may be wrong with the store.

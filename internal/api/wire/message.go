@@ -6,30 +6,33 @@ import (
 
 // Message is one entry of a thread's conversation.
 type Message struct {
-	ID        string     `json:"id"`  // unique in the thread; of a user message, the one that its sender gave it
-	Seq       int64      `json:"seq"` // of the event that tells of the message
-	Step      int        `json:"step,omitempty"`
-	RunID     string     `json:"run_id"`
-	Role      string     `json:"role"`
-	Text      string     `json:"text"`
-	Parts     []Part     `json:"parts,omitempty"` // all of them, if there is more than text
-	Cut       bool       `json:"cut,omitempty"`   // of an assistant message: a cancel stopped the model in the middle of it
+	// unique in the thread; of a user message, the one that its sender gave it
+	ID    string `json:"id"`
+	Seq   int64  `json:"seq"` // of the event that tells of the message
+	Step  int    `json:"step,omitempty"`
+	RunID string `json:"run_id"`
+	Role  string `json:"role"`
+	Text  string `json:"text"`
+	Parts []Part `json:"parts,omitempty"` // all of them, if there is more than text
+	// of an assistant message: a cancel stopped the model in the middle of it
+	Cut       bool       `json:"cut,omitempty"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	CallID    string     `json:"call_id,omitempty"`
 	Tool      string     `json:"tool,omitempty"`
 	Error     bool       `json:"error,omitempty"`
 
-	// Of a tool message: how the call ended, its result as JSON (absent if it is plain text, or was cut off), the edited arguments that it
-	// ran with, and what hooks added for the model.
+	// Of a tool message: how the call ended, its result as JSON (absent if it is plain text, or
+	// was cut off), the edited arguments that it ran with, and what hooks added for the model.
 	Outcome string          `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
 	RanWith json.RawMessage `json:"ran_with,omitempty"`
 	Added   string          `json:"added,omitempty"`
 
 	Pending bool   `json:"pending,omitempty"`
-	By      string `json:"by,omitempty"`      // of a user message
-	Via     string `json:"via,omitempty"`     // of a user message
-	Answers string `json:"answers,omitempty"` // of a user message: the call whose result its text became
+	By      string `json:"by,omitempty"`  // of a user message
+	Via     string `json:"via,omitempty"` // of a user message
+	// of a user message: the call whose result its text became
+	Answers string `json:"answers,omitempty"`
 	At      Time   `json:"at"`
 }
 
@@ -54,19 +57,23 @@ type ToolCall struct {
 type Call struct {
 	CallID    string          `json:"call_id"`
 	ToolName  string          `json:"tool_name"`
-	Arguments json.RawMessage `json:"arguments"`            // as the model asked
-	RanWith   json.RawMessage `json:"ran_with,omitempty"`   // the edited arguments that it ran with, or would run with
-	MessageID string          `json:"message_id,omitempty"` // the assistant message that asks for it
-	Step      int             `json:"step,omitempty"`
-	Status    string          `json:"status"`
+	Arguments json.RawMessage `json:"arguments"` // as the model asked
+	// the edited arguments that it ran with, or would run with
+	RanWith json.RawMessage `json:"ran_with,omitempty"`
+	// the assistant message that asks for it
+	MessageID string `json:"message_id,omitempty"`
+	Step      int    `json:"step,omitempty"`
+	Status    string `json:"status"`
 
-	// Of a call that waits, or waited last: for whom, until when, the suspension to answer, and the decision that was applied to it.
+	// Of a call that waits, or waited last: for whom, until when, the suspension to answer, and
+	// the decision that was applied to it.
 	Kind        string                `json:"kind,omitempty"`
 	ResumeToken string                `json:"resume_token,omitempty"`
 	ResumeMode  string                `json:"resume_mode,omitempty"`
 	Deadline    *Time                 `json:"deadline,omitempty"`
 	Resume      *DecisionRecordedData `json:"resume,omitempty"`
-	Scratch     json.RawMessage       `json:"scratch,omitempty"` // what the tool keeps while the call waits
+	// what the tool keeps while the call waits
+	Scratch json.RawMessage `json:"scratch,omitempty"`
 
 	// Of a call that has ended. Result is what the model reads, and may be empty.
 	Outcome    string          `json:"outcome,omitempty"`
@@ -88,5 +95,6 @@ type Thread struct {
 	Agent  string `json:"agent"`
 	RunID  string `json:"run_id"` // the newest
 	Status string `json:"status"`
-	Cursor string `json:"cursor"` // of its events: the position behind all that was committed when it was read
+	// of its events: the position behind all that was committed when it was read
+	Cursor string `json:"cursor"`
 }

@@ -21,5 +21,6 @@ type DecisionExtra struct {
 
 // BatchExtra is the member that a refused batch adds to its problem.
 type BatchExtra struct {
-	Answers []DecisionAnswer `json:"answers,omitempty"` // what each decision met; nothing was stored
+	// what each decision met; nothing was stored
+	Answers []DecisionAnswer `json:"answers,omitempty"`
 }

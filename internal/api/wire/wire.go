@@ -1,12 +1,13 @@
-// Package wire holds the JSON shapes of the HTTP API, version 1, shared by the server and its client. It does not decide
-// anything and knows no HTTP.
+// Package wire holds the JSON shapes of the HTTP API, version 1, shared by the server and its
+// client. It does not decide anything and knows no HTTP.
 package wire
 
 import (
 	"encoding/json"
 )
 
-// Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on behind it.
+// Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on
+// behind it.
 type Event struct {
 	Version  int             `json:"v"` // of the shapes of all events: [EventVersion]
 	Seq      int64           `json:"seq"`
@@ -23,17 +24,19 @@ type Event struct {
 	Cursor     string   `json:"cursor"`
 }
 
-// EventVersion is the version of the shapes of events. Members may be added to a shape; a change of what is there raises it.
+// EventVersion is the version of the shapes of events. Members may be added to a shape; a change of
+// what is there raises it.
 const EventVersion = 1
 
-// Page is one page of a list. Next is empty on the last one. A page may be short, even empty, with more to come.
+// Page is one page of a list. Next is empty on the last one. A page may be short, even empty, with
+// more to come.
 type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"`
 }
 
-// EventPage is one page of events. Next always says where to go on; Done says that the run is over, Waiting that it waits for an
-// answer, and that everything up to there was shown.
+// EventPage is one page of events. Next always says where to go on; Done says that the run is over,
+// Waiting that it waits for an answer, and that everything up to there was shown.
 type EventPage struct {
 	Items   []Event `json:"items"`
 	Next    string  `json:"next"`

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// What is read of a request or an answer is written so that it reads the same: nothing a caller said is lost between two programs.
+// What is read of a request or an answer is written so that it reads the same: nothing a caller
+// said is lost between two programs.
 func FuzzShapes(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"desk","input":[{"type":"text","text":"a"}],"metadata":{"n":1.50},"permissions":null,"memory":false}`,
@@ -34,7 +35,8 @@ func FuzzShapes(f *testing.F) {
 	})
 }
 
-// comesBack writes what raw says as a T, and reads it again. A value that JSON cannot write is none that this program makes.
+// comesBack writes what raw says as a T, and reads it again. A value that JSON cannot write is none
+// that this program makes.
 func comesBack[T any](t *testing.T, raw []byte) {
 	t.Helper()
 	var v, back T

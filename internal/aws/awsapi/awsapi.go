@@ -1,5 +1,6 @@
-// Package awsapi is the HTTP API as the functions of a stack serve it: which part each of them has, whom it lets in, and how events come to it.
-// What a call does is for package httpapi; what an event is, for package lambdahttp.
+// Package awsapi is the HTTP API as the functions of a stack serve it: which part each of them has,
+// whom it lets in, and how events come to it. What a call does is for package httpapi; what an
+// event is, for package lambdahttp.
 package awsapi
 
 import (
@@ -22,9 +23,10 @@ type Options struct {
 	Frontend *frontend.Frontend
 	Clock    engine.Clock
 	Access   stack.Access
-	Links    func(context.Context) (access.LinkKeys, error) // reads the keys; at the first request that needs them
-	Version  string
-	Logger   *slog.Logger // of faults, and of one line for each request
+	// reads the keys; at the first request that needs them
+	Links   func(context.Context) (access.LinkKeys, error)
+	Version string
+	Logger  *slog.Logger // of faults, and of one line for each request
 }
 
 // Gateway answers events of the HTTP API.
@@ -39,11 +41,12 @@ func Runs(o Options) (Gateway, error) { return o.gateway(httpapi.PartRuns) }
 // Decisions serves what waits, and the answers to it.
 func Decisions(o Options) (Gateway, error) { return o.gateway(httpapi.PartDecisions) }
 
-// streamLife is short, since Lambda does not tell that a reader has left: a stream that nobody reads costs no more than that. Who is still there
-// opens it again, and goes on where it was.
+// streamLife is short, since Lambda does not tell that a reader has left: a stream that nobody
+// reads costs no more than that. Who is still there opens it again, and goes on where it was.
 const streamLife = 2 * time.Minute
 
-// Streams serves streams that are opened by a ticket, and nothing else: at its address nobody is asked who they are.
+// Streams serves streams that are opened by a ticket, and nothing else: at its address nobody is
+// asked who they are.
 func Streams(o Options) (URL, error) {
 	served := o.served(httpapi.PartStreams)
 	served.Gate, served.Buffered, served.StreamURL = httpapi.NobodyEnters, false, ""
@@ -63,7 +66,8 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 
-// gate lets in whom the one authorizer has let in that the stack was set up with. Where it was set up with none, nobody.
+// gate lets in whom the one authorizer has let in that the stack was set up with. Where it was set
+// up with none, nobody.
 func (o Options) gate() httpapi.Gate {
 	door := access.Admission{TenantClaim: o.Access.TenantClaim, RolesClaim: o.Access.RolesClaim, Tenant: o.Access.Tenant, IAMRoles: o.Access.IAMRoles}
 	switch o.Access.Auth {

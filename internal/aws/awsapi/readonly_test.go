@@ -26,8 +26,8 @@ const (
 	mailer    = "arn:aws:sts::123456789012:assumed-role/mailer/i-1"
 )
 
-// The hole that this closes: every caller who signed with IAM was an admin, and found links that approve in the inbox. So a role that was
-// allowed nothing but GET /v1/approvals could approve.
+// The hole that this closes: every caller who signed with IAM was an admin, and found links that
+// approve in the inbox. So a role that was allowed nothing but GET /v1/approvals could approve.
 func TestACallerWhoMayReadTheInboxCannotApprove(t *testing.T) {
 	rules, err := access.ParseIAMRoles("arn:aws:sts::123456789012:assumed-role/approver/*=decide,start; arn:aws:sts::123456789012:assumed-role/mailer/*=link")
 	if err != nil {
@@ -56,7 +56,8 @@ func TestACallerWhoMayReadTheInboxCannotApprove(t *testing.T) {
 			t.Errorf("%s %s: %d %s", rt.Method, rest, got.StatusCode, got.Body)
 		}
 	}
-	for _, arn := range []string{dashboard, approver} { // to decide is not to hand on the right to
+	// to decide is not to hand on the right to
+	for _, arn := range []string{dashboard, approver} {
 		if got := d.ask(d.decisions, "POST", "/v1/runs/"+run.ID+"/links", bodies["/links"], signedBy(arn)); got.StatusCode != 403 {
 			t.Errorf("%s made a link: %d %s", arn, got.StatusCode, got.Body)
 		}

@@ -327,7 +327,8 @@ func TestAFollowedStreamEndsBehindAWholeEventBeforeItsInvocation(t *testing.T) {
 		}
 		e := read[events.LambdaFunctionURLRequest](t, "stream-url.json")
 		e.RawPath, e.RawQueryString = u.EscapedPath(), u.RawQuery
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // of which the stream has one
+		// of which the stream has one
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		got, err := d.streams(ctx, e)
 		if err != nil {
@@ -346,7 +347,8 @@ func TestAHeldReadIsAnsweredBeforeItsInvocationEnds(t *testing.T) {
 		d := deploy(t, withJWT)
 		run := decoded[wire.Run](t, d.ask(d.runs, "POST", "/v1/runs", `{"agent":"refund-desk","input":"Refund order A-17"}`), 202)
 		for _, path := range []string{"/v1/runs/" + run.ID, "/v1/runs/" + run.ID + "/events?wait=20"} {
-			ctx, cancel := context.WithTimeout(t.Context(), 2300*time.Millisecond) // of which a read has 300
+			// of which a read has 300
+			ctx, cancel := context.WithTimeout(t.Context(), 2300*time.Millisecond)
 			defer cancel()
 			e := read[asked](t, "start-jwt.json")
 			e.RequestContext.HTTP.Method, e.Headers["prefer"], e.Body = "GET", "wait=20", ""

@@ -1,8 +1,9 @@
-// Package awsenv puts the parts of a deployed stack together: the table, the queues, the agents with what this program has behind them, the
-// engine and the frontend. Each function takes what it needs of it and adds the shape of its events. There is no rule of the runtime here.
+// Package awsenv puts the parts of a deployed stack together: the table, the queues, the agents
+// with what this program has behind them, the engine and the frontend. Each function takes what it
+// needs of it and adds the shape of its events. There is no rule of the runtime here.
 //
-// What functions without agents have is in package stack. What one function alone reaches beyond the stack, models above all, that one brings
-// along as a [Reach]: so the others do not link it.
+// What functions without agents have is in package stack. What one function alone reaches beyond
+// the stack, models above all, that one brings along as a [Reach]: so the others do not link it.
 package awsenv
 
 import (
@@ -25,7 +26,8 @@ type Settings struct {
 // policyVariable holds the text of a policy file, as `dormouse dev --policy` reads it.
 const policyVariable = "DORMOUSE_POLICY"
 
-// Read reads the settings. The error names every variable that is missing or wrong, with what to write.
+// Read reads the settings. The error names every variable that is missing or wrong, with what to
+// write.
 func Read(getenv func(string) string) (Settings, error) {
 	base, err := stack.Read(getenv)
 	s := Settings{Settings: base}

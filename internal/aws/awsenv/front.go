@@ -15,8 +15,8 @@ type Front struct {
 	Frontend *frontend.Frontend
 }
 
-// NewFront makes it. It describes and checks agents and runs nothing, so it has neither models nor bodies. Lines of the log and of metrics go to
-// out. It asks no server anything.
+// NewFront makes it. It describes and checks agents and runs nothing, so it has neither models nor
+// bodies. Lines of the log and of metrics go to out. It asks no server anything.
 func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 	if s.Access.Auth == "" {
 		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, as the authorizer in front of the function is")
@@ -31,6 +31,7 @@ func (p parts) frontend() *frontend.Frontend {
 		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow})
 }
 
-// LinkKeys are the keys that sign approval links and tickets of streams, the same in every function of the stack. They are made when they are
-// asked for first. It asks the table; [engine.ErrUnavailable] if that cannot be done now.
+// LinkKeys are the keys that sign approval links and tickets of streams, the same in every function
+// of the stack. They are made when they are asked for first. It asks the table;
+// [engine.ErrUnavailable] if that cannot be done now.
 func (f Front) LinkKeys(ctx context.Context) (access.LinkKeys, error) { return f.Store.LinkKeys(ctx) }

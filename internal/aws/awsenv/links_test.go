@@ -14,10 +14,12 @@ var (
 		"github.com/aws/aws-sdk-go-v2/internal/endpoints/v2", "github.com/aws/aws-sdk-go-v2/service/dynamodb",
 		"github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding", "github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery",
 		"github.com/aws/aws-sdk-go-v2/service/sqs", "github.com/aws/smithy-go", "github.com/google/jsonschema-go", module}
-	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text") // its normal forms: names that differ by one alone are refused
+	// its normal forms: names that differ by one alone are refused
+	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text")
 	modulesWithHTTP   = append(modulesWithAgents, "golang.org/x/time")
 
-	// Of the function that works alone: what it calls, and what the official MCP library is made of, which its bodies are written on.
+	// Of the function that works alone: what it calls, and what the official MCP library is
+	// made of, which its bodies are written on.
 	modulesWithReach = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
 		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm",
 		"github.com/modelcontextprotocol/go-sdk", "github.com/segmentio/asm", "github.com/segmentio/encoding", "github.com/yosida95/uritemplate/v3",

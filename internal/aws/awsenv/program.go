@@ -15,23 +15,25 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// Register adds what a program brings along: its tools and hooks. It is the same in every function of a stack, since which version of an agent
-// fits must not depend on who asks.
+// Register adds what a program brings along: its tools and hooks. It is the same in every function
+// of a stack, since which version of an agent fits must not depend on who asks.
 type Register func(*tool.Registry, *hook.Registry) error
 
-// Reach is what the function that works has beyond the stack. The others have none, and link nothing of it.
+// Reach is what the function that works has beyond the stack. The others have none, and link
+// nothing of it.
 type Reach struct {
 	// Secrets finds the secrets of definitions. Nil: the environment has them.
 	Secrets secret.Source
 
-	// Connect makes what reaches others: providers of models and bodies of tools, by their names. It asks no server anything.
+	// Connect makes what reaches others: providers of models and bodies of tools, by their
+	// names. It asks no server anything.
 	Connect func(Near) (map[string]program.Provider, map[string]program.Bodies)
 
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
 
-	// Command is what the program is called that a person answers with, in the hints of the log.
-	// Empty is "dormouse".
+	// Command is what the program is called that a person answers with, in the hints of the
+	// log. Empty is "dormouse".
 	Command string
 }
 
@@ -45,8 +47,8 @@ type Near struct {
 	Logger  *slog.Logger
 }
 
-// behind is what this program has behind definitions. Without a reach it runs nothing. There is no directory of agents: definitions come out of the
-// table.
+// behind is what this program has behind definitions. Without a reach it runs nothing. There is no
+// directory of agents: definitions come out of the table.
 func behind(s Settings, register Register, reach *Reach, log *slog.Logger) (program.Program, error) {
 	private, err := netguard.ReadPrivate(s.PrivateHosts)
 	if err != nil {

@@ -22,7 +22,8 @@ const (
 	// skew is what the clocks of two machines may differ by.
 	skew = 5 * time.Second
 
-	// grain is the sweep's period: see docs/architecture.md. A run whose owner died goes on within the rest of its lease and two of these.
+	// grain is the sweep's period: see docs/architecture.md. A run whose owner died goes on
+	// within the rest of its lease and two of these.
 	grain = time.Minute
 
 	// watch is how often a run is read for a cancel while the model or a body works.

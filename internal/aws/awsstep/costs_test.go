@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// longDesk is an agent that makes nine calls, one a step, before it says that it is done. Of them, those numbered in asked need a person.
+// longDesk is an agent that makes nine calls, one a step, before it says that it is done. Of them,
+// those numbered in asked need a person.
 func longDesk(calls int, asked ...int) string {
 	var turns, ask strings.Builder
 	for n := range calls {
@@ -88,7 +89,8 @@ func (d *deployed) run(text string) (c costs) {
 	return c
 }
 
-// TestWhatAThousandRunsCost counts a run of ten steps with two approvals, and holds docs/operations.md to it.
+// TestWhatAThousandRunsCost counts a run of ten steps with two approvals, and holds
+// docs/operations.md to it.
 func TestWhatAThousandRunsCost(t *testing.T) {
 	c := newDeployed(t).run(longDesk(9, 3, 6))
 	if c.approvals != 2 {

@@ -1,5 +1,6 @@
-// Package awsstep is the function that works: it takes the wake-ups of the stack's runs and does one step for each, and it takes the messages of
-// the intake queue and starts what they ask for. What models, functions and servers it reaches for that is put together here too, since no other
+// Package awsstep is the function that works: it takes the wake-ups of the stack's runs and does
+// one step for each, and it takes the messages of the intake queue and starts what they ask for.
+// What models, functions and servers it reaches for that is put together here too, since no other
 // function reaches any. It holds no rule of the runtime, and reads no environment.
 package awsstep
 
@@ -60,8 +61,8 @@ func New(s awsenv.Step, chance func() float64) *Handler {
 	return h
 }
 
-// maxFailures is how often a message of the intake queue may fail before it is put aside with the reason. The queue's own redrive, which
-// tells no reason, takes it at one more.
+// maxFailures is how often a message of the intake queue may fail before it is put aside with the
+// reason. The queue's own redrive, which tells no reason, takes it at one more.
 const maxFailures = 4
 
 // invocation is one call of the function.
@@ -71,8 +72,8 @@ type invocation struct {
 	counts emf.Counts
 }
 
-// Handle answers with the messages that are to come again. All others are removed from their queue by the platform; so nothing here is an
-// error of the whole.
+// Handle answers with the messages that are to come again. All others are removed from their queue
+// by the platform; so nothing here is an error of the whole.
 func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 	i := invocation{Handler: h, log: stack.Requested(ctx, h.log), counts: emf.Counts{}}
 	failed := []events.SQSBatchItemFailure{}
@@ -91,8 +92,8 @@ func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEven
 	return events.SQSEventResponse{BatchItemFailures: failed}, nil
 }
 
-// message says whether a message may go. One that may not is shown again after a while, unless that cannot be said either: then at the end of
-// the queue's visibility.
+// message says whether a message may go. One that may not is shown again after a while, unless that
+// cannot be said either: then at the end of the queue's visibility.
 func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone bool) {
 	gone, again, err := i.caught(ctx, m)
 	if err == nil {
@@ -118,7 +119,8 @@ func (i *invocation) ofIntake(m events.SQSMessage) bool {
 	return i.queue != nil && m.EventSourceARN == i.intake.ARN
 }
 
-// caught turns a panic into an error, so that it costs its message an attempt and not the others of the batch theirs.
+// caught turns a panic into an error, so that it costs its message an attempt and not the others of
+// the batch theirs.
 func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool, again time.Duration, err error) {
 	again = i.backoff(receives(m))
 	defer func() {
@@ -136,7 +138,8 @@ func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool
 	return err == nil, again, err
 }
 
-// A message that failed comes again after 2 s, then after twice as long each time, half of it by chance.
+// A message that failed comes again after 2 s, then after twice as long each time, half of it by
+// chance.
 const (
 	shortest = 2 * time.Second
 	longest  = 5 * time.Minute

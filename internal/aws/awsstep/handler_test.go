@@ -100,7 +100,8 @@ func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Fate) (bool, e
 	return f.Outcome != intake.Failed && r.broken == nil, r.broken
 }
 
-// file invokes the function with an event, through the platform's own reading and writing, and returns the ids of the messages that come again.
+// file invokes the function with an event, through the platform's own reading and writing, and
+// returns the ids of the messages that come again.
 func (r *rig) file(name string) []string {
 	r.Helper()
 	raw, err := os.ReadFile("testdata/" + name)

@@ -89,7 +89,8 @@ func (d *deployed) breakTable(f awsdouble.Fault) {
 	}
 }
 
-// exhaust hands the wake-up over until the queue has given it up, and says how often that was. Time passes in between as the function asked.
+// exhaust hands the wake-up over until the queue has given it up, and says how often that was. Time
+// passes in between as the function asked.
 func (d *deployed) exhaust() (hands int) {
 	d.Helper()
 	for range 20 {
@@ -113,8 +114,8 @@ func (d *deployed) deadLetters() int {
 	return len(strings.Trim(got.Attributes["ApproximateNumberOfMessages"], "0"))
 }
 
-// The table refuses everything for so long that the wake-up becomes a dead letter, which is an alarm. Nothing is half done, and the sweep brings the
-// run back.
+// The table refuses everything for so long that the wake-up becomes a dead letter, which is an
+// alarm. Nothing is half done, and the sweep brings the run back.
 func TestATableThatIsThrottledForLongCostsAWakeUpAndNoRun(t *testing.T) {
 	d := newDeployed(t)
 	d.withRedrive()
@@ -130,7 +131,8 @@ func TestATableThatIsThrottledForLongCostsAWakeUpAndNoRun(t *testing.T) {
 	d.finish()
 }
 
-// A run that a newer program has written is not touched, and its wake-up is not swallowed: while both versions are deployed, the newer one may get it.
+// A run that a newer program has written is not touched, and its wake-up is not swallowed: while
+// both versions are deployed, the newer one may get it.
 func TestARunOfANewerSchemaIsLeftAloneUntilSomebodyCanReadIt(t *testing.T) {
 	d := newDeployed(t)
 	d.withRedrive()
@@ -166,7 +168,8 @@ func (d *deployed) item(thread string) map[string]dynamotypes.AttributeValue {
 	return got.Item
 }
 
-// Every wake-up is doubled, and every request may lose its answer; the sweep wakes the run once more at every turn.
+// Every wake-up is doubled, and every request may lose its answer; the sweep wakes the run once
+// more at every turn.
 func TestDoubledMessagesLostAnswersAndASweepTooManyPayOnce(t *testing.T) {
 	d := newDeployed(t)
 	lost := awsdouble.Chaos(7, 1.0/10, awsdouble.LoseReply())
@@ -184,8 +187,9 @@ func TestDoubledMessagesLostAnswersAndASweepTooManyPayOnce(t *testing.T) {
 	d.one("done")
 }
 
-// A worker whose clock is an hour ahead takes the run over while the payment is being made by another: the owner, whose epoch is old, can
-// commit nothing, and what became of the payment is asked. It is not made again.
+// A worker whose clock is an hour ahead takes the run over while the payment is being made by
+// another: the owner, whose epoch is old, can commit nothing, and what became of the payment is
+// asked. It is not made again.
 //
 //	function:            claim 4 ── intent ── pays ──────────────────── commit: refused
 //	clock an hour ahead:                            claim 5 ── asks what happened
@@ -218,8 +222,8 @@ func TestAClockAnHourAheadAsksAPersonAndPaysOnce(t *testing.T) {
 	d.paidOnce()
 }
 
-// While the function's right to the table is revoked, or the table is not there, nothing is lost: wake-ups come again, the log has an error, and once it is
-// as it was the run goes on.
+// While the function's right to the table is revoked, or the table is not there, nothing is lost:
+// wake-ups come again, the log has an error, and once it is as it was the run goes on.
 func TestARevokedRightKeepsRunsWaiting(t *testing.T) {
 	d := newDeployed(t)
 	d.withRedrive()
@@ -266,7 +270,8 @@ func TestAThrottledPartitionKeepsItsRunAlone(t *testing.T) {
 	}
 }
 
-// Functions whose clocks differ by minutes take turns at one run. It is paid once, and nothing is asked that did not happen.
+// Functions whose clocks differ by minutes take turns at one run. It is paid once, and nothing is
+// asked that did not happen.
 func TestFunctionsWhoseClocksDifferByMinutesPayOnce(t *testing.T) {
 	for _, clocks := range [][]time.Duration{{5 * time.Minute, -5 * time.Minute}, {-5 * time.Minute, 5 * time.Minute}, {-3 * time.Minute, 0}, {0, 10 * time.Minute}} {
 		d := newDeployed(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What is no wake-up goes to the dead letters after the queue's five tries, whatever it is, and the run beside it is worked on.
+// What is no wake-up goes to the dead letters after the queue's five tries, whatever it is, and the
+// run beside it is worked on.
 func TestWhatIsNoWakeUpBecomesADeadLetterAndHoldsUpNobody(t *testing.T) {
 	for _, body := range []string{"not JSON", "{}", `{"tenant":"acme"}`, `{"tenant":"acme","thread":"thr_x","color":"red"}`, `[]`,
 		`{"tenant":"acme","thread":"thr_x"}{"tenant":"acme","thread":"thr_y"}`} {
@@ -39,8 +40,8 @@ func (p *poisoned) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	panic("the process is gone")
 }
 
-// A run that kills whoever works on it ends with an error that says so, after a bounded number of tries; sweeps and redeliveries do not make it
-// go on for ever.
+// A run that kills whoever works on it ends with an error that says so, after a bounded number of
+// tries; sweeps and redeliveries do not make it go on for ever.
 func TestARunThatKillsItsProcessEndsAndSaysSo(t *testing.T) {
 	d := newDeployed(t)
 	d.withRedrive()

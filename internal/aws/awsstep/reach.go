@@ -42,7 +42,8 @@ func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	return awsenv.NewStep(s, p.Register, awsenv.Reach{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }
 
-// secrets are those of the environment, and behind them, where there is a path, those of the Parameter Store.
+// secrets are those of the environment, and behind them, where there is a path, those of the
+// Parameter Store.
 func secrets(s awsenv.Settings) secret.Source {
 	environment := secret.Environment(os.Getenv)
 	if s.SecretsPath == "" {
@@ -83,8 +84,8 @@ func (c *connections) bodies() map[string]program.Bodies {
 	}
 }
 
-// bedrock is the client of a region, the stack's own if none is named. How often a request is sent again, and how long one may take, is the
-// model's to say.
+// bedrock is the client of a region, the stack's own if none is named. How often a request is sent
+// again, and how long one may take, is the model's to say.
 func (c *connections) bedrock(region string) *bedrockruntime.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +109,8 @@ func (c *connections) lambda() *lambda.Client {
 	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
 }
 
-// patient is for services that take as long as a model or a function does: each call brings its own limit.
+// patient is for services that take as long as a model or a function does: each call brings its own
+// limit.
 func (c *connections) patient() aws.Config {
 	made := c.Config()
 	made.HTTPClient = nil // the SDK's own, which has no limit

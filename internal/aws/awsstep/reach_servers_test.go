@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
-// chat is an endpoint that wants a key and asks for one call, and a server of MCP beside it that wants the same and says it back.
+// chat is an endpoint that wants a key and asks for one call, and a server of MCP beside it that
+// wants the same and says it back.
 func chat(t *testing.T) (models, tools string) {
 	answers := modeldouble.OpenAIQuirks{Key: planted}.Handler(func(a modeldouble.Asked) modeldouble.Said {
 		if len(a.Messages) < 3 {
@@ -51,7 +52,8 @@ func TestARunReachesEndpointsAndServersThatTheOperatorNames(t *testing.T) {
 	}{
 		{"both are named", models + "," + tools, "done"},
 		{"the server is not named", models, "done"},
-		{"the endpoint is not named", tools, "done"}, // in error: asking again would not help
+		// in error: asking again would not help
+		{"the endpoint is not named", tools, "done"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			environment := b.environment()

@@ -21,8 +21,8 @@ import (
 
 const planted = "planted-secret-4711"
 
-// beyond is what the function reaches, on the loopback: models of Bedrock, functions, parameters and a shop that wants a token. Function and shop say
-// back what they know.
+// beyond is what the function reaches, on the loopback: models of Bedrock, functions, parameters
+// and a shop that wants a token. Function and shop say back what they know.
 type beyond struct {
 	mu    sync.Mutex
 	asked []modeldouble.Asked
@@ -118,7 +118,8 @@ func (d *deployed) kept(thread string) string {
 	return string(core.Encode(head)) + string(core.Encode(segments))
 }
 
-// A run that asks a model of Bedrock, calls a service with a secret of the Parameter Store, and invokes a function. The secret is in none of what is kept.
+// A run that asks a model of Bedrock, calls a service with a secret of the Parameter Store, and
+// invokes a function. The secret is in none of what is kept.
 func TestARunReachesModelFunctionAndSecrets(t *testing.T) {
 	b := newBeyond(t)
 	d := newDeployedWith(t, b.environment())

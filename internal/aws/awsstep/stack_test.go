@@ -34,7 +34,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// deployed is the function as its environment wires it, on a double of the services, with the example's agent deployed.
+// deployed is the function as its environment wires it, on a double of the services, with the
+// example's agent deployed.
 type deployed struct {
 	*testing.T
 	double  *awsdouble.Double
@@ -43,12 +44,14 @@ type deployed struct {
 	out     bytes.Buffer
 	queues  map[string]string // URL by name
 	caller  frontend.Caller
-	pumped  int                                  // messages handed to the function
-	time    time.Duration                        // that an invocation has
-	fault   func(awsdouble.Call) awsdouble.Fault // of the requests of the function, and of no others
-	daemon  net.PacketConn                       // of traces
-	ahead   time.Duration                        // of the services' clock, which is the machine's otherwise
-	clock   *enginetest.Clock                    // of the function, if it stands still
+	pumped  int           // messages handed to the function
+	time    time.Duration // that an invocation has
+	// of the requests of the function, and of no others
+	fault  func(awsdouble.Call) awsdouble.Fault
+	daemon net.PacketConn // of traces
+	// of the services' clock, which is the machine's otherwise
+	ahead time.Duration
+	clock *enginetest.Clock // of the function, if it stands still
 }
 
 func newDeployed(t *testing.T) *deployed { return newDeployedWith(t, nil) }
@@ -80,12 +83,14 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	return d
 }
 
-// stand gives the function and its callers a clock that stands still, always at the same time, and always the same ids: what is done for the
-// passing of time (look for a cancel now and then, move a due time on) does not depend on how long the machine takes for it, and what is stored has the
+// stand gives the function and its callers a clock that stands still, always at the same time, and
+// always the same ids: what is done for the passing of time (look for a cancel now and then, move a
+// due time on) does not depend on how long the machine takes for it, and what is stored has the
 // same size each time, since it is compressed.
 func (d *deployed) stand() {
 	d.Helper()
-	d.clock = enginetest.AtMilli(2_900_000_000_000) // in 2061: an invocation that begins then is in time
+	// in 2061: an invocation that begins then is in time
+	d.clock = enginetest.AtMilli(2_900_000_000_000)
 	d.parts.Clock, d.parts.Random = d.clock, known{Random: enginetest.NewRandom(d.T, 1)}
 	d.parts.Frontend = frontend.New(frontend.Options{Store: d.parts.Store, Links: d.parts.Store, Catalog: d.parts.Store, Waker: d.parts.Wake, Clock: d.clock,
 		Random: d.parts.Random, Describe: d.parts.Agents.Describe, Check: d.parts.Agents.Check, Starters: d.parts.Agents.Starters, Narrow: d.parts.Agents.Narrow})
@@ -159,7 +164,8 @@ func (d *deployed) pump() {
 	}
 }
 
-// hand hands one message to the function, and removes it unless the function says that it is to come again.
+// hand hands one message to the function, and removes it unless the function says that it is to
+// come again.
 func (d *deployed) hand(queue, arn string) bool {
 	d.Helper()
 	url, api := d.queues[queue], d.double.SQS()
@@ -208,7 +214,8 @@ func (d *deployed) one(status string) wire.Run {
 
 const refund = `{"idempotency_key":"ticket-4711","agent":"refund-desk","input":"refund A-17"}`
 
-// A run from a message of the intake queue to its end, each message handed over twice, through a wait for a person.
+// A run from a message of the intake queue to its end, each message handed over twice, through a
+// wait for a person.
 func TestARunOnTheStack(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -306,7 +313,8 @@ func TestATracedInvocationTellsWhatItDid(t *testing.T) {
 	}
 }
 
-// A table that answers nothing for a while costs a message of the intake queue nothing: it is hidden, and starts its run afterwards.
+// A table that answers nothing for a while costs a message of the intake queue nothing: it is
+// hidden, and starts its run afterwards.
 func TestAMessageWaitsWhileTheTableIsThrottled(t *testing.T) {
 	d := newDeployed(t)
 	d.double.ThrottleFor("table", time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
@@ -322,8 +330,9 @@ func TestAMessageWaitsWhileTheTableIsThrottled(t *testing.T) {
 	d.one("waiting")
 }
 
-// An intake message whose fate could not be carried out is given back to its own queue, and comes again within seconds: its receipt means nothing
-// to the other one, and the queue hides a message for as long as several steps.
+// An intake message whose fate could not be carried out is given back to its own queue, and comes
+// again within seconds: its receipt means nothing to the other one, and the queue hides a message
+// for as long as several steps.
 func TestAnIntakeMessageThatCouldNotBeMovedComesAgainSoon(t *testing.T) {
 	d := newDeployed(t)
 	url := d.queues["intake"]
@@ -345,7 +354,8 @@ func TestAnIntakeMessageThatCouldNotBeMovedComesAgainSoon(t *testing.T) {
 	}
 }
 
-// What a step consumes of the table is told by the server and written as metrics; what it was asked to do is in no line.
+// What a step consumes of the table is told by the server and written as metrics; what it was asked
+// to do is in no line.
 func TestUnitsAreMetricsAndArgumentsAreNowhere(t *testing.T) {
 	d := newDeployed(t)
 	d.start()

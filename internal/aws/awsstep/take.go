@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// take starts what a message of the intake queue asks for. Each part of an event has a fate of its own, see [intake.Whole].
+// take starts what a message of the intake queue asks for. Each part of an event has a fate of its
+// own, see [intake.Whole].
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
 	orders := intake.Orders([]byte(m.Body), i.intake.Agent)
 	if len(orders) == 0 {
@@ -39,8 +40,9 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 	return true, nil
 }
 
-// busy lets a message wait where it is, longer each time, as often as the queue lets it be handed over before it makes a dead letter of it; then it is
-// put back as a new one. A copy of a message that the queue has doubled is doubled again with each new one, so there should be few.
+// busy lets a message wait where it is, longer each time, as often as the queue lets it be handed
+// over before it makes a dead letter of it; then it is put back as a new one. A copy of a message
+// that the queue has doubled is doubled again with each new one, so there should be few.
 func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Order, f intake.Fate) (gone bool, err error) {
 	n := receives(m)
 	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)

@@ -77,7 +77,8 @@ func TestAReturnedMessageSaysHowOften(t *testing.T) {
 	r.want("again", r.file("sqs_intake_returned.json"), []string(nil))
 }
 
-// A message of a queue that doubles everything, for a thread that is busy: while it is hidden it is not doubled again.
+// A message of a queue that doubles everything, for a thread that is busy: while it is hidden it is
+// not doubled again.
 func TestABusyMessageIsHiddenBeforeItIsSentAnew(t *testing.T) {
 	r := newRig(t)
 	r.refuses = &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}
@@ -87,7 +88,8 @@ func TestABusyMessageIsHiddenBeforeItIsSentAnew(t *testing.T) {
 		if len(r.moved) != 1 {
 			t.Fatalf("hand-over %d: %+v", n, r.moved)
 		}
-		want, after := intake.Failed, time.Second<<(2*(n-1)) // hidden, and handed over again
+		// hidden, and handed over again
+		want, after := intake.Failed, time.Second<<(2*(n-1))
 		if n == maxFailures {
 			want = intake.Busy // sent anew
 		}

@@ -12,8 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// step does one step of the run that a wake-up names. No error means that the wake-up is used up, stale ones among them; one that is not ours
-// is an error each time, until the queue makes it a dead letter.
+// step does one step of the run that a wake-up names. No error means that the wake-up is used up,
+// stale ones among them; one that is not ours is an error each time, until the queue makes it a
+// dead letter.
 func (i *invocation) step(ctx context.Context, body string) error {
 	w, err := sqsqueue.ReadWakeup(body)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package emf counts what functions do, as lines of the embedded metric format on their standard output: CloudWatch makes metrics of them,
-// and no client and no request are needed. The names are here, all of them, because dashboards and alarms are made of them.
+// Package emf counts what functions do, as lines of the embedded metric format on their standard
+// output: CloudWatch makes metrics of them, and no client and no request are needed. The names are
+// here, all of them, because dashboards and alarms are made of them.
 //
-// It keeps nothing between invocations and sums nothing up over processes. The only dimension is the stack: a dimension of runs or
-// tenants would make a metric of each.
+// It keeps nothing between invocations and sums nothing up over processes. The only dimension is
+// the stack: a dimension of runs or tenants would make a metric of each.
 package emf
 
 import (
@@ -20,9 +21,10 @@ type Name string
 
 // Of a step.
 const (
-	Steps        Name = "Steps"        // activations that were released or fenced
-	StepErrors   Name = "StepErrors"   // messages given back because their step failed
-	ClaimsLost   Name = "ClaimsLost"   // wake-ups with nothing to claim: stale, or somebody else has the run
+	Steps      Name = "Steps"      // activations that were released or fenced
+	StepErrors Name = "StepErrors" // messages given back because their step failed
+	// wake-ups with nothing to claim: stale, or somebody else has the run
+	ClaimsLost   Name = "ClaimsLost"
 	Takeovers    Name = "Takeovers"    // runs taken over from an owner that was lost
 	Commits      Name = "Commits"      // writes of a head by its owner
 	ModelCalls   Name = "ModelCalls"   //
@@ -39,18 +41,22 @@ const (
 // Of the intake queue.
 const (
 	RunsStarted Name = "RunsStarted"
-	IntakeBusy  Name = "IntakeBusy" // messages put back, because the thread or the store is busy
-	IntakeDead  Name = "IntakeDead" // messages put aside with the reason
+	// messages put back, because the thread or the store is busy
+	IntakeBusy Name = "IntakeBusy"
+	IntakeDead Name = "IntakeDead" // messages put aside with the reason
 )
 
 // Of the sweep.
 const (
-	Overdue          Name = "Overdue"          // wake-ups sent for what was due
-	SweepFailures    Name = "SweepFailures"    // threads that were due and could not be woken; the next sweep tries again
-	OldestDueSeconds Name = "OldestDueSeconds" // how long the first of it had been due; 0 if nothing was
+	Overdue Name = "Overdue" // wake-ups sent for what was due
+	// threads that were due and could not be woken; the next sweep tries again
+	SweepFailures Name = "SweepFailures"
+	// how long the first of it had been due; 0 if nothing was
+	OldestDueSeconds Name = "OldestDueSeconds"
 )
 
-// Of the table, in every function that writes metrics: what the server says it has consumed, indexes included. Refused writes are not in it.
+// Of the table, in every function that writes metrics: what the server says it has consumed,
+// indexes included. Refused writes are not in it.
 const (
 	ReadUnits  Name = "ReadUnits"
 	WriteUnits Name = "WriteUnits"
@@ -89,7 +95,8 @@ func New(w io.Writer, stack string, now func() time.Time) *Metrics {
 // Counts are those of one invocation; begin with Counts{}. Not for concurrent use.
 type Counts map[Name]float64
 
-// Add counts. Zero is worth adding: a metric that says 0 is told from one that nobody writes any more.
+// Add counts. Zero is worth adding: a metric that says 0 is told from one that nobody writes any
+// more.
 func (c Counts) Add(n Name, by float64) { c[n] += by }
 
 // Write writes what was counted as one line, or nothing if nothing was.

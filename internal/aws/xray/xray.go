@@ -1,8 +1,10 @@
-// Package xray tells the tracing daemon beside a Lambda function what an activation spends its time on: one subsegment for each thing that
-// package engine traces, under the segment that Lambda has made for the invocation. What it sends is best effort and costs a datagram: no
-// daemon, no sampled trace or a lost datagram change nothing for the run.
+// Package xray tells the tracing daemon beside a Lambda function what an activation spends its time
+// on: one subsegment for each thing that package engine traces, under the segment that Lambda has
+// made for the invocation. What it sends is best effort and costs a datagram: no daemon, no sampled
+// trace or a lost datagram change nothing for the run.
 //
-// It sends names and times and whether something failed, never an error's text, an argument or a prompt, which may be anything.
+// It sends names and times and whether something failed, never an error's text, an argument or a
+// prompt, which may be anything.
 package xray
 
 import (
@@ -38,8 +40,8 @@ type Tracer struct {
 	conn net.Conn
 }
 
-// New sends to the daemon at address, which is HOST:PORT or several with the protocol before each, as AWS_XRAY_DAEMON_ADDRESS has it. Random
-// fills ids.
+// New sends to the daemon at address, which is HOST:PORT or several with the protocol before each,
+// as AWS_XRAY_DAEMON_ADDRESS has it. Random fills ids.
 func New(address string, now func() time.Time, random func([]byte)) *Tracer {
 	return &Tracer{daemon: datagrams(address), now: now, random: random}
 }

@@ -53,7 +53,8 @@ func (d daemon) next() map[string]any {
 	return document
 }
 
-// traced is a tracer on a clock that goes on a second each time it is looked at, with ids that count.
+// traced is a tracer on a clock that goes on a second each time it is looked at, with ids that
+// count.
 func traced(address string) *xray.Tracer {
 	at, ids := time.Unix(1000, 0), byte(0)
 	return xray.New(address, func() time.Time { at = at.Add(time.Second); return at }, func(b []byte) { ids++; b[len(b)-1] = ids })

@@ -25,7 +25,8 @@ func (a *app) agentsCommand() *cobra.Command {
 		Short:   "Check agent files, play their tests, deploy them, and compare them with what a server runs",
 		Example: "  dormouse agents check",
 		Args:    cmdline.NoVerb,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // cobra refuses no argument of what cannot be run
+		// cobra refuses no argument of what cannot be run
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.agentsCheckCommand(), a.agentsTestCommand(), a.agentsSchemaCommand(), a.agentsDiffCommand(),
 		a.agentsDeployCommand(), a.agentsListCommand())
@@ -57,12 +58,13 @@ The exit code is 1 if a call that waits would be denied, or is of a tool that it
 
 // agentChanges is what agents diff prints with --json.
 type agentChanges struct {
-	Agents   []agentChange `json:"agents"`
-	Affected int           `json:"affected"` // runs with a call that does not go on as it would have
+	Agents []agentChange `json:"agents"`
+	// runs with a call that does not go on as it would have
+	Affected int `json:"affected"`
 }
 
-// agentChange is an agent that is not the same on both sides. From is the served version and To that of the files; one of them is
-// missing if the agent is only on the other side.
+// agentChange is an agent that is not the same on both sides. From is the served version and To
+// that of the files; one of them is missing if the agent is only on the other side.
 type agentChange struct {
 	Name string       `json:"name"`
 	From string       `json:"from,omitempty"`
@@ -180,7 +182,8 @@ func (c agentChange) waiting(ctx context.Context, server *client.Client) ([]wait
 func (c agentChange) judge(run wire.Run) waitingRun {
 	w := waitingRun{ID: run.ID, Version: run.AgentVersion, Pending: []pendingCall{}}
 	for _, p := range run.Pending {
-		if p.Kind == core.KindInterrupt.String() { // the run itself waits, and no call of a tool
+		// the run itself waits, and no call of a tool
+		if p.Kind == core.KindInterrupt.String() {
 			continue
 		}
 		call := pendingCall{CallID: p.CallID, Tool: p.Tool, Arguments: p.Arguments}
@@ -191,8 +194,8 @@ func (c agentChange) judge(run wire.Run) waitingRun {
 	return w
 }
 
-// fate is what becomes of a call that waits. One that takes its answer as its result runs nothing, so no gate is asked again and no
-// function is needed.
+// fate is what becomes of a call that waits. One that takes its answer as its result runs nothing,
+// so no gate is asked again and no function is needed.
 func (c agentChange) fate(run wire.Run, p wire.Pending) (becomes, detail string) {
 	const stays = "goes on with the version it started with"
 	runs, offered := p.ResumeMode != core.UseDecisionAsToolResult.String(), slices.Contains(c.tools, p.Tool)

@@ -153,7 +153,8 @@ func readTests(file string) (rehearsal.Script, []agentfile.Problem, error) {
 	return script, problems, nil
 }
 
-// aimless says that the agent of a file of tests is not there. If some agents cannot be read, it may be one of them.
+// aimless says that the agent of a file of tests is not there. If some agents cannot be read, it
+// may be one of them.
 func aimless(s rehearsal.Script) []agentfile.Problem {
 	agents, wrong, err := agentfile.Survey(above(s.File))
 	var names []string

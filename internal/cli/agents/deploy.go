@@ -89,7 +89,8 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	if err != nil {
 		return err
 	}
-	agents = slices.DeleteFunc(agents, func(d agentfile.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) }) // those of other tenants
+	// those of other tenants
+	agents = slices.DeleteFunc(agents, func(d agentfile.Surveyed) bool { return !d.MayBeUsedBy(f.tenant, f.tenant) })
 	table, err := awscli.OpenTable(ctx, f.table, f.region)
 	if err != nil {
 		return err
@@ -118,15 +119,18 @@ func (f deployFlags) check() error {
 	return nil
 }
 
-// whole refuses to take agents away because they are not in a file, which is hardly ever a directory of all agents.
+// whole refuses to take agents away because they are not in a file, which is hardly ever a
+// directory of all agents.
 func (f deployFlags) whole(name string) error {
-	if at, err := os.Stat(name); f.keep || err != nil || at.IsDir() { // what is not there is refused with better words
+	// what is not there is refused with better words
+	if at, err := os.Stat(name); f.keep || err != nil || at.IsDir() {
 		return nil
 	}
 	return cmdline.Usagef("%s is a file and no directory of all agents, so that all others would be taken away; say --keep, or name the directory", name)
 }
 
-// deployable reads the agents of a directory; everything that keeps a stack from running them is one error.
+// deployable reads the agents of a directory; everything that keeps a stack from running them is
+// one error.
 func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
 	agents, problems, err := agentfile.Survey(dir)
 	if err != nil {
@@ -154,7 +158,8 @@ func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
 	return nil, cmdline.Usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), display.Counted(len(problems), "problem"))
 }
 
-// offStack is what the functions of a stack do not have though this program may: they have no files of their own.
+// offStack is what the functions of a stack do not have though this program may: they have no files
+// of their own.
 func offStack(d agentfile.Surveyed) (problems []agentfile.Problem) {
 	refuse := func(key, value, text string) {
 		problems = append(problems, agentfile.NewProblem(d.File, d.Line(key, value), text))
@@ -176,7 +181,8 @@ func offStack(d agentfile.Surveyed) (problems []agentfile.Problem) {
 	return problems
 }
 
-// stackNotes are what the functions of a stack must have; this environment does not tell what they have.
+// stackNotes are what the functions of a stack must have; this environment does not tell what they
+// have.
 func stackNotes(agents []agentfile.Surveyed) []note {
 	notes := []note{}
 	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
@@ -196,7 +202,8 @@ func stackNotes(agents []agentfile.Surveyed) []note {
 	return notes
 }
 
-// rightNotes are what the template's parameters must name, so that the step function may do what an agent asks for.
+// rightNotes are what the template's parameters must name, so that the step function may do what an
+// agent asks for.
 func rightNotes(d agentfile.Surveyed) (notes []note) {
 	say := func(what, parameter string) {
 		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; the stack may do that if %s names it", d.Name, what, parameter)})

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// deploy writes what is not there yet: first all versions, then what new runs start with, so that one that fails leaves whole agents behind.
+// deploy writes what is not there yet: first all versions, then what new runs start with, so that
+// one that fails leaves whole agents behind.
 func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surveyed, f deployFlags) (deployment, error) {
 	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
 	before, err := to.Deployed(ctx, f.tenant)

@@ -25,7 +25,8 @@ func detections(agents []agentfile.Surveyed) (notes []note) {
 	return notes
 }
 
-// detection is what one effect would find in its workspace. It looks again after each call, so nothing of this is wrong.
+// detection is what one effect would find in its workspace. It looks again after each call, so
+// nothing of this is wrong.
 func detection(workspace string, e agent.Effect) string {
 	if about, err := os.Stat(workspace); err != nil || !about.IsDir() {
 		return fmt.Sprintf("the effect %q looks for commands in %s, which is no directory now; it says nothing until there is one", e.Name, e.Workspace)

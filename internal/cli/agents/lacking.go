@@ -24,7 +24,8 @@ import (
 // quiet is for what is put together only to be looked at.
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// lacking says what agents need and this program does not have, and whatever else keeps it from running them.
+// lacking says what agents need and this program does not have, and whatever else keeps it from
+// running them.
 func (a *app) lacking(agents []agentfile.Surveyed, policy *agent.Permissions) (problems []agentfile.Problem, err error) {
 	err = withScratch(func(dir string) error {
 		o := local.Options{Data: dir, Commands: true, Logger: quiet()}
@@ -91,12 +92,14 @@ type note struct {
 	Note string `json:"note"`
 }
 
-// demands are the secrets, hosts and commands that the start of a server in this environment would ask for.
+// demands are the secrets, hosts and commands that the start of a server in this environment would
+// ask for.
 func (a *app) demands(agents []agentfile.Surveyed) []note {
 	return demandsOf(agents, secret.Environment(a.Opts.Getenv))
 }
 
-// demandsOf are those of a server that has these secrets, and allows neither private hosts nor commands.
+// demandsOf are those of a server that has these secrets, and allows neither private hosts nor
+// commands.
 func demandsOf(agents []agentfile.Surveyed, secrets secret.Source) (notes []note) {
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secrets: secrets})
 	for _, d := range agents {

@@ -90,7 +90,8 @@ func storedAgents(ctx context.Context, f deployFlags) ([]listedAgent, error) {
 	listed := []listedAgent{}
 	for _, stored := range deployed {
 		d, err := agent.Decode(stored.Body)
-		if err != nil { // a newer program wrote it; its name and version are known all the same
+		// a newer program wrote it; its name and version are known all the same
+		if err != nil {
 			d.Description = "(this program is too old to read it)"
 		}
 		listed = append(listed, listedAgent{Name: stored.Name, Version: stored.Digest, Description: d.Description})

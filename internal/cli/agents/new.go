@@ -80,7 +80,8 @@ func unnamed(dir, name string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	agents, _, err := agentfile.Survey(dir) // what is wrong with others is not this command's to say
+	// what is wrong with others is not this command's to say
+	agents, _, err := agentfile.Survey(dir)
 	if err != nil {
 		return cmdline.Fail(cmdline.ExitFailed, "failed", err.Error())
 	}

@@ -156,7 +156,8 @@ func isFile(name string) bool {
 	return err == nil && !stat.IsDir()
 }
 
-// sortNames tells files of tests, which are in a directory called tests, from everything else. A directory has those below it.
+// sortNames tells files of tests, which are in a directory called tests, from everything else. A
+// directory has those below it.
 func sortNames(names []string) (agents, tests []string, err error) {
 	for _, name := range names {
 		stat, err := os.Stat(name)
@@ -212,7 +213,8 @@ func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t re
 		if err != nil {
 			return err
 		}
-		web := &http.Client{Transport: &http.Transport{}} // no proxy, and no connections that outlive the test
+		// no proxy, and no connections that outlive the test
+		web := &http.Client{Transport: &http.Transport{}}
 		result, err = rehearsal.Play(ctx, client.New("http://"+server.Addr(), "", web), s, t, r.patience)
 		web.CloseIdleConnections()
 		stop()

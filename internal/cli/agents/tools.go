@@ -31,7 +31,8 @@ changes its list later adds nothing to it.`,
 	return cmd
 }
 
-// printFragment prints the part of an agent file, and on stderr what is not in it. It fails if nothing is.
+// printFragment prints the part of an agent file, and on stderr what is not in it. It fails if
+// nothing is.
 func (a *app) printFragment(f *toolimport.Fragment) error {
 	if f.LeftOut == nil {
 		f.LeftOut = []toolimport.LeftOut{}

@@ -107,7 +107,8 @@ func nameOfHost(host string) string {
 	return "server"
 }
 
-// listMCP asks the server. Whoever types an address may reach it: what an agent may reach is decided where it runs.
+// listMCP asks the server. Whoever types an address may reach it: what an agent may reach is
+// decided where it runs.
 func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, error) {
 	for _, name := range (agent.Definition{Servers: map[string]agent.Server{"server": s}}).Secrets() {
 		if a.Opts.Getenv(secret.Variable(name)) == "" {

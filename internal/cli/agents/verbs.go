@@ -1,4 +1,5 @@
-// Package agents has the verbs about definitions: make an agent, check, play, test and deploy it, and import tools.
+// Package agents has the verbs about definitions: make an agent, check, play, test and deploy it,
+// and import tools.
 package agents
 
 import (

@@ -21,20 +21,23 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/lambdatool"
 )
 
-// Account is AWS as this machine's user has it, for models of Bedrock and tools that are Lambda functions. Credentials and region are looked for
-// at the first call: a server starts without any, and one that finds none looks again at the next call. Safe for concurrent use.
+// Account is AWS as this machine's user has it, for models of Bedrock and tools that are Lambda
+// functions. Credentials and region are looked for at the first call: a server starts without any,
+// and one that finds none looks again at the next call. Safe for concurrent use.
 type Account struct {
 	log    *slog.Logger
 	caller func(region string) *lambdatool.Caller
 
-	looking chan struct{}         // holds one token while somebody looks
-	configs map[string]aws.Config // by the region that was asked for; of whoever holds the token
+	looking chan struct{} // holds one token while somebody looks
+	// by the region that was asked for; of whoever holds the token
+	configs map[string]aws.Config
 
 	mu  sync.Mutex
 	own secret.Values // credentials that were found
 }
 
-// NewAccount looks for nothing yet. hidden are values that no result of a Lambda function may show beside the credentials; nil for none.
+// NewAccount looks for nothing yet. hidden are values that no result of a Lambda function may show
+// beside the credentials; nil for none.
 func NewAccount(log *slog.Logger, hidden func() secret.Values) *Account {
 	a := &Account{log: log, looking: make(chan struct{}, 1), configs: map[string]aws.Config{}, own: secret.Values{}}
 	all := func() secret.Values { return a.hidden(hidden) }
@@ -91,7 +94,8 @@ func (a *Account) keep(c aws.Credentials) {
 	}
 }
 
-// shown is what callers may be told of why AWS cannot be called, and what to do. What else the SDK said is for the log.
+// shown is what callers may be told of why AWS cannot be called, and what to do. What else the SDK
+// said is for the log.
 func (a *Account) shown(err error) string {
 	p, ok := errors.AsType[*Problem](err)
 	if ok && (p.Kind == "no_credentials" || p.Kind == "no_region") {
@@ -101,7 +105,8 @@ func (a *Account) shown(err error) string {
 	return "the server cannot read its AWS configuration; its log says why"
 }
 
-// Bedrock makes the model of a definition. A call without credentials or region ends the run with what to do about it.
+// Bedrock makes the model of a definition. A call without credentials or region ends the run with
+// what to do about it.
 func (a *Account) Bedrock(d agent.Definition) (engine.Model, error) {
 	m := &models{account: a, region: d.Model.Region}
 	made, err := bedrock.New(m, bedrock.Options{Model: d.Model, Clock: machine.Clock{}, Random: machine.Random{}, Logger: a.log})
@@ -111,7 +116,8 @@ func (a *Account) Bedrock(d agent.Definition) (engine.Model, error) {
 	return prepared{made, m}, nil
 }
 
-// prepared has credentials before the model is asked, so that what is missing is told in this program's words.
+// prepared has credentials before the model is asked, so that what is missing is told in this
+// program's words.
 type prepared struct {
 	engine.Model
 	client *models
@@ -168,7 +174,8 @@ func (m *models) ConverseStream(ctx context.Context, in *bedrockruntime.Converse
 	return c.ConverseStream(ctx, in, opts...)
 }
 
-// Lambda makes the body of a tool that is a Lambda function. One that is named by its ARN is invoked in the region of that.
+// Lambda makes the body of a tool that is a Lambda function. One that is named by its ARN is
+// invoked in the region of that.
 func (a *Account) Lambda(d agent.Definition, t agent.Tool) (engine.Tool, error) {
 	region := ""
 	if t.Lambda != nil {

@@ -34,7 +34,8 @@ func call() engine.ToolRequest {
 	return engine.ToolRequest{Tenant: "t", Thread: "thr", Run: "run", Key: "k1", Call: core.ToolCall{ID: "c1", Name: "price", Arguments: json.RawMessage(`{}`)}, AtMostOnce: true}
 }
 
-// TestWithoutCredentialsAModelIsMadeAndSaysWhatToDo: a server starts on a machine that has none, and they can come later.
+// TestWithoutCredentialsAModelIsMadeAndSaysWhatToDo: a server starts on a machine that has none,
+// and they can come later.
 func TestWithoutCredentialsAModelIsMadeAndSaysWhatToDo(t *testing.T) {
 	bare(t, nil)
 	endpoint := httptest.NewServer(modeldouble.Bedrock(func(modeldouble.Asked) modeldouble.Said {
@@ -100,7 +101,8 @@ func TestAFunctionThatWasNotInvokedForWantOfCredentialsIsSaidNotToHaveRun(t *tes
 	}
 }
 
-// TestAFunctionIsInvokedInItsRegionAndShowsNoCredentials: one that is named by its ARN need not be where the rest is.
+// TestAFunctionIsInvokedInItsRegionAndShowsNoCredentials: one that is named by its ARN need not be
+// where the rest is.
 func TestAFunctionIsInvokedInItsRegionAndShowsNoCredentials(t *testing.T) {
 	bare(t, map[string]string{"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": keySecret, "AWS_SESSION_TOKEN": "session-token-of-a-test", "AWS_REGION": "eu-central-1"})
 	var mu sync.Mutex

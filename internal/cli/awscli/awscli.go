@@ -1,6 +1,7 @@
-// Package awscli is what the command line needs of AWS: credentials as the environment, the profiles and the machine have them, the table of a
-// stack, and signatures on requests to an API that lets callers in by IAM. It is not for functions, which read their environment alone and
-// link none of this.
+// Package awscli is what the command line needs of AWS: credentials as the environment, the
+// profiles and the machine have them, the table of a stack, and signatures on requests to an API
+// that lets callers in by IAM. It is not for functions, which read their environment alone and link
+// none of this.
 package awscli
 
 import (
@@ -19,7 +20,9 @@ import (
 
 // Problem is why AWS cannot be used, and what to do about it. Kind is stable, for programs.
 type Problem struct {
-	Kind  string // no_credentials, no_region, no_table, access_denied, throttled, wrong_clock, unreachable or aws
+	// no_credentials, no_region, no_table, access_denied, throttled, wrong_clock, unreachable
+	// or aws
+	Kind  string
 	What  string
 	cause error
 }
@@ -29,13 +32,15 @@ func (p *Problem) Error() string { return p.What }
 // Unwrap returns what the SDK said.
 func (p *Problem) Unwrap() error { return p.cause }
 
-// credentialsLimit is how long it may take to find credentials: a machine that has none asks a metadata service that is not there.
+// credentialsLimit is how long it may take to find credentials: a machine that has none asks a
+// metadata service that is not there.
 const credentialsLimit = 10 * time.Second
 
-// load finds the credentials and the region, in the order the SDK looks for them: the environment, the profile, the machine. An empty region
-// is for the environment or the profile to say.
+// load finds the credentials and the region, in the order the SDK looks for them: the environment,
+// the profile, the machine. An empty region is for the environment or the profile to say.
 func load(ctx context.Context, region string) (aws.Config, error) {
-	with := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})} // what the SDK has to say is not what a command says
+	// what the SDK has to say is not what a command says
+	with := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 	if region != "" {
 		with = append(with, config.WithRegion(region))
 	}
@@ -67,8 +72,8 @@ func load(ctx context.Context, region string) (aws.Config, error) {
 // regionName is what the name of a region may be: also "local", as emulators have it.
 var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// halfAKey says which half of a key the environment lacks; "" if it lacks none. The SDK would pass over the other half without a word, and take
-// the credentials of somebody else.
+// halfAKey says which half of a key the environment lacks; "" if it lacks none. The SDK would pass
+// over the other half without a word, and take the credentials of somebody else.
 func halfAKey() string {
 	const id, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 	hasID, hasSecret := cmp.Or(os.Getenv(id), os.Getenv("AWS_ACCESS_KEY")) != "", cmp.Or(os.Getenv(secret), os.Getenv("AWS_SECRET_KEY")) != ""
@@ -82,7 +87,8 @@ func halfAKey() string {
 	return fmt.Sprintf("%s is set and %s is not; set both, or neither for a profile to count", there, lacks)
 }
 
-// WhichCredentials is where the ones that are used come from, as far as the environment tells. It shows none of them.
+// WhichCredentials is where the ones that are used come from, as far as the environment tells. It
+// shows none of them.
 func WhichCredentials() string {
 	switch {
 	case os.Getenv("AWS_ACCESS_KEY_ID") != "":

@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Explain says what an error of the table means to a person, as a [Problem] if it is a known one; operation is what was to be done, as
-// "write agents".
+// Explain says what an error of the table means to a person, as a [Problem] if it is a known one;
+// operation is what was to be done, as "write agents".
 func (t *Table) Explain(err error, operation string) error {
 	if err == nil {
 		return nil
@@ -27,7 +27,8 @@ func (t *Table) Explain(err error, operation string) error {
 	if errors.As(err, &api) {
 		return t.refused(api, err, operation)
 	}
-	if errors.Is(err, engine.ErrUnavailable) { // a name for the machinery around, which says nothing to a person
+	// a name for the machinery around, which says nothing to a person
+	if errors.Is(err, engine.ErrUnavailable) {
 		return &Problem{"aws", strings.ReplaceAll(err.Error(), engine.ErrUnavailable.Error()+": ", ""), err}
 	}
 	return err
@@ -57,7 +58,8 @@ func (t *Table) refused(api smithy.APIError, err error, operation string) *Probl
 	}
 }
 
-// untakenCredentials are the words for credentials and signatures that AWS does not take; nil for every other code.
+// untakenCredentials are the words for credentials and signatures that AWS does not take; nil for
+// every other code.
 func untakenCredentials(code, says string, err error) *Problem {
 	const clock = "the clock of this machine is wrong; set it, since AWS takes signatures for a few minutes (AWS says: %s)"
 	if strings.Contains(says, "Signature expired") || strings.Contains(says, "Signature not yet current") {

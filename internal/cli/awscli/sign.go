@@ -35,8 +35,9 @@ type Signer struct {
 	now         func() time.Time
 }
 
-// NewSigner finds credentials; a region that is empty is the configured one. The errors are of [Problem]. now is the clock that signatures
-// carry: AWS refuses one that is more than five minutes off.
+// NewSigner finds credentials; a region that is empty is the configured one. The errors are of
+// [Problem]. now is the clock that signatures carry: AWS refuses one that is more than five minutes
+// off.
 func NewSigner(ctx context.Context, region string, now func() time.Time) (*Signer, error) {
 	c, err := load(ctx, region)
 	if err != nil {
@@ -51,8 +52,8 @@ func NewSigner(ctx context.Context, region string, now func() time.Time) (*Signe
 // Region is the one that signatures are for.
 func (s *Signer) Region() string { return s.region }
 
-// Sign makes a network on which every request to host is signed (SigV4, service execute-api), each time it is sent. Requests to other hosts,
-// such as one that was redirected, carry no signature.
+// Sign makes a network on which every request to host is signed (SigV4, service execute-api), each
+// time it is sent. Requests to other hosts, such as one that was redirected, carry no signature.
 func (s *Signer) Sign(host string, inner http.RoundTripper) http.RoundTripper {
 	return &signed{s, host, v4.NewSigner(), inner}
 }
@@ -83,7 +84,8 @@ func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.inner.RoundTrip(out)
 }
 
-// withBody is a copy of the request to be signed, and the digest of its body. A request that was given to a network may not be changed.
+// withBody is a copy of the request to be signed, and the digest of its body. A request that was
+// given to a network may not be changed.
 func withBody(req *http.Request) (out *http.Request, digest string, err error) {
 	out = req.Clone(req.Context())
 	var body []byte

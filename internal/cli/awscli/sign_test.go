@@ -79,7 +79,8 @@ func canonicalRequest(r *http.Request, names []string, body []byte) string {
 		}
 		headers.WriteString(name + ":" + strings.TrimSpace(value) + "\n")
 	}
-	path := strings.ReplaceAll(url.PathEscape(r.URL.EscapedPath()), "%2F", "/") // escaped once more, as all services but S3 want it
+	// escaped once more, as all services but S3 want it
+	path := strings.ReplaceAll(url.PathEscape(r.URL.EscapedPath()), "%2F", "/")
 	return strings.Join([]string{r.Method, path, strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20"), headers.String(), strings.Join(names, ";"), sum(string(body))}, "\n")
 }
 
@@ -231,7 +232,8 @@ func TestTheRegionOfAnAddress(t *testing.T) {
 	}
 }
 
-// TestHalfAKeyIsNotPassedOver: the SDK would take the credentials of a profile, which may be somebody else's.
+// TestHalfAKeyIsNotPassedOver: the SDK would take the credentials of a profile, which may be
+// somebody else's.
 func TestHalfAKeyIsNotPassedOver(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env  map[string]string

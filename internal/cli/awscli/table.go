@@ -15,7 +15,8 @@ type Table struct {
 	name, region string
 }
 
-// OpenTable finds credentials and a region and asks nothing of the table. An empty region is the configured one. The errors are of [Problem].
+// OpenTable finds credentials and a region and asks nothing of the table. An empty region is the
+// configured one. The errors are of [Problem].
 func OpenTable(ctx context.Context, name, region string) (*Table, error) {
 	c, err := load(ctx, region)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package cmdline is what all verbs of a program share: the arguments and flags, the way to the server, exit codes, and how runs and waiting
-// calls are shown. It knows no verb.
+// Package cmdline is what all verbs of a program share: the arguments and flags, the way to the
+// server, exit codes, and how runs and waiting calls are shown. It knows no verb.
 package cmdline
 
 import (
@@ -16,17 +16,19 @@ import (
 
 // Options are what the program around the command line gives to it.
 type Options struct {
-	// Name is what the program is called in usage, its version, hints, completion and the server's
-	// log; empty is "dormouse".
+	// Name is what the program is called in usage, its version, hints, completion and the
+	// server's log; empty is "dormouse".
 	Name string
 
 	// Version is what the version command prints.
 	Version string
 
-	// Register adds the Go functions that agents may name, before dev serves; data is its data directory. Nil adds none.
+	// Register adds the Go functions that agents may name, before dev serves; data is its data
+	// directory. Nil adds none.
 	Register func(r *tool.Registry, data string) error
 
-	// RegisterHooks adds the hooks, memories and effects that agents may name, likewise. The memory "notes" is there already.
+	// RegisterHooks adds the hooks, memories and effects that agents may name, likewise. The
+	// memory "notes" is there already.
 	RegisterHooks func(r *hook.Registry, data string) error
 
 	// Control is the program's control of the runs that dev works on; nil has none.

@@ -31,7 +31,8 @@ func PageLimit(n, most int) error {
 	return AtLeastOne("--limit", n)
 }
 
-// Takes demands between least and most arguments, and shows the verb's form if there are fewer or more.
+// Takes demands between least and most arguments, and shows the verb's form if there are fewer or
+// more.
 func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if least <= len(args) && len(args) <= most {

@@ -26,7 +26,8 @@ func (a *App) Address() string {
 	return cmp.Or(a.URL, a.Opts.Getenv("DORMOUSE_URL"), defaultURL)
 }
 
-// Connect makes the client for the server that flags and environment name. It sends that server nothing.
+// Connect makes the client for the server that flags and environment name. It sends that server
+// nothing.
 func (a *App) Connect() (*client.Client, error) {
 	addr := a.Address()
 	if err := oneAddress(addr); err != nil {
@@ -49,8 +50,8 @@ func (a *App) Connect() (*client.Client, error) {
 	return client.New(addr, token, network), nil
 }
 
-// signs says whether requests are signed with AWS credentials: the flag, else the environment. A file of a token that is named is a flag as well,
-// and goes before the variable.
+// signs says whether requests are signed with AWS credentials: the flag, else the environment. A
+// file of a token that is named is a flag as well, and goes before the variable.
 func (a *App) signs() bool {
 	if a.Flags.Changed("aws-iam") {
 		return a.AWSIAM
@@ -58,7 +59,8 @@ func (a *App) signs() bool {
 	return a.TokenFile == "" && a.Opts.Getenv("DORMOUSE_AWS_IAM") == "1"
 }
 
-// twoWaysIn names the token and the wish for signatures that stand beside each other: one of them would be passed over without a word.
+// twoWaysIn names the token and the wish for signatures that stand beside each other: one of them
+// would be passed over without a word.
 func (a *App) twoWaysIn() error {
 	token, signature := "DORMOUSE_TOKEN", "DORMOUSE_AWS_IAM=1"
 	if a.TokenFile != "" {
@@ -88,7 +90,8 @@ func (a *App) signing(addr string) (http.RoundTripper, error) {
 	return signer.Sign(u.Host, http.DefaultTransport), nil
 }
 
-// oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query, which may be as secret.
+// oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query,
+// which may be as secret.
 func oneAddress(addr string) error {
 	u, err := url.Parse(addr)
 	switch {
@@ -109,7 +112,8 @@ func ShownAddress(addr string) string {
 		u.User = nil
 		return u.String()
 	}
-	return addr[strings.LastIndex(addr, "@")+1:] // what is before an @ may be meant as a password, wherever it stands
+	// what is before an @ may be meant as a password, wherever it stands
+	return addr[strings.LastIndex(addr, "@")+1:]
 }
 
 func (a *App) token() (string, error) {
@@ -128,7 +132,8 @@ func (a *App) token() (string, error) {
 	return token, oneToken("the file "+a.TokenFile, token)
 }
 
-// oneToken refuses what cannot be sent as a token, before it is taken for a server that does not answer. It does not repeat it.
+// oneToken refuses what cannot be sent as a token, before it is taken for a server that does not
+// answer. It does not repeat it.
 func oneToken(place, token string) error {
 	cannot := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
@@ -142,8 +147,8 @@ func oneToken(place, token string) error {
 	return nil
 }
 
-// Settled waits until the run is waiting or done. Meanwhile it warns when the run's model does not answer; the first requests are
-// short, so that the warning comes soon.
+// Settled waits until the run is waiting or done. Meanwhile it warns when the run's model does not
+// answer; the first requests are short, so that the warning comes soon.
 func (a *App) Settled(ctx context.Context, c *client.Client, id string) (wire.Run, error) {
 	var warned time.Time // about this next attempt
 	for wait := 2 * time.Second; ; wait = min(2*wait, patience) {

@@ -25,7 +25,8 @@ func (a *App) Refused(p *client.Error) *Failure {
 // tokensAdd is how a token of a server of one's own is made; a stack's tokens are somebody else's.
 const tokensAdd = "made beside the server with: dormouse tokens add NAME --roles ROLES"
 
-// advice is what to do about a refusal that is about who asks, and about every one that is not the server's own word.
+// advice is what to do about a refusal that is about who asks, and about every one that is not the
+// server's own word.
 func (a *App) advice(p *client.Error) string {
 	gateway := awscli.RegionOf(a.host()) != ""
 	switch {
@@ -67,7 +68,8 @@ func later(d time.Duration) string {
 	return "in " + d.String()
 }
 
-// unknownToken is for a 401: of a gateway, or behind one, where dormouse tokens add makes nothing that it takes.
+// unknownToken is for a 401: of a gateway, or behind one, where dormouse tokens add makes nothing
+// that it takes.
 func (a *App) unknownToken() string {
 	token, _ := a.token() // that it can be read was seen before
 	switch {
@@ -107,8 +109,8 @@ func (a *App) host() string {
 	return u.Hostname()
 }
 
-// silent says that nobody answers, with what the network said if it did. A server on this machine can be started; for any other the address is
-// all there is to look at.
+// silent says that nobody answers, with what the network said if it did. A server on this machine
+// can be started; for any other the address is all there is to look at.
 func (a *App) silent(err *url.Error) *Failure {
 	todo := "start one with: dormouse dev"
 	if !a.nearby() {

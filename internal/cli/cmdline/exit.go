@@ -16,9 +16,10 @@ import (
 
 // The exit codes, a contract with scripts.
 const (
-	ExitOK          = 0 // it was done, or it runs or waits
-	ExitFailed      = 1 // the thing itself failed
-	ExitUsage       = 2 // the command, a value in it or a file it names was not understood; nothing was changed
+	ExitOK     = 0 // it was done, or it runs or waits
+	ExitFailed = 1 // the thing itself failed
+	// the command, a value in it or a file it names was not understood; nothing was changed
+	ExitUsage       = 2
 	ExitUnreachable = 3 // no server answered
 	ExitBroken      = 4 // torture: something that was acknowledged is not there, or there twice
 )
@@ -66,7 +67,8 @@ func (a *App) Failure(err error) *Failure {
 	return Fail(ExitFailed, "failed", err.Error())
 }
 
-// awsFailure sorts what is wrong with AWS by who can mend it: whoever typed the command, or nobody at once.
+// awsFailure sorts what is wrong with AWS by who can mend it: whoever typed the command, or nobody
+// at once.
 func awsFailure(p *awscli.Problem) *Failure {
 	switch p.Kind {
 	case "no_credentials", "no_region", "no_table":

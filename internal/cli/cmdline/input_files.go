@@ -18,7 +18,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// mostFiles is how many bytes the files of one input may have together: in base64, and with all else of the request, the server takes 1 MB.
+// mostFiles is how many bytes the files of one input may have together: in base64, and with all
+// else of the request, the server takes 1 MB.
 const mostFiles = 740 << 10
 
 var imageEndings = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
@@ -43,7 +44,8 @@ func endings(of map[string]string) string {
 // Any says whether a file was named.
 func (f *InputFiles) Any() bool { return len(f.images)+len(f.documents) > 0 }
 
-// inputPart is a part of an input, as the server reads it: no member that does not belong to its type.
+// inputPart is a part of an input, as the server reads it: no member that does not belong to its
+// type.
 type inputPart struct {
 	Type  string          `json:"type"`
 	Text  json.RawMessage `json:"text,omitempty"`
@@ -107,7 +109,8 @@ func readFilePart(flag, file string, known map[string]string) (part inputPart, e
 	return inputPart{Media: media, Data: data}, nil
 }
 
-// documentName is what the model may call a document: the file's name without its ending, as far as the server takes it.
+// documentName is what the model may call a document: the file's name without its ending, as far as
+// the server takes it.
 func documentName(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	name = strings.Map(func(r rune) rune {

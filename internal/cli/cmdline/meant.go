@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// meantBy are words that people try first, and the verbs that do what they mean. The library's own guess goes by spelling alone: for deny
-// it has dev.
+// meantBy are words that people try first, and the verbs that do what they mean. The library's own
+// guess goes by spelling alone: for deny it has dev.
 var meantBy = []struct {
 	words []string
 	verbs []string
@@ -54,7 +54,8 @@ func meant(word string) (commands []string) {
 
 var unknownVerb = regexp.MustCompile(`^unknown command ("(?:[^"\\]|\\.)*") for "([^"]*)"`)
 
-// unknownWord is the word that the library did not find among the verbs; "" if its error is another one.
+// unknownWord is the word that the library did not find among the verbs; "" if its error is another
+// one.
 func unknownWord(program, err string) string {
 	found := unknownVerb.FindStringSubmatch(err)
 	if found == nil || found[2] != program {

@@ -65,7 +65,8 @@ func NamesAgents(ctx context.Context, c *client.Client, agent string, err error)
 	return noAgent(agent, AgentNames(ctx, c))
 }
 
-// KnownAgents refuses names of agents that are not served. What the server does not tell is left to what asks it next.
+// KnownAgents refuses names of agents that are not served. What the server does not tell is left to
+// what asks it next.
 func KnownAgents(ctx context.Context, c *client.Client, asked []string) error {
 	served, err := c.Agents(ctx)
 	if _, refused := errors.AsType[*client.Error](err); err != nil && !refused {

@@ -7,7 +7,8 @@ import (
 // FlagValue is a flag of a command, as it was given; without a value it was not.
 type FlagValue struct{ Name, Value string }
 
-// PrintMore prints the command for the next page of a list: the same command, with the cursor. Without a next page it prints nothing.
+// PrintMore prints the command for the next page of a list: the same command, with the cursor.
+// Without a next page it prints nothing.
 func (a *App) PrintMore(verb string, flags []FlagValue, limit int, next string) error {
 	if next == "" {
 		return nil

@@ -63,7 +63,8 @@ func (a *App) PendingRows(run string, p wire.Pending) [][]string {
 	return rows
 }
 
-// awaited says what a call waits for, with its arguments if they are plain; others take lines of their own.
+// awaited says what a call waits for, with its arguments if they are plain; others take lines of
+// their own.
 func awaited(p wire.Pending) string {
 	if p.Kind == "interrupt" || !plainly(p.Arguments) {
 		return AwaitedWhat(p)
@@ -71,7 +72,8 @@ func awaited(p wire.Pending) string {
 	return AwaitedWhat(p) + " " + display.CleanJSON(p.Arguments)
 }
 
-// plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about them, and no letter takes an escape.
+// plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about
+// them, and no letter takes an escape.
 func plainly(arguments json.RawMessage) bool {
 	return len(arguments) == 0 || printable.Harmless(arguments) && !strings.Contains(display.CleanJSON(arguments), `\u`)
 }

@@ -89,7 +89,8 @@ func (a *App) PrintRun(run wire.Run) error {
 	return a.Table(rows)
 }
 
-// Command is a command line for the person to copy, which reaches the same server as this one. A password in the address is left out.
+// Command is a command line for the person to copy, which reaches the same server as this one. A
+// password in the address is left out.
 func (a *App) Command(words string) string {
 	if a.URL != "" {
 		words += " --url " + scaffold.ShellWord(ShownAddress(a.URL))
@@ -114,7 +115,8 @@ func (a *App) waitingWords(run wire.Run) (words string) {
 	return words
 }
 
-// StatusText is the status, with the reason of a run that is done, or that its model does not answer.
+// StatusText is the status, with the reason of a run that is done, or that its model does not
+// answer.
 func StatusText(run wire.Run) string {
 	switch {
 	case run.Reason == nil && run.Error != nil:

@@ -33,8 +33,8 @@ func AwaitedWhat(p wire.Pending) string {
 	return p.Kind + " of " + display.Spelled(p.Tool)
 }
 
-// ArgumentsMean says what happens with a call's arguments if the answer is yes. It promises a run only
-// where one follows.
+// ArgumentsMean says what happens with a call's arguments if the answer is yes. It promises a run
+// only where one follows.
 func ArgumentsMean(p wire.Pending) string {
 	tool := cmp.Or(display.Spelled(p.Tool), "it")
 	switch {
@@ -59,8 +59,8 @@ type entry struct {
 // reached are the words before the target of a tool's calls, by the tool's kind.
 var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
 
-// Preview is what an approver reads of what a call would do. What a tool found is named as what was there: under the name of a
-// preview the old value would pass for the new one.
+// Preview is what an approver reads of what a call would do. What a tool found is named as what was
+// there: under the name of a preview the old value would pass for the new one.
 func Preview(p wire.Pending) []entry {
 	v := p.Preview
 	switch {
@@ -72,8 +72,8 @@ func Preview(p wire.Pending) []entry {
 	return []entry{{"preview", display.SpelledLines(cmp.Or(v.Text, v.Failed))}}
 }
 
-// Background is who wants a call and in whose words, what its tool does and where it goes. All texts but the names are of
-// others, and spelled.
+// Background is who wants a call and in whose words, what its tool does and where it goes. All
+// texts but the names are of others, and spelled.
 func Background(p wire.Pending) (facts []entry) {
 	facts = mayApprove(p)
 	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
@@ -146,8 +146,8 @@ func callerWords(by, via string) string {
 	return cmp.Or(display.Spelled(by), "unnamed caller") + display.After(" via ", display.Spelled(via))
 }
 
-// FactRows are facts as rows of a table, their lines folded to the terminal: a line that the terminal
-// broke by itself could pass for a row of its own.
+// FactRows are facts as rows of a table, their lines folded to the terminal: a line that the
+// terminal broke by itself could pass for a row of its own.
 func (a *App) FactRows(facts []entry) (rows [][]string) {
 	width := display.ScreenOf(a.Stdout, a.Opts.Getenv).Width
 	for _, f := range facts {
@@ -162,5 +162,6 @@ func (a *App) FactRows(facts []entry) (rows [][]string) {
 	return rows
 }
 
-// widestLabel is how many columns the labels of a waiting call take at most, with the gap behind them.
+// widestLabel is how many columns the labels of a waiting call take at most, with the gap behind
+// them.
 const widestLabel = 30

@@ -33,7 +33,8 @@ func RefusedPlainly(p *client.Error) *Failure {
 	return Fail(refusedExit(p), cmp.Or(p.Code, "failed"), detail)
 }
 
-// refusedExit: what the server cannot read was given wrongly. A decision that only does not suit its call was refused.
+// refusedExit: what the server cannot read was given wrongly. A decision that only does not suit
+// its call was refused.
 func refusedExit(p *client.Error) int {
 	if _, unsuited := FlagsFor[p.Code]; p.Status == http.StatusBadRequest && !unsuited {
 		return ExitUsage

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// New is one invocation of a program. Answers go to stdout, and what went wrong, as one line or as one JSON value, to stderr.
+// New is one invocation of a program. Answers go to stdout, and what went wrong, as one line or as
+// one JSON value, to stderr.
 func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
 	if opts.Getenv == nil {
 		opts.Getenv = os.Getenv
@@ -22,8 +23,9 @@ func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
 	return &App{Opts: opts, Stdin: stdin, Stdout: stdout, Stderr: stderr}
 }
 
-// Root is the command that all verbs are below. It has the flags that every verb takes, and the verbs help, version and exit-codes; codes
-// is what the last one says, a line or more for each exit code.
+// Root is the command that all verbs are below. It has the flags that every verb takes, and the
+// verbs help, version and exit-codes; codes is what the last one says, a line or more for each exit
+// code.
 func (a *App) Root(short, long, codes string) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
@@ -56,8 +58,9 @@ func (a *App) Root(short, long, codes string) *cobra.Command {
 	return root
 }
 
-// Execute runs the command that args name (without the program's name) until it is finished or ctx ends, and returns the exit code: one of
-// [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable], [ExitBroken].
+// Execute runs the command that args name (without the program's name) until it is finished or ctx
+// ends, and returns the exit code: one of [ExitOK], [ExitFailed], [ExitUsage], [ExitUnreachable],
+// [ExitBroken].
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

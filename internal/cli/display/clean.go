@@ -24,8 +24,8 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// CleanProse is the lines of what a model or a tool said. It differs from clean in what writers of prose do without meaning anything by it: tabs,
-// and the selector behind an emoji.
+// CleanProse is the lines of what a model or a tool said. It differs from clean in what writers of
+// prose do without meaning anything by it: tabs, and the selector behind an emoji.
 func CleanProse(text string) []string {
 	return strings.Split(CleanLines(strings.TrimRight(Prose.Replace(text), "\n")), "\n")
 }
@@ -33,8 +33,9 @@ func CleanProse(text string) []string {
 // Prose removes what is harmless in text of several lines, but would be shown as an escape.
 var Prose = strings.NewReplacer("\r\n", "\n", "\t", "    ", "\ufe0f", "")
 
-// CleanJSON is a value on one line that is still the same value: blanks inside of strings stay, and characters that do not show
-// are written the way JSON escapes them. What is not JSON is cleaned as text.
+// CleanJSON is a value on one line that is still the same value: blanks inside of strings stay, and
+// characters that do not show are written the way JSON escapes them. What is not JSON is cleaned as
+// text.
 func CleanJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -56,8 +57,8 @@ func CleanJSONLines(raw json.RawMessage) []string {
 	return lines
 }
 
-// Spelled is text that a person decides by, on one line: what [clean] leaves to the terminal, it marks, so that letters from right to left reorder
-// nothing and no letter passes for another.
+// Spelled is text that a person decides by, on one line: what [clean] leaves to the terminal, it
+// marks, so that letters from right to left reorder nothing and no letter passes for another.
 func Spelled(text string) string { return printable.Terminal(printable.Spell(text)) }
 
 // SpelledLines is spelled for text of several lines, which stay lines.
@@ -65,7 +66,8 @@ func SpelledLines(text string) []string {
 	return printable.TerminalLines(printable.Spell(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")))
 }
 
-// ArgumentLines are arguments by value: a line each, with further lines of a text below it, and what a reader may miss.
+// ArgumentLines are arguments by value: a line each, with further lines of a text below it, and
+// what a reader may miss.
 func ArgumentLines(raw json.RawMessage) (lines []Line) {
 	for _, r := range printable.TerminalRows(raw) {
 		lines = append(lines, Text("  "+r.First))
@@ -79,7 +81,8 @@ func ArgumentLines(raw json.RawMessage) (lines []Line) {
 	return lines
 }
 
-// canonical is raw in its one form, in which texts that mean the same are the same; what is not JSON, or ambiguous, stays as it is.
+// canonical is raw in its one form, in which texts that mean the same are the same; what is not
+// JSON, or ambiguous, stays as it is.
 func canonical(raw json.RawMessage) json.RawMessage {
 	if core.CheckJSON(raw) != nil {
 		return raw

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Diff shows what edited arguments change of those that were asked for, member by member: a line with - for what goes, one with + for what comes.
-// Values count as the same if they are written the same but for blanks; the order of members is no difference. No lines, no difference.
+// Diff shows what edited arguments change of those that were asked for, member by member: a line
+// with - for what goes, one with + for what comes. Values count as the same if they are written the
+// same but for blanks; the order of members is no difference. No lines, no difference.
 func Diff(before, after json.RawMessage) []Line {
 	return diffAt(nil, canonical(before), canonical(after))
 }

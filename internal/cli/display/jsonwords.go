@@ -15,8 +15,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// Members are those of an object in their order; ok is false for any other value, and for one with a name that is there twice:
-// which of the two counts is not for this program to say.
+// Members are those of an object in their order; ok is false for any other value, and for one with
+// a name that is there twice: which of the two counts is not for this program to say.
 func Members(raw json.RawMessage) (all []member, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if first, err := dec.Token(); !json.Valid(raw) || err != nil || first != json.Delim('{') {
@@ -42,7 +42,8 @@ func Members(raw json.RawMessage) (all []member, ok bool) {
 // obvious is text that needs no quotes to be read as what it is.
 var obvious = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:/@-]*$`)
 
-// InWords shows arguments the way people write them: order=A-17 amount=120. Text that could be taken for something else has its quotes.
+// InWords shows arguments the way people write them: order=A-17 amount=120. Text that could be
+// taken for something else has its quotes.
 func InWords(raw json.RawMessage) string {
 	all, ok := Members(raw)
 	if !ok {

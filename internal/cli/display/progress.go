@@ -13,8 +13,9 @@ const (
 	lineEvery    = 10 * time.Second
 )
 
-// Progress tells a person how far long work is, at what rate, and how long it will take. On a terminal it is one line that is written
-// again and again, elsewhere a line every ten seconds. A nil progress tells nothing. It is safe for concurrent use.
+// Progress tells a person how far long work is, at what rate, and how long it will take. On a
+// terminal it is one line that is written again and again, elsewhere a line every ten seconds. A
+// nil progress tells nothing. It is safe for concurrent use.
 type Progress struct {
 	w       io.Writer
 	rewrite bool
@@ -39,7 +40,8 @@ func NewProgress(w io.Writer, rewrite bool, width int, now func() time.Time) *Pr
 	return p
 }
 
-// At says that so much of total is done; a total of 0 is unknown. more stands behind it. It may be called as often as wanted.
+// At says that so much of total is done; a total of 0 is unknown. more stands behind it. It may be
+// called as often as wanted.
 func (p *Progress) At(done, total int, more string) {
 	if p == nil {
 		return
@@ -72,7 +74,8 @@ func (p *Progress) show(line string) {
 	fmt.Fprint(p.w, "\r"+line+"\x1b[K")
 }
 
-// End leaves the terminal at the start of a line. Call it before anything else is printed, also when the work failed.
+// End leaves the terminal at the start of a line. Call it before anything else is printed, also
+// when the work failed.
 func (p *Progress) End() {
 	if p == nil {
 		return
@@ -85,7 +88,8 @@ func (p *Progress) End() {
 	p.open = false
 }
 
-// progressLine is "1,204 of 10,000 · 310/s · 28 s left". The rate is that of the whole way, so the time left does not jump.
+// progressLine is "1,204 of 10,000 · 310/s · 28 s left". The rate is that of the whole way, so the
+// time left does not jump.
 func progressLine(done, total int, unit string, took time.Duration, more string) string {
 	line := Thousands(done)
 	if total > 0 {

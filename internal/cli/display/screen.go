@@ -1,5 +1,6 @@
-// Package display makes text for a terminal, or for a file: lines with styles, tables, progress, and values of others in a form that
-// cannot take control of the terminal. It prints nothing by itself.
+// Package display makes text for a terminal, or for a file: lines with styles, tables, progress,
+// and values of others in a form that cannot take control of the terminal. It prints nothing by
+// itself.
 package display
 
 import (
@@ -123,7 +124,8 @@ func (l Line) Wrap(columns, indent int) []Line {
 	return append(out, now)
 }
 
-// Split takes as much of clean text as fits into so many columns, up to a blank if there is one in the second half.
+// Split takes as much of clean text as fits into so many columns, up to a blank if there is one in
+// the second half.
 func Split(words string, columns int) (head, rest string) {
 	used, blank := 0, 0
 	for i, r := range words {
@@ -164,8 +166,8 @@ func Wide(words string) (columns int) {
 	return columns
 }
 
-// doubled are the characters that take two columns, in ranges. Where terminals differ, the wider answer is taken: a line that is a column too
-// short does no harm.
+// doubled are the characters that take two columns, in ranges. Where terminals differ, the wider
+// answer is taken: a line that is a column too short does no harm.
 var doubled = [][2]rune{{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23f3}, {0x25fd, 0x25fe}, {0x2614, 0x2615},
 	{0x2648, 0x2653}, {0x267f, 0x267f}, {0x2693, 0x2693}, {0x26a1, 0x26a1}, {0x26aa, 0x26ab}, {0x26bd, 0x26be}, {0x26c4, 0x26c5},
 	{0x26ce, 0x26ce}, {0x26d4, 0x26d4}, {0x26ea, 0x26ea}, {0x26f2, 0x26f5}, {0x26fa, 0x26fd}, {0x2705, 0x2705}, {0x270a, 0x270b},

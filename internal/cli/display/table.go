@@ -39,7 +39,8 @@ func DrawTable(rows [][]string, s Screen, cuttable []int) string {
 	return b.String()
 }
 
-// narrow takes from the widest of the columns that may be cut, until a row fits or none can give any more.
+// narrow takes from the widest of the columns that may be cut, until a row fits or none can give
+// any more.
 func narrow(widths []int, room int, cuttable []int) {
 	if room == 0 {
 		return

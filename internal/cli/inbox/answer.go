@@ -89,7 +89,8 @@ func (m *inbox) sent(answer wire.DecisionAnswer, err error) {
 	}
 }
 
-// refuse shows why, and stays where something else can be typed; a call that is answered has no other answer.
+// refuse shows why, and stays where something else can be typed; a call that is answered has no
+// other answer.
 func (m *inbox) refuse(status int, why string) {
 	if status == http.StatusConflict || status == http.StatusNotFound {
 		m.done(display.Yellow, "Not sent: "+why)
@@ -130,7 +131,8 @@ func accepted(answer wire.DecisionAnswer, d wire.Decision) string {
 	return words
 }
 
-// told is told what the run of a suspension did. Whoever has gone on to something else meanwhile is not pulled out of it.
+// told is told what the run of a suspension did. Whoever has gone on to something else meanwhile is
+// not pulled out of it.
 func (m *inbox) told(suspension string, events []display.Line, err error) {
 	if m.item.Suspension.ID != suspension || m.place != atDetails && m.place != atEvents {
 		return

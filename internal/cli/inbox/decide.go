@@ -98,7 +98,8 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 	return a.printAnswer(answer)
 }
 
-// pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for the server to refuse.
+// pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for
+// the server to refuse.
 func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
 	shown, err := c.Run(ctx, run, 0)
 	if err != nil {
@@ -134,8 +135,9 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 	return a.Print(out)
 }
 
-// decision turns the flags into a decision without a target. A result or an error alone carries no action: what it means
-// for the call at hand is then the server's to say, so that no result is taken for a yes by accident.
+// decision turns the flags into a decision without a target. A result or an error alone carries no
+// action: what it means for the call at hand is then the server's to say, so that no result is
+// taken for a yes by accident.
 func (v verdict) decision() (wire.Decision, error) {
 	result, err := cmdline.JsonFlag("--result", v.result)
 	if err != nil {

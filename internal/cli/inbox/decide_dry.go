@@ -16,8 +16,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// dryRun shows what a decision would send and change. Nothing is sent, so that the server's own word is missing: what can be known without it
-// is whether edited arguments fit the tool, and those that do not are refused as the server would.
+// dryRun shows what a decision would send and change. Nothing is sent, so that the server's own
+// word is missing: what can be known without it is whether edited arguments fit the tool, and those
+// that do not are refused as the server would.
 func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.Decision) error {
 	if d.Arguments == nil {
 		return a.printUnsent(d, "")
@@ -52,8 +53,9 @@ func (a *app) printUnsent(d wire.Decision, note string) error {
 	return a.Printf("not sent, and not looked at by the server: %s\n%s", display.CleanJSON(body), note)
 }
 
-// argumentsFit holds edited arguments against the parameters of the tool. looked is false if they cannot be known: the server shows those of
-// the newest version of the agent, and the run may be of another one.
+// argumentsFit holds edited arguments against the parameters of the tool. looked is false if they
+// cannot be known: the server shows those of the newest version of the agent, and the run may be of
+// another one.
 func argumentsFit(ctx context.Context, c *client.Client, run wire.Run, tool string, arguments json.RawMessage) (looked bool, err error) {
 	if _, ok := display.Members(arguments); !ok {
 		return true, fmt.Errorf("the arguments are not a JSON object whose names are there once each")

@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// editor lets a person edit JSON with the program of $VISUAL or $EDITOR, on the terminal in. What does not show is written as an escape there, too.
+// editor lets a person edit JSON with the program of $VISUAL or $EDITOR, on the terminal in. What
+// does not show is written as an escape there, too.
 func (a *app) editor(in *os.File) func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, before json.RawMessage) (json.RawMessage, error) {
 		dir, err := os.MkdirTemp("", "dormouse-edit") // which nobody else can read
@@ -27,7 +28,8 @@ func (a *app) editor(in *os.File) func(context.Context, json.RawMessage) (json.R
 			return nil, err
 		}
 		program := cmp.Or(a.Opts.Getenv("VISUAL"), a.Opts.Getenv("EDITOR"), "vi")
-		// The variable may hold arguments of the program, too; a shell takes it apart as it does elsewhere.
+		// The variable may hold arguments of the program, too; a shell takes it apart as it
+		// does elsewhere.
 		cmd := exec.CommandContext(ctx, "sh", "-c", program+` "$1"`, "sh", file)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, a.Stdout, a.Stderr
 		if err := cmd.Run(); err != nil {

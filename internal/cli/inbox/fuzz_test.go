@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Whatever is pressed, what is sent was asked about on the screen, by its id, and its screens hold nothing that does not show.
+// Whatever is pressed, what is sent was asked about on the screen, by its id, and its screens hold
+// nothing that does not show.
 func FuzzInbox(f *testing.F) {
 	for _, keys := range []string{"jyy", "jnno\r", "jj\r  y", "je", "jr{}\r", "jxa\r", "j\x1b[200~yyy\x1b[201~y", "Gyqky\x03"} {
 		f.Add(keys, true)

@@ -20,8 +20,9 @@ const (
 	atEvents        // what its run did
 )
 
-// inbox is what waits, and where a person is in it. It is told keys and news and draws itself; it neither reads nor sends anything.
-// What is answered is always item, a copy of what is shown: that its row has moved, or is gone, changes nothing about it.
+// inbox is what waits, and where a person is in it. It is told keys and news and draws itself; it
+// neither reads nor sends anything. What is answered is always item, a copy of what is shown: that
+// its row has moved, or is gone, changes nothing about it.
 type inbox struct {
 	program       string // its name
 	width, height int
@@ -83,8 +84,9 @@ func (m *inbox) scroll(by int) {
 	m.top = min(max(m.top+by, 0), last)
 }
 
-// drawn is told that the view stands on the screen. Only by this is a call read: a line that is counted and not drawn was not seen. The time
-// counts from here, too, since a y that was typed before is no answer to what came to the screen after it.
+// drawn is told that the view stands on the screen. Only by this is a call read: a line that is
+// counted and not drawn was not seen. The time counts from here, too, since a y that was typed
+// before is no answer to what came to the screen after it.
 func (m *inbox) drawn(now time.Time) {
 	if m.read || m.place == atList || m.place == atEvents || !m.fits() || m.top+m.room() < len(m.body()) {
 		return
@@ -103,7 +105,8 @@ func (m *inbox) resize(width, height int) {
 	}
 }
 
-// news is told what waits now. A call that was chosen and is gone leaves no row chosen: the next key is not about its neighbour.
+// news is told what waits now. A call that was chosen and is gone leaves no row chosen: the next
+// key is not about its neighbour.
 func (m *inbox) news(items []wire.Approval, more bool) {
 	m.items, m.more, m.loaded = items, more, true
 	find := func(id string) int {

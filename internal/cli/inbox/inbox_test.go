@@ -25,7 +25,8 @@ func waits(n int, kind string) wire.Approval {
 		Suspension: wire.Suspension{ID: fmt.Sprintf("sus_%d", n), Message: "Above 100 a person is asked."}}}
 }
 
-// person walks through an inbox of 80 by 24, a second between the keys, and it is drawn after each of them.
+// person walks through an inbox of 80 by 24, a second between the keys, and it is drawn after each
+// of them.
 type person struct {
 	t     *testing.T
 	inbox *inbox

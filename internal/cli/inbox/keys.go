@@ -11,8 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// calm is how long no key must have been pressed before the one that confirms: a key that is held down, or typed ahead of what
-// is shown, confirms nothing.
+// calm is how long no key must have been pressed before the one that confirms: a key that is held
+// down, or typed ahead of what is shown, confirms nothing.
 const calm = 250 * time.Millisecond
 
 // answerKeys begin an answer; which of them a call takes follows from its kind.

@@ -45,7 +45,8 @@ func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
 	}
 }
 
-// TestNoLabelTouchesItsText covers labels as wide as "started by": a label that touches a model's words reads as one of them.
+// TestNoLabelTouchesItsText covers labels as wide as "started by": a label that touches a model's
+// words reads as one of them.
 func TestNoLabelTouchesItsText(t *testing.T) {
 	item := asked("approval", "replay_tool_call")
 	var all strings.Builder
@@ -59,7 +60,8 @@ func TestNoLabelTouchesItsText(t *testing.T) {
 	}
 }
 
-// TestAPreviewStandsWithTheArguments: what a tool found is not labelled as what will be, and edits say that it doesn't know them.
+// TestAPreviewStandsWithTheArguments: what a tool found is not labelled as what will be, and edits
+// say that it doesn't know them.
 func TestAPreviewStandsWithTheArguments(t *testing.T) {
 	item := asked("approval", "replay_tool_call")
 	item.Preview = &wire.Preview{Text: `{"ip":"192.0.2.20"}`, Tool: "get_dns"}
@@ -105,7 +107,8 @@ func TestNothingThatDoesNotRunIsSaidToRun(t *testing.T) {
 	}
 }
 
-// TestTheInboxAnswersTheQuestionThatItShows: its decisions carry the fingerprint, in every kind of answer.
+// TestTheInboxAnswersTheQuestionThatItShows: its decisions carry the fingerprint, in every kind of
+// answer.
 func TestTheInboxAnswersTheQuestionThatItShows(t *testing.T) {
 	for _, tt := range []struct {
 		mode string

@@ -21,7 +21,8 @@ var sequences = []struct{ bytes, name string }{
 
 var controls = map[byte]string{'\r': "enter", '\n': "enter", 0x7f: "back", 0x08: "back", 0x03: "interrupt", 0x04: "interrupt", 0x15: "clear", 0x1b: "escape"}
 
-// keyboard turns what a terminal sends into keys. It keeps what is cut off in the middle of a character until the rest comes.
+// keyboard turns what a terminal sends into keys. It keeps what is cut off in the middle of a
+// character until the rest comes.
 type keyboard struct {
 	rest    []byte
 	pasting bool
@@ -53,8 +54,9 @@ func (k *keyboard) read(sent []byte) (keys []key) {
 	return keys
 }
 
-// named is the key without a character at the beginning of what was sent, and how long it is there. A sequence that is not known
-// is passed over whole, so that its last character is not taken for a key.
+// named is the key without a character at the beginning of what was sent, and how long it is there.
+// A sequence that is not known is passed over whole, so that its last character is not taken for a
+// key.
 func (k *keyboard) named(in []byte) (name string, size int) {
 	for _, s := range sequences {
 		if bytes.HasPrefix(in, []byte(s.bytes)) {

@@ -10,7 +10,8 @@ import (
 // flushInput is the request TCFLSH, which has this number on these machines.
 const flushInput = 0x540b
 
-// forgetTyped drops what was typed on a terminal and nobody has read. One that refuses keeps it: the keys are judged by their time as well.
+// forgetTyped drops what was typed on a terminal and nobody has read. One that refuses keeps it:
+// the keys are judged by their time as well.
 func forgetTyped(tty *os.File) {
 	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), flushInput, syscall.TCIFLUSH)
 }

@@ -1,4 +1,5 @@
-// Package inbox has the verbs of approvers: list what waits, walk through it on the terminal, decide, and read decisions.
+// Package inbox has the verbs of approvers: list what waits, walk through it on the terminal,
+// decide, and read decisions.
 package inbox
 
 import (

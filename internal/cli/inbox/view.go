@@ -45,14 +45,15 @@ func (m *inbox) headline() string {
 	return fmt.Sprintf("%d calls wait", len(m.items))
 }
 
-// feet is how many lines stand below the body: an empty one, the question with what is typed, the notice, and the keys.
+// feet is how many lines stand below the body: an empty one, the question with what is typed, the
+// notice, and the keys.
 func (m *inbox) feet() int { return len(m.foot()) }
 
 // room is how many lines the body has.
 func (m *inbox) room() int { return max(m.height-2-m.feet(), 1) }
 
-// fits says that the head, a line of the body at least and all of the feet stand on the screen. Without that, or if its size is not known,
-// nobody can tell what was seen.
+// fits says that the head, a line of the body at least and all of the feet stand on the screen.
+// Without that, or if its size is not known, nobody can tell what was seen.
 func (m *inbox) fits() bool { return m.width > 1 && 2+m.room()+m.feet() <= m.height }
 
 const tooSmall = "Make the window larger: it does not show what this is about."
@@ -140,7 +141,8 @@ func (m *inbox) rows() []display.Line {
 
 func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
-// body is what is shown of one call, or of its run: whole, in lines that fit. Nothing of what would run is left out or cut.
+// body is what is shown of one call, or of its run: whole, in lines that fit. Nothing of what would
+// run is left out or cut.
 func (m *inbox) body() []display.Line {
 	var all []display.Line
 	if m.place == atEvents {
@@ -155,7 +157,8 @@ func (m *inbox) body() []display.Line {
 	return lines
 }
 
-// details is everything that is known of a waiting call, as lines without end. edited, if not nil, is what it would run with instead of its arguments.
+// details is everything that is known of a waiting call, as lines without end. edited, if not nil,
+// is what it would run with instead of its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	lines := []display.Line{row("waits for", cmdline.AwaitedWhat(a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("this", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
@@ -185,7 +188,8 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	return append(lines, behind(a)...)
 }
 
-// previewLines are the preview of a call. It is made when the call is asked about, so it doesn't know edited arguments.
+// previewLines are the preview of a call. It is made when the call is asked about, so it doesn't
+// know edited arguments.
 func previewLines(p wire.Pending, edited bool) (lines []display.Line) {
 	for _, f := range cmdline.Preview(p) {
 		if edited {

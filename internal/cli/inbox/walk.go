@@ -28,13 +28,15 @@ const (
 	inboxPages   = 5 // of a hundred calls: more than a person walks through
 )
 
-// What a terminal is told at the beginning and the end: another screen without a cursor, and to say what is pasted.
+// What a terminal is told at the beginning and the end: another screen without a cursor, and to say
+// what is pasted.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J"
 	leaveScreen = "\x1b[?2004l\x1b[?25h\x1b[?1049l"
 )
 
-// walkInbox lets a person walk through the calls that wait and match the filters of list. However it ends, the terminal is as it was before.
+// walkInbox lets a person walk through the calls that wait and match the filters of list. However
+// it ends, the terminal is as it was before.
 func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.List) error {
 	in, isFile := a.Stdin.(*os.File)
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
@@ -131,7 +133,8 @@ func (w *walker) walk(ctx context.Context) (err error) {
 	}
 }
 
-// keys does what was typed. What was typed behind a key that opens the editor was not meant for what stands on the screen after it.
+// keys does what was typed. What was typed behind a key that opens the editor was not meant for
+// what stands on the screen after it.
 func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) {
 	for _, k := range w.board.read(sent) {
 		what := w.inbox.press(k, w.now())
@@ -142,7 +145,8 @@ func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) 
 	return false, nil
 }
 
-// readKeys reads once each time it is told to: while an editor has the terminal, nobody else reads from it.
+// readKeys reads once each time it is told to: while an editor has the terminal, nobody else reads
+// from it.
 func (w *walker) readKeys(ctx context.Context, again <-chan struct{}, failed chan<- error) {
 	for {
 		select {
@@ -227,7 +231,8 @@ func (w *walker) reload(ctx context.Context) {
 	})
 }
 
-// send sends the decision on the item. A pause is no call and has no decision: it ends with a resume, if it is still the one that was shown.
+// send sends the decision on the item. A pause is no call and has no decision: it ends with a
+// resume, if it is still the one that was shown.
 func (w *walker) send(ctx context.Context, item wire.Approval, d wire.Decision) (wire.DecisionAnswer, error) {
 	if item.Kind != "interrupt" {
 		return w.c.Decide(ctx, item.RunID, d)

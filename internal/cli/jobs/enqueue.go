@@ -67,7 +67,8 @@ dead letter. --status shows how many wait and how many are dead, --dead the dead
 	return cmd
 }
 
-// noServer refuses the flags of a server, which would be passed over while a directory is made beside the person.
+// noServer refuses the flags of a server, which would be passed over while a directory is made
+// beside the person.
 func noServer(cmd *cobra.Command) error {
 	for _, name := range []string{"url", "aws-iam"} {
 		if cmd.Flags().Changed(name) {
@@ -172,7 +173,8 @@ func (e *enqueuing) holdsNothing(name string) string {
 	return name + " holds no line, so that nothing was stored; see whether what writes it failed"
 }
 
-// tell says what was done. Bad lines that were left out are a failure, since somebody has to look at them.
+// tell says what was done. Bad lines that were left out are a failure, since somebody has to look
+// at them.
 func (e *enqueuing) tell() error {
 	if e.app.JSON {
 		if err := e.app.PrintJSON(map[string]any{"enqueued": e.stored, "bad": e.bad, "tenant": e.flags.tenant, "data": e.flags.data}); err != nil {

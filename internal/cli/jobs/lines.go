@@ -19,7 +19,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Lines are stored so many, or so many bytes, at once: a server on the same data waits for each lot.
+// Lines are stored so many, or so many bytes, at once: a server on the same data waits for each
+// lot.
 const (
 	lotLines = 500
 	lotBytes = 4 << 20
@@ -74,8 +75,9 @@ type keyed struct {
 	digest string
 }
 
-// add refuses a key that stands for something else on another line. Whichever of the two came first would be started, and nobody could say which.
-// As everywhere, a start on a thread and one without have keys apart.
+// add refuses a key that stands for something else on another line. Whichever of the two came first
+// would be started, and nobody could say which. As everywhere, a start on a thread and one without
+// have keys apart.
 func (k keyLines) add(line intake.Line, m intake.Message) error {
 	canonical, err := core.Canonical(line.Body)
 	if err != nil {
@@ -168,7 +170,8 @@ func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
 	return nil
 }
 
-// open opens the queue. made says that there was none: nothing in it is started before somebody serves the directory, which may be misspelt.
+// open opens the queue. made says that there was none: nothing in it is started before somebody
+// serves the directory, which may be misspelt.
 func (e *enqueuing) open(ctx context.Context) (queue *local.Intake, made bool, err error) {
 	queue, err = local.OpenIntake(ctx, e.flags.data, false)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -201,7 +204,8 @@ func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
 	return nil
 }
 
-// warnOfAgents tells of names that the servers of the directory do not have. They may come with the next start, so that it is no error.
+// warnOfAgents tells of names that the servers of the directory do not have. They may come with the
+// next start, so that it is no error.
 func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake, made bool) error {
 	have, err := queue.Agents(ctx, e.flags.tenant)
 	if err != nil {
@@ -220,8 +224,9 @@ func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake, made 
 	return nil
 }
 
-// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents, and it has none. If none has agents, it is
-// the directory that may be misspelt. The queue works without a server, so that it is no error.
+// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents,
+// and it has none. If none has agents, it is the directory that may be misspelt. The queue works
+// without a server, so that it is no error.
 func (e *enqueuing) warnOfTenant(ctx context.Context, queue *local.Intake, made bool) error {
 	usual, err := queue.Agents(ctx, access.Tenant)
 	e.progress.End()

@@ -1,4 +1,5 @@
-// Package jobs has the verb of pipelines, enqueue: it adds lines to the intake queue and shows what became of them.
+// Package jobs has the verb of pipelines, enqueue: it adds lines to the intake queue and shows what
+// became of them.
 package jobs
 
 import (

@@ -35,7 +35,8 @@ func Describe(e wire.Event) string {
 	return display.Shorten(display.Clean(strings.Join(words, "  ")), 160)
 }
 
-// standing says of a decision what its action does not: that the deadline made it, or that it came too late to count.
+// standing says of a decision what its action does not: that the deadline made it, or that it came
+// too late to count.
 func standing(members map[string]json.RawMessage) []string {
 	switch {
 	case string(members["timed_out"]) == "true":
@@ -46,7 +47,8 @@ func standing(members map[string]json.RawMessage) []string {
 	return nil
 }
 
-// word is a JSON value in plain text: a string without its quotes, anything else as it is, null as nothing.
+// word is a JSON value in plain text: a string without its quotes, anything else as it is, null as
+// nothing.
 func word(raw json.RawMessage) string {
 	var text *string
 	if len(raw) == 0 {

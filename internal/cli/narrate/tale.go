@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Tale tells what a run does in the words of people. It is shown the run's events in order and remembers the calls, so that what happens to
-// one can be told by its name. It prints nothing.
+// Tale tells what a run does in the words of people. It is shown the run's events in order and
+// remembers the calls, so that what happens to one can be told by its name. It prints nothing.
 type Tale struct {
 	now     func() time.Time
 	calls   map[string]told // by id

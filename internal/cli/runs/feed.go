@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
 )
 
-// watchAll shows suspensions, decisions and run ends of all runs, and how many calls wait, until it is interrupted.
+// watchAll shows suspensions, decisions and run ends of all runs, and how many calls wait, until it
+// is interrupted.
 func (a *app) watchAll(ctx context.Context, c *client.Client, agent string, all bool) error {
 	return c.FollowFeed(ctx, client.Feed{Agent: agent, Tail: !all, Each: a.showOfFeed, Counts: a.showCounts})
 }

@@ -78,8 +78,8 @@ func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
 	return a.PrintMore("runs", runFlags(list), list.Limit, page.Next)
 }
 
-// listed prints runs as a table: on a terminal one that fits into 80 columns, with the run's first line below each row, elsewhere one with two
-// more columns.
+// listed prints runs as a table: on a terminal one that fits into 80 columns, with the run's first
+// line below each row, elsewhere one with two more columns.
 func (a *app) listed(runs []wire.Run) error {
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED", "STARTED BY", "FIRST LINE"}}

@@ -46,8 +46,8 @@ thread at the ends of several of its runs: readers take the longest.`,
 	}
 }
 
-// recorded is a run's thread, up to the end of the run. It comes from what was committed and is shown to callers, so that nothing is in it that
-// these cannot read.
+// recorded is a run's thread, up to the end of the run. It comes from what was committed and is
+// shown to callers, so that nothing is in it that these cannot read.
 func recorded(ctx context.Context, c *client.Client, id string) (none recording.Conversation, err error) {
 	run, err := c.Run(ctx, id, 0)
 	if err != nil {
@@ -85,8 +85,8 @@ func CanRecord(file string) error {
 	return nil
 }
 
-// recordFinished adds a run that was waited for to a file. The run is what was asked for: that it could not be recorded is said, and is no
-// failure of it.
+// recordFinished adds a run that was waited for to a file. The run is what was asked for: that it
+// could not be recorded is said, and is no failure of it.
 func (a *app) recordFinished(ctx context.Context, c *client.Client, run, file string) {
 	conversation, err := recorded(ctx, c, run)
 	if err == nil {

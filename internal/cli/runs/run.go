@@ -75,7 +75,8 @@ that dormouse-proof replay and the model provider "recorded" read.`,
 // afterStart is what to do once the run is started.
 type afterStart struct {
 	wait, watch bool
-	record      string // file that the conversation is added to when the run is done; "" for none
+	// file that the conversation is added to when the run is done; "" for none
+	record string
 }
 
 func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, after afterStart) error {

@@ -14,14 +14,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
 )
 
-// view shows events as they come: to programs one JSON value a line, to a file one plain line each, to a person on a terminal in words. What
-// a model is saying is shown while it says so on a terminal, and to programs; in a file each text stands once, when it is committed.
+// view shows events as they come: to programs one JSON value a line, to a file one plain line each,
+// to a person on a terminal in words. What a model is saying is shown while it says so on a
+// terminal, and to programs; in a file each text stands once, when it is committed.
 type view struct {
 	app    *app
 	screen display.Screen
 	tale   *narrate.Tale
-	live   strings.Builder // model text that stands on the terminal already, with the cursor behind it
-	column int             // of the cursor then
+	// model text that stands on the terminal already, with the cursor behind it
+	live   strings.Builder
+	column int // of the cursor then
 }
 
 func (a *app) newView() *view {
@@ -66,7 +68,8 @@ func (v *view) draw(e wire.Event, lines []display.Line) string {
 	return b.String()
 }
 
-// typed shows a piece of text while the model still speaks. A piece may end in the middle of anything but a character.
+// typed shows a piece of text while the model still speaks. A piece may end in the middle of
+// anything but a character.
 func (v *view) typed(e wire.Event) error {
 	var piece struct {
 		Text string `json:"text"`
@@ -92,8 +95,8 @@ func (v *view) typed(e wire.Event) error {
 // saying is how far what a model says stands from the left.
 const saying = display.Margin + len("says: ")
 
-// fit writes clean text behind what stands there, and breaks it where the screen ends: a terminal would go on at its left edge, where no line of
-// the model's may begin.
+// fit writes clean text behind what stands there, and breaks it where the screen ends: a terminal
+// would go on at its left edge, where no line of the model's may begin.
 func (v *view) fit(b *strings.Builder, words string) {
 	width := max(v.screen.Width, 2)
 	for words != "" {
@@ -139,7 +142,8 @@ func noAnswer(e wire.Event) bool {
 	return json.Unmarshal(e.Data, &of) == nil && of.Reason == "model_unavailable"
 }
 
-// said tells whether the committed turn says what was shown while it came, so that it is not shown twice.
+// said tells whether the committed turn says what was shown while it came, so that it is not shown
+// twice.
 func (v *view) said(e wire.Event) bool {
 	var whole struct {
 		Text string `json:"text"`
@@ -156,8 +160,9 @@ func (v *view) end() error {
 	return v.app.Print("\n")
 }
 
-// listen shows a person what the model says while it says it, and that it does not answer, until the run is waiting or done. If there
-// is no stream, it shows nothing, and the caller only waits for the result.
+// listen shows a person what the model says while it says it, and that it does not answer, until
+// the run is waiting or done. If there is no stream, it shows nothing, and the caller only waits
+// for the result.
 func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 	v := a.newView()
 	if a.JSON || !v.screen.Terminal {

@@ -71,7 +71,8 @@ func (a *app) printPending(run wire.Run) error {
 	return a.Table(rows)
 }
 
-// watch prints events until the run is done or, unless follow is set, waits, and returns the run as it is then.
+// watch prints events until the run is done or, unless follow is set, waits, and returns the run as
+// it is then.
 func (a *app) watch(ctx context.Context, c *client.Client, id string, follow bool) (wire.Run, error) {
 	view := a.newView()
 	_, err := c.Follow(ctx, id, "", follow, view.show)

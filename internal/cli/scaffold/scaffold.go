@@ -1,5 +1,5 @@
-// Package scaffold writes the files of a new agent, which runs as it is: the agent, the script of its model, and its tests. It does not
-// read agents, and it overwrites nothing.
+// Package scaffold writes the files of a new agent, which runs as it is: the agent, the script of
+// its model, and its tests. It does not read agents, and it overwrites nothing.
 package scaffold
 
 import (
@@ -18,7 +18,8 @@ var files embed.FS
 // ErrInTheWay is wrapped by the error that names a file which is there already.
 var ErrInTheWay = errors.New("is there already")
 
-// File is a file to write. A Shared one belongs to all agents of the directory: if it is there, it is left as it is.
+// File is a file to write. A Shared one belongs to all agents of the directory: if it is there, it
+// is left as it is.
 type File struct {
 	Path   string // with the directory
 	Text   []byte
@@ -50,9 +51,9 @@ func Agent(program, dir, name string, schemas map[string][]byte) ([]File, error)
 	return out, nil
 }
 
-// Write writes the files, or none of them: one that is there already and is not shared keeps all from being written, and is named. It
-// returns what was written and, of the shared ones, what was kept though it has another text. If it fails, what it made is gone again,
-// directories too.
+// Write writes the files, or none of them: one that is there already and is not shared keeps all
+// from being written, and is named. It returns what was written and, of the shared ones, what was
+// kept though it has another text. If it fails, what it made is gone again, directories too.
 func Write(list []File) (written, kept []string, err error) {
 	for _, f := range list {
 		if _, err := os.Lstat(f.Path); err == nil && !f.Shared {

@@ -27,7 +27,8 @@ func (d *draft) owedHooks(p core.Phase) {
 //	decision ── claim ── no agent: park ── … ── claim ── agent: the decision is drained
 func (d *draft) park() Plan {
 	delay := d.v.ParkFor
-	due := d.v.Now + delay   // the sweep alone wakes it: a wake-up beside it would be a second look
+	// the sweep alone wakes it: a wake-up beside it would be a second look
+	due := d.v.Now + delay
 	if d.h.AwakeSince != 0 { // the time it waits for its agent is not the run's
 		d.h.Awake, d.h.AwakeSince = d.awake(), d.v.Now+delay
 	}

@@ -37,7 +37,8 @@ func (d *draft) lifted(call core.ToolCall, v core.Verdict) (rest core.Verdict, g
 		return v, false
 	}
 	if v.Mode != core.ReplayToolCall {
-		v.Grant = "" // there, an approval is an answer to this call, and no word on what may run
+		// there, an approval is an answer to this call, and no word on what may run
+		v.Grant = ""
 	}
 	waived := d.h.Calls[call.ID].Waives(v)
 	granted = !waived && d.granted(v.Grant)

@@ -31,7 +31,8 @@ func (d *draft) runsAgain(call core.ToolCall) bool {
 //	                          next owner: ask a person what happened
 func (d *draft) askWhatHappened(call core.ToolCall) error {
 	d.change(call.ID, func(c *core.Call) { c.RanBefore++ })
-	v := d.gateOn(d.effective(call)) // an approver who is barred from the call may not have it run again either
+	// an approver who is barred from the call may not have it run again either
+	v := d.gateOn(d.effective(call))
 	return d.suspend(call, core.KindUnknownOutcome, core.SuspendTicket{NotBy: v.NotBy, Suspension: core.Suspension{Action: "report_outcome",
 		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
 }

@@ -67,7 +67,9 @@ func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
 	d.change(call.ID, func(c *core.Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
 		c.Renew()
-		own := c.AskDigest == "" // the body's question; its answer is kept over whatever is asked before it runs again
+		// the body's question; its answer is kept over whatever is asked before it runs
+		// again
+		own := c.AskDigest == ""
 		if c.Kind != core.KindUnknownOutcome && c.Mode == core.PassDecisionToTool && (own || c.PassedDecision == "") {
 			c.PassedDecision = rec.Suspension
 		}
@@ -110,7 +112,8 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 		}
 		return d.refuse(call, core.CallOutcomeToolError.OrTimedOut(rec), rec.Error)
 	case rec.TimedOut:
-		return d.result(call, core.CallOutcomeTimedOut, core.Answered(rec.Result)) // whatever the mode: no approval says that it may run
+		// whatever the mode: no approval says that it may run
+		return d.result(call, core.CallOutcomeTimedOut, core.Answered(rec.Result))
 	case c.Kind == core.KindUnknownOutcome && !core.IsNull(rec.Result), c.Kind != core.KindUnknownOutcome && c.Mode == core.UseDecisionAsToolResult:
 		d.executed(call, false)
 		return d.result(call, core.CallOutcomeSucceeded, core.Answered(rec.Result))

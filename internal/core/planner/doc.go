@@ -1,6 +1,6 @@
 // Package planner says what the owner of a run does next. [Decide] is pure: it looks at a [View],
-// everything that is known, and returns a [Plan], one thing to do. The documentation of package core
-// has the terms, the reading order and an index of behaviours.
+// everything that is known, and returns a [Plan], one thing to do. The documentation of package
+// core has the terms, the reading order and an index of behaviours.
 //
 // # Invariants
 //

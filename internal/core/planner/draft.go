@@ -16,11 +16,12 @@ type draft struct {
 	revision Revision // of state
 
 	drained []string
-	must    bool                 // must be durable before any body runs
-	closes  bool                 // a signal that is acceptable now is not after this commit
-	cleared map[string]bool      // calls whose bodies may run
-	took    map[int]bool         // answers of hooks that are folded in
-	faults  map[string]string    // what is wrong with the arguments of the turn's calls, by call
+	must    bool            // must be durable before any body runs
+	closes  bool            // a signal that is acceptable now is not after this commit
+	cleared map[string]bool // calls whose bodies may run
+	took    map[int]bool    // answers of hooks that are folded in
+	// what is wrong with the arguments of the turn's calls, by call
+	faults  map[string]string
 	spans   map[string]core.Span // when the bodies ran whose outcomes are folded in, by call
 	begun   map[string]bool      // calls whose hooks before the body are folded in
 	stopped map[string]bool      // calls whose bodies were stopped because the run ends
@@ -33,7 +34,8 @@ func newDraft(v View) *draft {
 		begun: map[string]bool{}, stopped: map[string]bool{},
 		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
 	for _, call := range v.Round.Calls {
-		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" { // a pseudo-call that is settled is forgotten
+		// a pseudo-call that is settled is forgotten
+		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" {
 			d.round.Calls = append(d.round.Calls, call)
 		}
 	}

@@ -87,7 +87,8 @@ func (d *draft) seal(r core.Reason) {
 	if r.Kind == core.Blocked {
 		r.Code = cmp.Or(r.Code, core.CodeBlockedByRule)
 	}
-	r.Code, r.Detail = core.Clip(r.Code, 100), core.Clip(r.Detail, 500) // models' and callers' words; the head is small
+	// models' and callers' words; the head is small
+	r.Code, r.Detail = core.Clip(r.Code, 100), core.Clip(r.Detail, 500)
 	d.h.End = &r
 	d.h.NotBefore, d.h.Outage = 0, nil
 	d.h.TimedOut = map[string]int{}

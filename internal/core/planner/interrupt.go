@@ -44,7 +44,8 @@ func (d *draft) interrupted() bool {
 // whileInterrupted begins nothing: what runs already comes to its end, then the run waits.
 func (d *draft) whileInterrupted() (Plan, error) {
 	if begun := d.intended(d.round.Calls); len(begun) > 0 {
-		return d.runBodies(begun) // an intent is committed, and nobody could tell later that the body did not run
+		// an intent is committed, and nobody could tell later that the body did not run
+		return d.runBodies(begun)
 	}
 	if d.flying() {
 		return d.await(), nil

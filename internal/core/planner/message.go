@@ -120,7 +120,8 @@ func (d *draft) abandon(s delivery) error {
 	given := map[string]string{}
 	for id, c := range d.h.Calls {
 		switch {
-		case c.Status == core.CallSuspended && c.Synthetic: // to go on without an answer is no yes
+		// to go on without an answer is no yes
+		case c.Status == core.CallSuspended && c.Synthetic:
 			given[id] = ""
 			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "nobody answered what the run waited for before its first step"}
 		case c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome:

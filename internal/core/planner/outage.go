@@ -24,7 +24,8 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	default:
 		reason := d.waitForModel(*f)
 		if reason == nil {
-			return nil, false, nil // what came meanwhile is acted on; the model is not asked before NotBefore
+			// what came meanwhile is acted on; the model is not asked before NotBefore
+			return nil, false, nil
 		}
 		plan, err = d.end(*reason)
 	}

@@ -8,7 +8,9 @@ import (
 
 const (
 	OutNotify core.OutKind = "notify" // tells people that a call waits for them
-	OutMemory core.OutKind = "memory" // gives the run to the agent's memory, once, whether it takes it or not; given up if that seems to kill the process
+	// gives the run to the agent's memory, once, whether it takes it or not; given up if that
+	// seems to kill the process
+	OutMemory core.OutKind = "memory"
 )
 
 // foldOutbox takes out of the outbox what was sent.

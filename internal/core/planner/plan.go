@@ -37,13 +37,14 @@ type RunBodies []BodyRun
 
 // BodyRun is one execution of a call, with the arguments that run.
 type BodyRun struct {
-	Call         core.ToolCall
-	Attempt      int
-	AtMostOnce   bool
-	Resume       *core.Resume    // the decision, in the mode that passes it on
-	State        core.State      // as the body sees it
-	Scratch      json.RawMessage // what the call kept when it began to wait; nil: nothing
-	MayHaveBegun bool            // it may have begun before, in a process that was lost; never so if it is AtMostOnce
+	Call       core.ToolCall
+	Attempt    int
+	AtMostOnce bool
+	Resume     *core.Resume    // the decision, in the mode that passes it on
+	State      core.State      // as the body sees it
+	Scratch    json.RawMessage // what the call kept when it began to wait; nil: nothing
+	// it may have begun before, in a process that was lost; never so if it is AtMostOnce
+	MayHaveBegun bool
 }
 
 // AwaitBodies: the next thing to do depends on a body in flight that ends, or on a decision that

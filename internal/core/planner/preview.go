@@ -80,7 +80,8 @@ func (d *draft) whyNotRead(read core.ToolCall) string {
 		return "the tool " + read.Name + " does not exist any more."
 	case !spec.ReadOnly || spec.Client || spec.Finish:
 		return "the tool " + read.Name + " does not only read."
-	case d.hooked(core.BeforeToolExecute): // it may refuse any tool, and is asked about calls of the model alone
+	// it may refuse any tool, and is asked about calls of the model alone
+	case d.hooked(core.BeforeToolExecute):
 		return "a hook of the program decides before each tool, and cannot be asked about a preview."
 	case d.v.Limits.BodyTries > 0 && d.h.Tries >= d.v.Limits.BodyTries:
 		return "the process was lost again and again, perhaps while the preview was read."

@@ -20,14 +20,15 @@ type scriptPlayer struct {
 	journal []core.Segment
 	now     int64
 	fresh   int
-	turns   []func(*planner.View)       // what the model answers, in order
-	bodies  map[string][]core.Outcome   // what bodies come to, by call; "ok" if nothing is said
-	slow    map[string]bool             // calls whose bodies run until something else has happened
-	during  []string                    // acts for while bodies run
-	speak   []string                    // acts for while the model speaks
-	before  []string                    // acts just before the next closing commit
-	hooks   map[core.Phase]core.Effects // what hooks want, each time
-	out     strings.Builder
+	turns   []func(*planner.View)     // what the model answers, in order
+	bodies  map[string][]core.Outcome // what bodies come to, by call; "ok" if nothing is said
+	// calls whose bodies run until something else has happened
+	slow   map[string]bool
+	during []string                    // acts for while bodies run
+	speak  []string                    // acts for while the model speaks
+	before []string                    // acts just before the next closing commit
+	hooks  map[core.Phase]core.Effects // what hooks want, each time
+	out    strings.Builder
 }
 
 func newScriptPlayer(t *testing.T) *scriptPlayer {

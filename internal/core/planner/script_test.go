@@ -17,8 +17,8 @@ import (
 //	----
 //	what is planned, up to an empty line
 //
-// After a change that is meant, go test ./internal/core/planner -run TestScripts -update writes what is
-// planned now.
+// After a change that is meant, go test ./internal/core/planner -run TestScripts -update writes
+// what is planned now.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/plans/*.txt")
 	if err != nil || len(paths) == 0 {

@@ -134,7 +134,8 @@ func (s *stage) play() {
 		}
 		s.answer()
 		s.interfere()
-		s.now += 100_000 // whatever was waited for, and every deadline unless it was answered, is over
+		// whatever was waited for, and every deadline unless it was answered, is over
+		s.now += 100_000
 		s.head.Epoch++
 		s.head.Rev++
 		s.head.Tries++

@@ -70,7 +70,8 @@ type Results struct {
 	Yielded  bool // Turn is not accepted: others come first
 	Failure  *ModelFailure
 	Outcomes []BodyOutcome
-	InFlight []InFlight    // bodies that this owner has begun and that have not ended yet, in the order they began
+	// bodies that this owner has begun and that have not ended yet, in the order they began
+	InFlight []InFlight
 	Unseen   []BodyOutcome // committed outcomes that some body in flight has not seen
 	Fired    []core.Fired
 	Sent     []Sent
@@ -80,7 +81,8 @@ type Results struct {
 
 // Limits bound what a run may cost when something is wrong.
 type Limits struct {
-	BodyTries  int // claims without a commit after which a body is taken to be what kills the process
+	// claims without a commit after which a body is taken to be what kills the process
+	BodyTries  int
 	Claims     int // claims without a commit after which the run ends
 	ModelTries int // answers in a row that were no turn after which the run ends
 	Calls      int // calls in one round
@@ -124,7 +126,8 @@ type Sent struct{ Key, Failed string }
 type ModelFailure struct {
 	Reason    core.Reason // Stopped or Failed
 	Retryable bool        // it may pass: try again later
-	After     int64       // ms that the provider wants to be left alone for; 0 if it did not say
+	// ms that the provider wants to be left alone for; 0 if it did not say
+	After int64
 
 	// Answered: the model answered, and what it said is no turn. Asking again costs as much
 	// each time.

@@ -45,7 +45,8 @@ func (invalidMatch) Stop(core.Progress) (code, detail string, stop bool) {
 
 type loopDetection int
 
-// Window is how many turns in a row it compares. One of 1 would be no loop, and one that is larger than a head remembers is cut.
+// Window is how many turns in a row it compares. One of 1 would be no loop, and one that is larger
+// than a head remembers is cut.
 func (n loopDetection) Window() int {
 	if n <= 0 {
 		return 0

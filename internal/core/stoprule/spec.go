@@ -1,4 +1,5 @@
-// Package stoprule has the stop rules that a definition can name. A rule looks at the progress of a run and says whether it ends.
+// Package stoprule has the stop rules that a definition can name. A rule looks at the progress of a
+// run and says whether it ends.
 package stoprule
 
 import (

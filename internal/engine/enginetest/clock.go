@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a virtual clock that stands still until it is moved. It implements engine.Clock and is safe for concurrent use.
+// Clock is a virtual clock that stands still until it is moved. It implements engine.Clock and is
+// safe for concurrent use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -30,8 +31,8 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// AfterFunc calls f when the clock has been moved by d, unless stop is called before. If d is not positive, f is called by the
-// next move, even one by nothing.
+// AfterFunc calls f when the clock has been moved by d, unless stop is called before. If d is not
+// positive, f is called by the next move, even one by nothing.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +66,8 @@ func (c *Clock) Next() (time.Time, bool) {
 	return c.timers[0].at, true
 }
 
-// Advance moves the clock by d and calls what falls due on the way, one after the other, each at its time; it waits for
-// each to return. What they set is called too if it is due by the end.
+// Advance moves the clock by d and calls what falls due on the way, one after the other, each at
+// its time; it waits for each to return. What they set is called too if it is due by the end.
 func (c *Clock) Advance(d time.Duration) {
 	end := c.Now().Add(d)
 	for {

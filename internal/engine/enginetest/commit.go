@@ -227,7 +227,8 @@ func testCommitNothing(t *storeTest) {
 	if !errors.Is(err, engine.ErrFenced) {
 		t.Fatalf("got %v", err)
 	}
-	_, err = t.store.Load(t.Context(), tenant, h.Thread) // a segment may be left, which no head names
+	// a segment may be left, which no head names
+	_, err = t.store.Load(t.Context(), tenant, h.Thread)
 	t.wantErr(err, engine.ErrNotFound)
 }
 

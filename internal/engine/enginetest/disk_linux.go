@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// SmallDisk is a directory on a file system of its own, of that size in bytes. It skips the test where this process may not mount one.
+// SmallDisk is a directory on a file system of its own, of that size in bytes. It skips the test
+// where this process may not mount one.
 func SmallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,7 +24,8 @@ func SmallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// Fill takes all that is left of the file system of dir. The function that it returns gives it back.
+// Fill takes all that is left of the file system of dir. The function that it returns gives it
+// back.
 func Fill(t *testing.T, dir string) (room func()) {
 	t.Helper()
 	name := filepath.Join(dir, "filler")

@@ -18,7 +18,8 @@ var feedCases = []storeCase{
 	{"an invalid place is refused", testFeedBadPlace},
 }
 
-// telling is the n-th commit of the activation that owns h, with one event of each type; "done" stands for the end of the run.
+// telling is the n-th commit of the activation that owns h, with one event of each type; "done"
+// stands for the end of the run.
 func telling(h core.Head, n int, types ...core.EventType) engine.CommitRequest {
 	req := next(h, n, "text")
 	for i, of := range types {
@@ -31,7 +32,8 @@ func telling(h core.Head, n int, types ...core.EventType) engine.CommitRequest {
 	return req
 }
 
-// feed reads all of a tenant's feed in pages and returns the entries that are in the journals, as thread, number and marks.
+// feed reads all of a tenant's feed in pages and returns the entries that are in the journals, as
+// thread, number and marks.
 func (t *storeTest) feed(tenant string, newest bool, limit int) (shown []string) {
 	t.Helper()
 	q := engine.FeedQuery{Newest: newest, Limit: limit}

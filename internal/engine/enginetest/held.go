@@ -7,7 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// The run that a held message begins takes the place of a run that its owner has ended and not yet given up.
+// The run that a held message begins takes the place of a run that its owner has ended and not yet
+// given up.
 var heldCases = []storeCase{
 	{"C110 the next run takes the head of an ended one, which is kept as done", testHeldTakesThePlace},
 	{"HF10 the reply was lost: the same start again is a success until somebody has the run", testHeldRepeated},
@@ -59,7 +60,8 @@ func testHeldTakesThePlace(t *storeTest) {
 	if len(runs) != 2 || runs[1].Run != old.Run || runs[1].Status != core.RunDone {
 		t.Fatalf("runs %+v", runs)
 	}
-	h := t.claim(w.Head, "w2", 1001) // the lease of the old owner does not hold the new run back
+	// the lease of the old owner does not hold the new run back
+	h := t.claim(w.Head, "w2", 1001)
 	t.equal("journal", t.texts(t.commit(next(h, 1, "again"))), []string{"that is all", "again"})
 }
 

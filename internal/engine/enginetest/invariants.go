@@ -78,7 +78,8 @@ func testBrokenHeads(t *storeTest) {
 	t.commit(suspend(h, 1, "sus_1")) // the owner is still the owner
 }
 
-// wantInvariant demands an error of its own, which no caller takes for a conflict or for an answer that is missing.
+// wantInvariant demands an error of its own, which no caller takes for a conflict or for an answer
+// that is missing.
 func (t *storeTest) wantInvariant(err error, rule core.Invariant) {
 	t.Helper()
 	broken, ok := errors.AsType[*core.InvariantError](err)

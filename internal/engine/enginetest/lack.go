@@ -6,13 +6,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Lack is something that a queue does not promise, although the ports do. The suite then asks for what is left of the promise, and
-// never for nothing.
+// Lack is something that a queue does not promise, although the ports do. The suite then asks for
+// what is left of the promise, and never for nothing.
 type Lack string
 
 const (
-	// LastingReceipts: a receipt still works after its message was given back, or handed over again. A late ack may be refused or
-	// taken, and the message be gone or not.
+	// LastingReceipts: a receipt still works after its message was given back, or handed over
+	// again. A late ack may be refused or taken, and the message be gone or not.
 	LastingReceipts Lack = "receipts are not revoked"
 
 	// WholeSeconds: delays are rounded up to seconds.
@@ -30,7 +30,8 @@ const (
 
 func (t *queueTest) lack(l Lack) bool { return slices.Contains(t.lacks, l) }
 
-// superseded checks what a receipt says that has no right any more, where nothing is promised: it is taken or refused.
+// superseded checks what a receipt says that has no right any more, where nothing is promised: it
+// is taken or refused.
 func (t *queueTest) superseded(err error) {
 	t.Helper()
 	if err != nil {
@@ -38,7 +39,8 @@ func (t *queueTest) superseded(err error) {
 	}
 }
 
-// lateAckAnyhow: a late ack may be taken or not, and the owner of the message can still be rid of it.
+// lateAckAnyhow: a late ack may be taken or not, and the owner of the message can still be rid of
+// it.
 func (t *queueTest) lateAckAnyhow(late, owner engine.Delivery) {
 	t.superseded(t.queue.Ack(t.Context(), late))
 	t.none()

@@ -7,7 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// LinkStore is the LinkStore of package frontend, whose methods are repeated here so that its tests can import this package.
+// LinkStore is the LinkStore of package frontend, whose methods are repeated here so that its tests
+// can import this package.
 type LinkStore interface {
 	PutLink(ctx context.Context, l engine.Link) error
 	Link(ctx context.Context, tenant, run, id string) (engine.Link, error)
@@ -15,7 +16,8 @@ type LinkStore interface {
 	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
 }
 
-// TestLinks checks a store of the records of approval links. Open returns an empty one, closed by the test's cleanup.
+// TestLinks checks a store of the records of approval links. Open returns an empty one, closed by
+// the test's cleanup.
 func TestLinks(t *testing.T, open func(t *testing.T) LinkStore) {
 	for name, run := range map[string]func(*testing.T, LinkStore){
 		"a record comes back as it was put":            testLinkComesBack,

@@ -201,7 +201,8 @@ func testRunsBehind(t *storeTest) {
 		all = append(all, last.Run)
 	}
 	slices.Reverse(all)
-	newest := func(n int) []string { return append([]string(nil), all[len(all)-n:]...) } // nil for none
+	// nil for none
+	newest := func(n int) []string { return append([]string(nil), all[len(all)-n:]...) }
 	for _, of := range []string{"", "thr_0"} {
 		for _, limit := range []int{1, 2, 100} {
 			for before, want := range map[int64]int{0: 0, 1000: 0, 1001: 3, 1002: 6, 1003: 9, 253402300800000: 9} {

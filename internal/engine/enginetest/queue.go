@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Queue is what the suite asks of a queue. Dead letters are read and sent again by the adapter's own means, which the opener
-// wraps.
+// Queue is what the suite asks of a queue. Dead letters are read and sent again by the adapter's
+// own means, which the opener wraps.
 type Queue interface {
 	engine.Waker
 	engine.Receiver
@@ -38,9 +38,9 @@ const (
 	QueueMaxAttempts = 2
 )
 
-// TestQueue checks a queue. Open returns an empty one that runs on clock, hides deliveries for [QueueVisibility] and hands
-// over [QueueMaxAttempts] times; it is called for each subtest. Within a tenant the suite asks for no
-// order, and it asks for nothing that lacks name.
+// TestQueue checks a queue. Open returns an empty one that runs on clock, hides deliveries for
+// [QueueVisibility] and hands over [QueueMaxAttempts] times; it is called for each subtest. Within
+// a tenant the suite asks for no order, and it asks for nothing that lacks name.
 func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue, lacks ...Lack) {
 	for _, c := range queueCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -189,7 +189,8 @@ func testNack(t *queueTest) {
 	if t.lack(WholeSeconds) {
 		visible = 2500
 	}
-	if !t.lack(LastingReceipts) { // where they last, these would remove the message, or show it now
+	// where they last, these would remove the message, or show it now
+	if !t.lack(LastingReceipts) {
 		t.refused(t.queue.Ack(t.Context(), d))
 		t.refused(t.queue.Nack(t.Context(), d, 0, "again"))
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Random is engine.Random from a seed: the same seed, the same texts. It is safe for concurrent use.
+// Random is engine.Random from a seed: the same seed, the same texts. It is safe for concurrent
+// use.
 type Random struct {
 	mu  sync.Mutex
 	rng *rand.Rand

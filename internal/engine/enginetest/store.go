@@ -15,8 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Store is everything a store is asked for: [engine.Store], [engine.Overdue] and the Store of package frontend, whose
-// methods are repeated here so that the tests of that package can import this one.
+// Store is everything a store is asked for: [engine.Store], [engine.Overdue] and the Store of
+// package frontend, whose methods are repeated here so that the tests of that package can import
+// this one.
 type Store interface {
 	engine.Store
 	engine.Overdue
@@ -41,7 +42,8 @@ type lists interface {
 	FeedLag() time.Duration
 }
 
-// TestStore checks a store. Open returns an empty one, closed by the test's cleanup; it is called for each subtest.
+// TestStore checks a store. Open returns an empty one, closed by the test's cleanup; it is called
+// for each subtest.
 func TestStore(t *testing.T, open func(t *testing.T) Store) {
 	suite := map[string][]storeCase{
 		"claim":    claimCases,
@@ -69,7 +71,8 @@ type storeCase struct {
 	run  func(t *storeTest)
 }
 
-// storeTest is one subtest with its store. Its methods do one thing each and fail the test if that does not work.
+// storeTest is one subtest with its store. Its methods do one thing each and fail the test if that
+// does not work.
 type storeTest struct {
 	*testing.T
 	store Store
@@ -121,7 +124,8 @@ func (t *storeTest) claim(h core.Head, claim string, now int64) core.Head {
 	return got
 }
 
-// next is the head after the n-th write of the activation that owns h, with a segment that says text and drains all of h's inbox.
+// next is the head after the n-th write of the activation that owns h, with a segment that says
+// text and drains all of h's inbox.
 func next(h core.Head, n int, text string) engine.CommitRequest {
 	to := h.Clone()
 	to.Rev++

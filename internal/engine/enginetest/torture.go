@@ -15,8 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TortureStore is a store that is its own queue, as the torture needs it. Deliveries must be hidden for less than a second, and handed
-// over as often as it takes.
+// TortureStore is a store that is its own queue, as the torture needs it. Deliveries must be hidden
+// for less than a second, and handed over as often as it takes.
 type TortureStore interface {
 	Store
 	engine.Waker
@@ -25,9 +25,10 @@ type TortureStore interface {
 
 // Torture is how many processes work on one store, and how often one of them is killed.
 //
-// Each writes down what the store has answered before it goes on. In the end everything that was answered must be there, once, and
-// nothing may have gone back. Seed decides what the processes do and which one is killed after how long. How the operating system schedules
-// them it does not decide, so a failure need not come again with the same seed.
+// Each writes down what the store has answered before it goes on. In the end everything that was
+// answered must be there, once, and nothing may have gone back. Seed decides what the processes do
+// and which one is killed after how long. How the operating system schedules them it does not
+// decide, so a failure need not come again with the same seed.
 type Torture struct {
 	Processes int
 	Kills     int
@@ -40,7 +41,8 @@ type Torture struct {
 	Open func(t *testing.T) TortureStore
 }
 
-// TortureWork is what one process is told. It has a JSON form, so that it can be handed over as text.
+// TortureWork is what one process is told. It has a JSON form, so that it can be handed over as
+// text.
 type TortureWork struct {
 	Log    string `json:"log"` // file that it writes down in what it was answered; it makes it
 	Worker int    `json:"worker"`
@@ -65,7 +67,8 @@ func (o Torture) Run(t *testing.T) {
 		len(found.of(toldClaim)), len(found.of(toldCommit)), len(found.of(toldSignal)), len(found.of(toldSent)))
 }
 
-// strike starts the processes, kills one after the other and starts it anew, and kills all of them in the end.
+// strike starts the processes, kills one after the other and starts it anew, and kills all of them
+// in the end.
 func (o Torture) strike(t *testing.T, logs string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(o.Seed, 0))
@@ -80,7 +83,8 @@ func (o Torture) strike(t *testing.T, logs string) {
 	}()
 	for range o.Kills {
 		select {
-		case <-time.After(time.Duration(rng.Int64N(int64(mostLife)))): // the moment is the point of it
+		// the moment is the point of it
+		case <-time.After(time.Duration(rng.Int64N(int64(mostLife)))):
 		case <-t.Context().Done():
 			return
 		}
@@ -127,17 +131,19 @@ func (p *tortured) kill(t *testing.T) {
 	}
 }
 
-// told is one line of a log: something that the store has answered, or that a worker is about to do.
+// told is one line of a log: something that the store has answered, or that a worker is about to
+// do.
 type told struct {
-	What   string   `json:"what"`
-	By     string   `json:"by"` // worker, life and hand
-	Thread string   `json:"thread,omitempty"`
-	Run    string   `json:"run,omitempty"`
-	ID     string   `json:"id,omitempty"`  // of a signal, an input, a message: nobody else has it
-	Key    string   `json:"key,omitempty"` // under which it was started, or in the inbox
-	Head   position `json:"head,omitzero"`
-	Stamp  int64    `json:"w,omitempty"`
-	Text   string   `json:"text,omitempty"`
+	What   string `json:"what"`
+	By     string `json:"by"` // worker, life and hand
+	Thread string `json:"thread,omitempty"`
+	Run    string `json:"run,omitempty"`
+	// of a signal, an input, a message: nobody else has it
+	ID    string   `json:"id,omitempty"`
+	Key   string   `json:"key,omitempty"` // under which it was started, or in the inbox
+	Head  position `json:"head,omitzero"`
+	Stamp int64    `json:"w,omitempty"`
+	Text  string   `json:"text,omitempty"`
 }
 
 // What lines tell.

@@ -20,8 +20,9 @@ type tortureCheck struct {
 type tortureThread struct {
 	head   core.Head
 	stamps map[int64]bool // of its segments
-	ids    map[string]int // of inputs and signals: how often they are in the journal or the inbox
-	keys   map[string]int // likewise the inbox keys, of decisions only
+	// of inputs and signals: how often they are in the journal or the inbox
+	ids  map[string]int
+	keys map[string]int // likewise the inbox keys, of decisions only
 }
 
 func (t *tortureCheck) run() {
@@ -127,7 +128,8 @@ func (t *tortureCheck) runIsThere(line told, th *tortureThread) {
 	}
 }
 
-// onlyOnce: nothing that anybody sent is twice in a thread, answered or not, and no suspension has two decisions.
+// onlyOnce: nothing that anybody sent is twice in a thread, answered or not, and no suspension has
+// two decisions.
 func (t *tortureCheck) onlyOnce() {
 	t.Helper()
 	for id, th := range t.threads {
@@ -147,8 +149,8 @@ func (t *tortureCheck) onlyOnce() {
 	}
 }
 
-// oneOwner: an epoch was given out once, of the commits on one revision one was answered with success, and so was of the decisions on one
-// suspension.
+// oneOwner: an epoch was given out once, of the commits on one revision one was answered with
+// success, and so was of the decisions on one suspension.
 func (t *tortureCheck) oneOwner() {
 	t.Helper()
 	type key struct {
@@ -178,7 +180,8 @@ func (t *tortureCheck) oneOwner() {
 	}
 }
 
-// oneRunOfAKey: whoever used a key was told of the same run, and that is the one the store remembers.
+// oneRunOfAKey: whoever used a key was told of the same run, and that is the one the store
+// remembers.
 func (t *tortureCheck) oneRunOfAKey() {
 	t.Helper()
 	for _, what := range []string{toldStart, toldTaken} {
@@ -194,7 +197,8 @@ func (t *tortureCheck) oneRunOfAKey() {
 	}
 }
 
-// nobodyForgotten: what is open has a time at which somebody will look, or waits for an answer and nothing else.
+// nobodyForgotten: what is open has a time at which somebody will look, or waits for an answer and
+// nothing else.
 func (t *tortureCheck) nobodyForgotten() {
 	t.Helper()
 	for id, th := range t.threads {
@@ -239,7 +243,8 @@ func (t *tortureCheck) post() {
 	}
 }
 
-// drainQueue empties the queue: everything in it is visible after a while. It strikes what it finds from left.
+// drainQueue empties the queue: everything in it is visible after a while. It strikes what it finds
+// from left.
 func (t *tortureCheck) drainQueue(left map[string]bool) map[string]int {
 	t.Helper()
 	found := map[string]int{}

@@ -19,8 +19,8 @@ const (
 	postTenant     = "post" // of messages that are counted, and wake nobody
 )
 
-// Run works on the store until the process is killed. It returns only an error, and what a store may answer is none. now is the time in
-// milliseconds.
+// Run works on the store until the process is killed. It returns only an error, and what a store
+// may answer is none. now is the time in milliseconds.
 func (w TortureWork) Run(ctx context.Context, store TortureStore, now func() int64) error {
 	log, err := os.OpenFile(w.Log, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -74,7 +74,8 @@ func (h *hand) work() error {
 	}
 }
 
-// tell writes a line down before anything else is done. What one write call has put into a file outlives the process.
+// tell writes a line down before anything else is done. What one write call has put into a file
+// outlives the process.
 func (h *hand) tell(line told) error {
 	line.By = h.name
 	text, err := json.Marshal(line)
@@ -93,7 +94,8 @@ func (h *hand) fresh() string {
 
 func (h *hand) someThread() string { return numbered("thr_", h.rng.IntN(tortureThreads)) }
 
-// expected says whether an error is an answer that a store may give here; [engine.ErrUnavailable] may always come.
+// expected says whether an error is an answer that a store may give here; [engine.ErrUnavailable]
+// may always come.
 func expected(err error, allowed ...error) bool {
 	for _, one := range append(allowed, engine.ErrUnavailable) {
 		if errors.Is(err, one) {
@@ -103,7 +105,8 @@ func expected(err error, allowed ...error) bool {
 	return false
 }
 
-// look holds a head to the one that was seen before it. Heads of requests that were sent one after the other never go back.
+// look holds a head to the one that was seen before it. Heads of requests that were sent one after
+// the other never go back.
 func (h *hand) look(head core.Head) error {
 	if head.Thread == "" {
 		return nil
@@ -118,7 +121,8 @@ func (h *hand) look(head core.Head) error {
 
 func positionOf(h core.Head) position { return position{h.Epoch, h.Rev, h.Seq, h.Sigs} }
 
-// startThread starts a thread that others start at the same time, under one key: its id is made of it.
+// startThread starts a thread that others start at the same time, under one key: its id is made of
+// it.
 func (h *hand) startThread() error {
 	thread := h.someThread()
 	if h.rng.IntN(2) == 0 {
@@ -135,7 +139,8 @@ func (h *hand) beginning(head core.Head) core.Head {
 	return head
 }
 
-// startNext starts the next run of a thread whose run is done. Now and then the key is one that was used for an earlier run.
+// startNext starts the next run of a thread whose run is done. Now and then the key is one that was
+// used for an earlier run.
 func (h *hand) startNext() error {
 	prior, err := h.store.Load(h.ctx, tenant, h.someThread())
 	if err != nil || prior.Open() {
@@ -165,7 +170,8 @@ func (h *hand) started(head core.Head, key string, w engine.Written, err error) 
 	return h.observed(w.Head, err, engine.ErrRefused)
 }
 
-// observed looks at the head that came with an answer; an error that is not allowed ends the process, which is a failure.
+// observed looks at the head that came with an answer; an error that is not allowed ends the
+// process, which is a failure.
 func (h *hand) observed(head core.Head, err error, allowed ...error) error {
 	if err != nil && !expected(err, allowed...) {
 		return err

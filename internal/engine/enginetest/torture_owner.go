@@ -46,7 +46,8 @@ func (h *hand) repeat(sent []engine.CommitRequest) error {
 	return h.observed(w.Head, err, engine.ErrFenced, engine.ErrSignals)
 }
 
-// commit sends one commit and leaves in head what is there then. on is false if somebody else has the run, or it cannot be told.
+// commit sends one commit and leaves in head what is there then. on is false if somebody else has
+// the run, or it cannot be told.
 func (h *hand) commit(head *core.Head, req engine.CommitRequest) (on bool, err error) {
 	w, err := h.store.Commit(h.ctx, req)
 	if err == nil {
@@ -72,7 +73,8 @@ func (h *hand) commit(head *core.Head, req engine.CommitRequest) (on bool, err e
 func (h *hand) write(head core.Head, put int) engine.CommitRequest {
 	settled := head.Clone()
 	if answered(settled) || h.rng.IntN(2) == 0 {
-		settled.Calls, settled.Pending, settled.Oldest = nil, 0, "" // a decision on it that is stored meanwhile stays in the inbox
+		// a decision on it that is stored meanwhile stays in the inbox
+		settled.Calls, settled.Pending, settled.Oldest = nil, 0, ""
 	}
 	var req engine.CommitRequest
 	switch due := h.now() + 200; h.rng.IntN(5) {

@@ -13,15 +13,17 @@ import (
 // crowd is a queue of several tenants, and what the suite knows of it.
 type crowd struct {
 	*queueTest
-	rng     *rand.Rand
-	queued  map[string]int               // visible messages by tenant
-	held    map[string][]engine.Delivery // handed out and not settled
-	waiting map[string]int               // receives in a row that passed the tenant over while it had as few held as any
+	rng    *rand.Rand
+	queued map[string]int               // visible messages by tenant
+	held   map[string][]engine.Delivery // handed out and not settled
+	// receives in a row that passed the tenant over while it had as few held as any
+	waiting map[string]int
 	sent    int
 }
 
-// testTurns plays random backlogs. Each message goes to a tenant with the fewest messages handed out, and a tenant with a message
-// and that few handed out is served within as many receives as there are tenants.
+// testTurns plays random backlogs. Each message goes to a tenant with the fewest messages handed
+// out, and a tenant with a message and that few handed out is served within as many receives as
+// there are tenants.
 func testTurns(t *queueTest) {
 	if t.lack(NoTurns) {
 		t.Skip("this queue does not promise turns")
@@ -114,8 +116,8 @@ func (c *crowd) passOver(served string, least, tenants int) {
 	}
 }
 
-// testTurnsWhenSettled: a tenant whose messages are settled as fast as they come has the fewest handed out all the time. It still
-// does not keep the others waiting.
+// testTurnsWhenSettled: a tenant whose messages are settled as fast as they come has the fewest
+// handed out all the time. It still does not keep the others waiting.
 func testTurnsWhenSettled(t *queueTest) {
 	if t.lack(NoTurns) {
 		t.Skip("this queue does not promise turns")

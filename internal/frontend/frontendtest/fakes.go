@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Clock stands still except while somebody waits: a wait moves it on by its length and is over at once.
+// Clock stands still except while somebody waits: a wait moves it on by its length and is over at
+// once.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

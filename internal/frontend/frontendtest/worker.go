@@ -1,5 +1,6 @@
-// Package frontendtest puts runs into the states that tests of callers' requests need: it plays the worker's part by claims and
-// commits of its own, without the planner. It is for tests and checks nothing.
+// Package frontendtest puts runs into the states that tests of callers' requests need: it plays the
+// worker's part by claims and commits of its own, without the planner. It is for tests and checks
+// nothing.
 package frontendtest
 
 import (
@@ -71,7 +72,8 @@ func (c *commit) say(m core.Message) {
 	c.seg.Messages = append(c.seg.Messages, m)
 }
 
-// step claims the run, drains its inbox into the journal, lets change say what else happens, and gives the run back.
+// step claims the run, drains its inbox into the journal, lets change say what else happens, and
+// gives the run back.
 func (w Worker) step(run string, change func(*commit)) core.Head {
 	w.Test.Helper()
 	ctx := w.Test.Context()
@@ -161,7 +163,8 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	}
 }
 
-// hear takes up a message as it asks to be: it is held, or ends what is waited for, or just an interrupt.
+// hear takes up a message as it asks to be: it is held, or ends what is waited for, or just an
+// interrupt.
 func (c *commit) hear(key string, s core.Signal, parts []core.Part) {
 	on := s.On
 	if on == core.PendingQueue {
@@ -251,7 +254,8 @@ func (c *commit) ask(calls []Call) {
 	c.head.Round = c.seg.Seq
 }
 
-// Suspend lets the model ask for calls, each of which then waits. It returns their suspensions by call.
+// Suspend lets the model ask for calls, each of which then waits. It returns their suspensions by
+// call.
 func (w Worker) Suspend(run string, calls ...Call) map[string]string {
 	ids := map[string]string{}
 	w.step(run, func(c *commit) {

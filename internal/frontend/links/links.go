@@ -15,16 +15,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// LinkOrder is what a caller asks of a new link. Fingerprint and Name are those of the token it is made with.
+// LinkOrder is what a caller asks of a new link. Fingerprint and Name are those of the token it is
+// made with.
 type LinkOrder struct {
 	Target, For       string
 	Name, Fingerprint string
 	Life              time.Duration
 }
 
-// MakeLink records an approval link for one recipient and one suspension that waits for an approval. The record is stored before the
-// link can be signed, so every link that was ever handed out is listed. A link whose recipient could only deny is refused
-// with [CodeNotAnApprover] or [CodeSeparationOfDuties].
+// MakeLink records an approval link for one recipient and one suspension that waits for an
+// approval. The record is stored before the link can be signed, so every link that was ever handed
+// out is listed. A link whose recipient could only deny is refused with [CodeNotAnApprover] or
+// [CodeSeparationOfDuties].
 func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o LinkOrder) (engine.Link, error) {
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err
@@ -53,7 +55,8 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	return l, err
 }
 
-// couldApprove refuses a link whose recipient could only deny, with the reason for which a yes would be refused.
+// couldApprove refuses a link whose recipient could only deny, with the reason for which a yes
+// would be refused.
 func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
 	if e, ok := errors.AsType[*frontend.Error](err); ok {
@@ -91,7 +94,8 @@ func (f *Maker) listLinks(ctx context.Context, c frontend.Caller, run string) ([
 	return frontend.Try(ctx, f.Frontend, func() ([]engine.Link, error) { return f.LinkStore.Links(ctx, c.Tenant, run) })
 }
 
-// Links lists the links that were made for a run, oldest first. None of them can be used by who reads it.
+// Links lists the links that were made for a run, oldest first. None of them can be used by who
+// reads it.
 func (f *Maker) Links(ctx context.Context, c frontend.Caller, run string) (wire.Page[wire.Link], error) {
 	page := wire.Page[wire.Link]{Items: []wire.Link{}}
 	if _, err := f.Find(ctx, c, run); err != nil {

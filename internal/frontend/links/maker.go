@@ -1,5 +1,5 @@
-// Package links makes, lists and revokes the signed links by which a person answers one call. What a link allows is decided where a
-// decision is: in package frontend.
+// Package links makes, lists and revokes the signed links by which a person answers one call. What
+// a link allows is decided where a decision is: in package frontend.
 package links
 
 import "github.com/dormouse-dev/dormouse/internal/frontend"

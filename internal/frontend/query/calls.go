@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Calls lists the tool calls of a run, in the order the model asked for them, and the run's own waits among them. A page reads the
-// journal from the segment that asks for its first call on, until each of its calls has settled or the journal ends.
+// Calls lists the tool calls of a run, in the order the model asked for them, and the run's own
+// waits among them. A page reads the journal from the segment that asks for its first call on,
+// until each of its calls has settled or the journal ends.
 func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q List) (wire.Page[wire.Call], error) {
 	page := wire.Page[wire.Call]{Items: []wire.Call{}}
 	p, err := f.Find(ctx, c, run)
@@ -88,7 +89,8 @@ func (c *callFold) segment(s core.Segment) (more bool) {
 	return !full || c.open > 0 || c.next.Seq == 0 && c.only == ""
 }
 
-// beginsCall says whether a call comes into being with the event. The run's own waits are not asked for by a model.
+// beginsCall says whether a call comes into being with the event. The run's own waits are not asked
+// for by a model.
 func beginsCall(e core.Event) bool {
 	var s core.SuspendedCall
 	return e.Type == core.EventCallReady ||

@@ -11,8 +11,9 @@ import (
 // mostCounted is how many runs are counted at most.
 const mostCounted = 500
 
-// Counts counts the calls that wait for an answer, over the runs of a tenant or of one of its agents, longest waiting run first. It reads no
-// journal, and stops after [mostCounted] runs to bound the wait.
+// Counts counts the calls that wait for an answer, over the runs of a tenant or of one of its
+// agents, longest waiting run first. It reads no journal, and stops after [mostCounted] runs to
+// bound the wait.
 func (f *Reader) Counts(ctx context.Context, c frontend.Caller, agent string) (wire.Counts, error) {
 	counts := wire.Counts{Kinds: map[string]int{}}
 	leave, err := f.Pages.Take(ctx, c.Tenant)

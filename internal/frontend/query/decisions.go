@@ -27,11 +27,13 @@ func (q DecisionQuery) check() error {
 	return checkWord("action", q.Action, DecisionActions)
 }
 
-// recordingTime is how long the commit of a decision may take. The scan is widened by this much on both sides of the times that are asked for.
+// recordingTime is how long the commit of a decision may take. The scan is widened by this much on
+// both sides of the times that are asked for.
 const recordingTime = time.Minute
 
-// Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first. A page ends early once it is heavy or has
-// scanned enough entries: it may be short, even empty, and have a next one. A cursor is good for the filters of the page it came with.
+// Decisions reads a page of the decisions that were recorded in all runs of a tenant, newest first.
+// A page ends early once it is heavy or has scanned enough entries: it may be short, even empty,
+// and have a next one. A cursor is good for the filters of the page it came with.
 func (f *Reader) Decisions(ctx context.Context, c frontend.Caller, q DecisionQuery) (wire.DecisionPage, error) {
 	page := wire.DecisionPage{Items: []wire.RecordedDecision{}}
 	if err := q.check(); err != nil {

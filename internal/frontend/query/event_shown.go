@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// EventsOf are the events of a segment as callers see them, but for what other segments hold of the end of a turn.
+// EventsOf are the events of a segment as callers see them, but for what other segments hold of the
+// end of a turn.
 func EventsOf(s core.Segment) []wire.Event {
 	events := s.Expand()
 	shown := make([]wire.Event, len(events))
@@ -27,8 +28,9 @@ func EventsOf(s core.Segment) []wire.Event {
 	return shown
 }
 
-// shownData is an event's data as callers see it: a waiting call in the one shape that it has everywhere, a queued message without the bytes
-// of its images and documents, a state with both of its scopes, and times in RFC 3339.
+// shownData is an event's data as callers see it: a waiting call in the one shape that it has
+// everywhere, a queued message without the bytes of its images and documents, a state with both of
+// its scopes, and times in RFC 3339.
 func shownData(e core.Event) json.RawMessage {
 	switch e.Type {
 	case core.EventCallSuspended:
@@ -41,7 +43,8 @@ func shownData(e core.Event) json.RawMessage {
 			return core.Encode(shown)
 		}
 	case core.EventStateSnapshot:
-		snapshot := wire.StateSnapshotData{Run: map[string]json.RawMessage{}, Thread: map[string]json.RawMessage{}} // an empty one is stored as none
+		// an empty one is stored as none
+		snapshot := wire.StateSnapshotData{Run: map[string]json.RawMessage{}, Thread: map[string]json.RawMessage{}}
 		if json.Unmarshal(e.Data, &snapshot) == nil {
 			return core.Encode(snapshot)
 		}
@@ -63,7 +66,8 @@ func shownQueued(raw json.RawMessage) (shown wire.MessageQueuedData, ok bool) {
 	return shown, true
 }
 
-// timesIn are the members of each event's data that are moments. What callers and tools wrote is in other members, and stays.
+// timesIn are the members of each event's data that are moments. What callers and tools wrote is in
+// other members, and stays.
 var timesIn = map[core.EventType][]string{
 	core.EventRunStatus:        {"updated_at"},
 	core.EventStepStarted:      {"asked_at"},
@@ -103,8 +107,8 @@ type turnEnd struct {
 	} `json:"pending"`
 }
 
-// joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a run that is done, and the calls that a
-// suspended one waits for, whole.
+// joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a
+// run that is done, and the calls that a suspended one waits for, whole.
 func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend.Place, events []wire.Event) error {
 	for i, e := range events {
 		if e.Type != string(core.EventTurnEnded) {

@@ -12,24 +12,28 @@ import (
 
 // EventQuery says which events of a run are wanted.
 type EventQuery struct {
-	After string        // where to go on, as an earlier page said; empty from the first
-	Tail  bool          // without After: only what is committed from now on
-	Limit int           // at most so many
-	Bytes int           // ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0 does not
+	After string // where to go on, as an earlier page said; empty from the first
+	Tail  bool   // without After: only what is committed from now on
+	Limit int    // at most so many
+	// ends the page once its events weigh so much, if that is sooner than a page ends anyway; 0
+	// does not
+	Bytes int
 	Wait  time.Duration // how long to wait if there is none yet
 	Rest  bool          // a run that waits for an answer is not waited for either
-	Live  bool          // behind all that is committed, what the model is saying just now, if that is known here
+	// behind all that is committed, what the model is saying just now, if that is known here
+	Live bool
 }
 
-// Events reads a page of a run's events: those that are committed or, if q.Live is set and there is none of them, live ones. A reader that
-// goes on from Next misses no committed event and sees none twice; live ones are described at [frontend.Frontend.liveEvents].
+// Events reads a page of a run's events: those that are committed or, if q.Live is set and there is
+// none of them, live ones. A reader that goes on from Next misses no committed event and sees none
+// twice; live ones are described at [frontend.Frontend.liveEvents].
 func (f *Reader) Events(ctx context.Context, c frontend.Caller, run string, q EventQuery) (wire.EventPage, error) {
 	thread, _ := core.ThreadOf(run)
 	return f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) { return f.Find(ctx, c, run) })
 }
 
-// ThreadEvents is [frontend.Frontend.Events] over all runs of a thread, one after the other. No page is done: a thread whose run is done waits for
-// the next one.
+// ThreadEvents is [frontend.Frontend.Events] over all runs of a thread, one after the other. No
+// page is done: a thread whose run is done waits for the next one.
 func (f *Reader) ThreadEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery) (wire.EventPage, error) {
 	page, err := f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) {
 		head, err := f.LoadThread(ctx, c, thread)
@@ -52,7 +56,8 @@ func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread strin
 		q.After = frontend.EndOf(p.Record)
 	}
 	err := f.Until(ctx, c, thread, q.Wait, q.Live, func() (bool, error) {
-		speech, spoken := f.spoken(c, thread, q.Live) // before the head is looked at: see liveEvents
+		// before the head is looked at: see liveEvents
+		speech, spoken := f.spoken(c, thread, q.Live)
 		p, err := find()
 		if err == nil {
 			page, err = f.events(ctx, c, p, q, speech, spoken)

@@ -18,24 +18,29 @@ type FeedQuery struct {
 	Marks core.FeedMarks // only events with one of these marks; empty for all
 	Agent string         // only of runs of this agent; empty for all
 	Limit int            // soft limit: the events of one commit stay together
-	Bytes int            // soft limit of the weight of the events, where it is below that of every page; 0 sets none
-	Wait  time.Duration  // how long to wait for events if there are none yet
+	// soft limit of the weight of the events, where it is below that of every page; 0 sets none
+	Bytes int
+	Wait  time.Duration // how long to wait for events if there are none yet
 }
 
-// feedPiece is the size of one store read. A page ends after mostFeedPassed entries, or after reading mostFeedLooked segments.
+// feedPiece is the size of one store read. A page ends after mostFeedPassed entries, or after
+// reading mostFeedLooked segments.
 const (
 	feedPiece      = 50
 	mostFeedPassed = 2000
 	mostFeedLooked = 500
 )
 
-// undecidedFor is how long an entry that no head names is looked at again. It is longer than any commit takes: a function ends after 15 minutes.
+// undecidedFor is how long an entry that no head names is looked at again. It is longer than any
+// commit takes: a function ends after 15 minutes.
 const undecidedFor = 15 * time.Minute
 
-// Feed reads a page of the committed suspensions, decisions and run ends of a tenant. A reader that resumes from Next gets every event while
-// clocks and the store's index stay within the store's lag. The last event of a commit has a cursor after the commit, the earlier ones have a
-// cursor before it: resuming in the middle of a page may repeat events, which thread and number identify. Events come roughly in time order,
-// and those of a thread in the order of their numbers, except for commits of different workers within the lag.
+// Feed reads a page of the committed suspensions, decisions and run ends of a tenant. A reader that
+// resumes from Next gets every event while clocks and the store's index stay within the store's
+// lag. The last event of a commit has a cursor after the commit, the earlier ones have a cursor
+// before it: resuming in the middle of a page may repeat events, which thread and number identify.
+// Events come roughly in time order, and those of a thread in the order of their numbers, except
+// for commits of different workers within the lag.
 //
 // The page that reaches the end of the feed counts what waits, if it passed anything.
 func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
@@ -83,8 +88,9 @@ func (f *Reader) feedStart(ctx context.Context, c frontend.Caller, q FeedQuery) 
 	return f.feedTail(ctx, c)
 }
 
-// feedTail is the place after everything that is committed now. Entries within the lag are seen, so that one that appears among them later is
-// still shown; undecided ones before them are held, for when their commit lands.
+// feedTail is the place after everything that is committed now. Entries within the lag are seen, so
+// that one that appears among them later is still shown; undecided ones before them are held, for
+// when their commit lands.
 func (f *Reader) feedTail(ctx context.Context, c frontend.Caller) (at feedCursor, err error) {
 	leave, err := f.Pages.Take(ctx, c.Tenant)
 	if err != nil {
@@ -244,7 +250,8 @@ func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.
 	if err != nil {
 		return nil, unread, err
 	}
-	if r.q.Agent != "" && seq > h.Seq0 && seq <= h.Seq && h.Agent != r.q.Agent { // of the current run, so its segment need not be read
+	// of the current run, so its segment need not be read
+	if r.q.Agent != "" && seq > h.Seq0 && seq <= h.Seq && h.Agent != r.q.Agent {
 		return nil, committed, nil
 	}
 	s, is, err := r.segment(ctx, thread, seq, w)
@@ -268,7 +275,8 @@ func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.
 	return wanted, committed, nil
 }
 
-// show puts the events of one commit into the page. A reader that has not seen all of them resumes at before.
+// show puts the events of one commit into the page. A reader that has not seen all of them resumes
+// at before.
 func (r *feedRead) show(events []wire.Event, before feedCursor) {
 	if len(events) == 0 {
 		return

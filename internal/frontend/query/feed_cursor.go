@@ -11,9 +11,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// feedCursor is a place in the feed of a tenant. Everything up to Low was read. Within the lag of a store, entries may appear before others
-// that a reader has seen, so it reads what follows Low again: Seen are the entries there that were read. Held are entries up to Low that no
-// head has named yet.
+// feedCursor is a place in the feed of a tenant. Everything up to Low was read. Within the lag of a
+// store, entries may appear before others that a reader has seen, so it reads what follows Low
+// again: Seen are the entries there that were read. Held are entries up to Low that no head has
+// named yet.
 //
 //	                Low
 //	feed   ... x x x | x . x x       .: not committed yet, or not in the index yet
@@ -32,8 +33,8 @@ type heldEntry struct {
 	W      core.Stamp `json:"w"`
 }
 
-// A cursor travels in a header, so its size is bounded. A reader of a feed with more than mostSeen commits within the lag follows it at the
-// distance of the lag.
+// A cursor travels in a header, so its size is bounded. A reader of a feed with more than mostSeen
+// commits within the lag follows it at the distance of the lag.
 const (
 	mostSeen = 64
 	mostHeld = 8

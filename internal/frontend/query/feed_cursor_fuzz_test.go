@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// A cursor of a feed comes back as it was given out; whatever else a caller sends is refused, or leads to a place that a store takes.
+// A cursor of a feed comes back as it was given out; whatever else a caller sends is refused, or
+// leads to a place that a store takes.
 func FuzzFeedCursor(f *testing.F) {
 	for _, text := range []string{"", "e30", "not base64!", `{"f":"x"}`, `{"a":-1}`, `{"a":1,"s":"12345678"}`, `{"a":1,"s":"123"}`, `{"a":1,"h":[{"a":1,"t":"","n":1,"w":1}]}`,
 		`{"a":1,"h":[{"a":9223372036854775807,"t":"thr_a","n":9223372036854775807,"w":-1}]}`, `{"a":1,"h":[{},{},{},{},{},{},{},{},{}]}`} {

@@ -19,8 +19,9 @@ const (
 	orphaned              // another segment has its number
 )
 
-// journalReader looks up which segments are committed. It reads each thread's head once, so that all its answers about a thread come from one
-// snapshot: in it, no segment is committed while an earlier one is undecided.
+// journalReader looks up which segments are committed. It reads each thread's head once, so that
+// all its answers about a thread come from one snapshot: in it, no segment is committed while an
+// earlier one is undecided.
 type journalReader struct {
 	f      *Reader
 	tenant string
@@ -57,8 +58,9 @@ func (r *journalReader) head(ctx context.Context, thread string) (headRead, erro
 	return r.heads[thread], nil
 }
 
-// segment reads a segment of the feed and says whether it is in the journal. A head names one segment for each number, and a store finds the
-// named one among several as soon as a head names one; before that none is shown.
+// segment reads a segment of the feed and says whether it is in the journal. A head names one
+// segment for each number, and a store finds the named one among several as soon as a head names
+// one; before that none is shown.
 //
 //	put 5 (w 11) ── listed ──────────────── refused: a signal ── put 5 (w 12) ── listed ── the head names 5, w 12
 //	                head: 4, undecided      head: 4, undecided                             5 (w 11) orphaned, 5 (w 12) committed

@@ -89,8 +89,8 @@ func (q List) filter() (filter, error) {
 	return filter{q.Status, q.Agent, q.Reason, q.ResponseState, q.Metadata, millisFrom(q.CreatedAfter), millisFrom(q.CreatedBefore)}, q.check()
 }
 
-// millisFrom is the first whole millisecond at or after t, as runs are born at whole ones; 0 for no time. A time before 1970 counts as
-// the first millisecond of it.
+// millisFrom is the first whole millisecond at or after t, as runs are born at whole ones; 0 for no
+// time. A time before 1970 counts as the first millisecond of it.
 func millisFrom(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -128,8 +128,8 @@ func (w filter) fitsMetadata(raw json.RawMessage) bool {
 	return true
 }
 
-// says whether a metadata value is the given text: a string by what it holds, a number, true, false or null as it is written. Objects and
-// lists never match.
+// says whether a metadata value is the given text: a string by what it holds, a number, true, false
+// or null as it is written. Objects and lists never match.
 func says(value json.RawMessage, want string) bool {
 	switch value[0] {
 	case '{', '[':
@@ -150,7 +150,8 @@ func markOf(filters any) string {
 	return core.Digest(written)[:10]
 }
 
-// marked is a store's cursor as callers get it, good only for a list with the same filters. A store's cursor contains no dot.
+// marked is a store's cursor as callers get it, good only for a list with the same filters. A
+// store's cursor contains no dot.
 func marked(cursor, mark string) string {
 	if cursor == "" || mark == "" {
 		return cursor

@@ -13,9 +13,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// List says which part of a list is wanted: the rows that fit all of its filters. A page is read in pieces until it is full. It ends early
-// once it is heavy ([pageBytes]) or enough rows were scanned ([mostLooked]): it may be short, even empty, and have a next one. A cursor is
-// good for the filters of the page it came with.
+// List says which part of a list is wanted: the rows that fit all of its filters. A page is read in
+// pieces until it is full. It ends early once it is heavy ([pageBytes]) or enough rows were scanned
+// ([mostLooked]): it may be short, even empty, and have a next one. A cursor is good for the
+// filters of the page it came with.
 type List struct {
 	Status        string            // of runs: one of [RunStatuses]; empty for all
 	Agent         string            // empty for all
@@ -79,8 +80,10 @@ func (f *Reader) runs(ctx context.Context, c frontend.Caller, thread string, q L
 
 // list is how a list is read from the store, shown to callers and weighed.
 type list[From, To any] struct {
-	read  func(cursor string, n, room int) (piece[From], error) // at most n rows, of at most room that were looked at
-	show  func([]From) (items []To, fit int, err error)         // fit: how many of the rows were wanted
+	// at most n rows, of at most room that were looked at
+	read func(cursor string, n, room int) (piece[From], error)
+	// fit: how many of the rows were wanted
+	show  func([]From) (items []To, fit int, err error)
 	weigh func(To) int
 }
 
@@ -145,8 +148,9 @@ func badListCursor() *frontend.Error {
 	return frontend.Refuse(frontend.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
-// Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a call waited, the entry
-// marked Pending stays, and its result stands later. What the runtime itself told the model is no part of it.
+// Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a
+// call waited, the entry marked Pending stays, and its result stands later. What the runtime itself
+// told the model is no part of it.
 func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
 	h, err := f.LoadThread(ctx, c, thread)

@@ -44,7 +44,8 @@ func (f *Reader) Approvals(ctx context.Context, c frontend.Caller, q List) (wire
 	return page, err
 }
 
-// waitingIn is the inbox of one thread: its head, if anything is suspended in it. It is one piece, so that no cursor leads into it.
+// waitingIn is the inbox of one thread: its head, if anything is suspended in it. It is one piece,
+// so that no cursor leads into it.
 func (f *Reader) waitingIn(ctx context.Context, c frontend.Caller, thread, cursor string) (found piece[core.Head], err error) {
 	if cursor != "" {
 		return found, engine.ErrRefused
@@ -62,8 +63,8 @@ func (f *Reader) waitingIn(ctx context.Context, c frontend.Caller, thread, curso
 	return found, err
 }
 
-// fits says whether the run of a head may have entries that fit the filter. It asks the head alone, so that the journals of others are not
-// read. A run that cannot be read may be of any kind.
+// fits says whether the run of a head may have entries that fit the filter. It asks the head alone,
+// so that the journals of others are not read. A run that cannot be read may be of any kind.
 func (w approvalFilter) fits(h core.Head) bool {
 	if w.Agent != "" && h.Agent != w.Agent {
 		return false

@@ -19,8 +19,9 @@ func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.S
 	return f.Live.Spoken(c.Tenant, thread)
 }
 
-// liveEvents are for a reader who has read all that is committed: what the model has said beyond what the reader heard, each kind in one
-// piece. If what was heard is void, a step.reset comes first. Both are told from what was being said, and from the head as it was after that:
+// liveEvents are for a reader who has read all that is committed: what the model has said beyond
+// what the reader heard, each kind in one piece. If what was heard is void, a step.reset comes
+// first. Both are told from what was being said, and from the head as it was after that:
 //
 //	worker  Begin(X) Say(X) ............ commit ... End(X)
 //	reader                 said: X, head: no commit          X is shown
@@ -35,11 +36,12 @@ func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.S
 //	reader                      said: X, head: epoch+1                 X is void, even if its worker goes on: it can commit no more
 //	reader                                            said: Y          Y is shown, from its beginning
 //
-// Who looked at the head first would find, between a commit and the end of what it commits, neither, and take the text back that the next look
-// brings again.
+// Who looked at the head first would find, between a commit and the end of what it commits,
+// neither, and take the text back that the next look brings again.
 func liveEvents(p frontend.Place, at frontend.Cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, frontend.Cursor) {
 	h, heard := p.Head, at.Live
-	spoken = spoken && p.Current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch // a run that is over says no more; the next one does
+	// a run that is over says no more; the next one does
+	spoken = spoken && p.Current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch
 	items := []wire.Event{}
 	if heard.Any() && !(spoken && goesOn(said, heard)) {
 		at.Live = frontend.Hearing{}
@@ -108,7 +110,8 @@ func delta(said engine.Speech, at frontend.Cursor, kind string) (e wire.Event, n
 			"attempt": fmt.Sprintf("%d.%d", said.Epoch, said.Restart), "offset": from, "text": text[from:]})}, next, true
 }
 
-// resetReason says why what was heard does not count: the run was cancelled, or the step is done anew.
+// resetReason says why what was heard does not count: the run was cancelled, or the step is done
+// anew.
 func resetReason(r core.Record, next *core.Segment) string {
 	cancelled := next == nil && r.End != nil && r.End.Kind == core.Cancelled
 	if next != nil {
@@ -120,8 +123,8 @@ func resetReason(r core.Record, next *core.Segment) string {
 	return "repeated"
 }
 
-// resetEvent says that what was said live does not count. It is live itself: no segment holds it. next is what was committed
-// behind it; nil for nothing.
+// resetEvent says that what was said live does not count. It is live itself: no segment holds it.
+// next is what was committed behind it; nil for nothing.
 func resetEvent(p frontend.Place, next *core.Segment, at frontend.Cursor) wire.Event {
 	r := p.Record
 	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.Of(r.Thread),

@@ -37,7 +37,8 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 	}
 }
 
-// A cursor of ours that somebody changed, or of a process that knew more, is no reason to fail: the text begins again.
+// A cursor of ours that somebody changed, or of a process that knew more, is no reason to fail: the
+// text begins again.
 func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
 	h := core.Head{Identity: core.Identity{Tenant: "t", Thread: "thr", Run: "run"}, Position: core.Position{Seq: 4, Ev: 9, Epoch: 3}}
 	p := frontend.Place{Head: h, Record: h.Record(), Current: true}

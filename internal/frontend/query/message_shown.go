@@ -35,7 +35,8 @@ func messagesOf(thread string, s core.Segment, data bool) []wire.Message {
 	return shown
 }
 
-// toldBy is the event that tells of the n-th message of a segment, or the last one before which it is known.
+// toldBy is the event that tells of the n-th message of a segment, or the last one before which it
+// is known.
 func toldBy(s core.Segment, n int) (found core.Event) {
 	m := s.Messages[n-1]
 	for _, e := range s.Events {
@@ -71,8 +72,9 @@ func shownValue(v json.RawMessage) json.RawMessage {
 	return frontend.ShownJSON(v)
 }
 
-// partsOf are the parts of a message in their order, if it has more than text. What a provider sealed is for that provider alone; of
-// reasoning that nobody else can read, only that it is there is shown.
+// partsOf are the parts of a message in their order, if it has more than text. What a provider
+// sealed is for that provider alone; of reasoning that nobody else can read, only that it is there
+// is shown.
 func partsOf(m core.Message, data bool) (shown []wire.Part) {
 	more := false
 	for _, p := range m.Parts {

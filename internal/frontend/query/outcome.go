@@ -12,12 +12,14 @@ import (
 
 // States of a [wire.Outcome].
 const (
-	OutcomeAnswered  = "answered"  // a caller decided
-	OutcomeTimedOut  = "timed_out" // the deadline passed without a decision
-	OutcomeWithdrawn = "withdrawn" // the question is gone: the run ended, or went on without an answer
+	OutcomeAnswered = "answered"  // a caller decided
+	OutcomeTimedOut = "timed_out" // the deadline passed without a decision
+	// the question is gone: the run ended, or went on without an answer
+	OutcomeWithdrawn = "withdrawn"
 )
 
-// Outcome says what became of a suspension of a run that does not wait any more, or whose deadline has passed.
+// Outcome says what became of a suspension of a run that does not wait any more, or whose deadline
+// has passed.
 func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string) (wire.Outcome, error) {
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
@@ -59,7 +61,8 @@ func (f *Reader) storedOutcome(ctx context.Context, p frontend.Place, s core.Sig
 	return nil
 }
 
-// journalOutcome reads the decision on the suspension, and how its call ended, from where it was suspended on.
+// journalOutcome reads the decision on the suspension, and how its call ended, from where it was
+// suspended on.
 func (f *Reader) journalOutcome(ctx context.Context, p frontend.Place, sus string, o *wire.Outcome) error {
 	seq, _ := core.SuspensionSeq(sus)
 	var broken error
@@ -78,7 +81,8 @@ func (f *Reader) journalOutcome(ctx context.Context, p frontend.Place, sus strin
 var callEnds = map[core.EventType]string{core.EventCallSucceeded: "succeeded", core.EventCallFailed: "failed",
 	core.EventCallCancelled: "cancelled", core.EventCallSuspended: "suspended"}
 
-// noteOutcome takes from an event what it says of the suspension. A call that is suspended once more ends the story of this one.
+// noteOutcome takes from an event what it says of the suspension. A call that is suspended once
+// more ends the story of this one.
 func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
 	ends, ended := callEnds[e.Type]
 	switch {

@@ -1,5 +1,5 @@
-// Package query has the reads that callers page through: runs, approvals, decisions, the feed of a tenant, the events of a run, messages and
-// calls. It shows what is committed.
+// Package query has the reads that callers page through: runs, approvals, decisions, the feed of a
+// tenant, the events of a run, messages and calls. It shows what is committed.
 package query
 
 import "github.com/dormouse-dev/dormouse/internal/frontend"

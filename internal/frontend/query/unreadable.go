@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// unreadable marks an entry of a list that cannot be read. The others are still shown: one run must not keep an
-// approver from the rest.
+// unreadable marks an entry of a list that cannot be read. The others are still shown: one run must
+// not keep an approver from the rest.
 func unreadable() *wire.RunError {
 	return &wire.RunError{Code: string(frontend.CodeUnreadable), Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
 }
@@ -21,8 +21,9 @@ type entries struct {
 	silent error // the store did not answer
 }
 
-// failed says why the whole list cannot be shown after one entry could not be read; nil if only that entry is affected, as far as is
-// known. When the store did not answer for two entries and none could be read, the whole list fails.
+// failed says why the whole list cannot be shown after one entry could not be read; nil if only
+// that entry is affected, as far as is known. When the store did not answer for two entries and
+// none could be read, the whole list fails.
 func (e *entries) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -36,7 +37,8 @@ func (e *entries) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// ofOneEntry says whether err is about what is stored of one entry: nothing is known against the others.
+// ofOneEntry says whether err is about what is stored of one entry: nothing is known against the
+// others.
 func ofOneEntry(err error) bool {
 	return errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrDamaged) || !errors.Is(err, engine.ErrUnavailable)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// walk reads the store's list of runs, newest first, and picks those whose records fit a filter. Its pieces grow as long as it finds too few:
-// scanning [mostLooked] runs takes a handful of reads.
+// walk reads the store's list of runs, newest first, and picks those whose records fit a filter.
+// Its pieces grow as long as it finds too few: scanning [mostLooked] runs takes a handful of reads.
 type walk struct {
 	f              *Reader
 	tenant, thread string
@@ -28,8 +28,8 @@ func (w *walk) start(cursor string) string {
 	return cursor
 }
 
-// read reads one piece of at most room runs, and ends within it once n of them fit. A run older than the filter allows ends the list: all
-// that follow are older.
+// read reads one piece of at most room runs, and ends within it once n of them fit. A run older
+// than the filter allows ends the list: all that follow are older.
 func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core.Record], error) {
 	size := min(max(n, w.size), room)
 	records, next, err := w.f.Store.Runs(ctx, w.tenant, w.thread, cursor, size)
@@ -57,7 +57,8 @@ func (w *walk) read(ctx context.Context, cursor string, n, room int) (piece[core
 	return found, nil
 }
 
-// shown reads the runs of records. The list may be stale, so the head decides: a run that no longer fits the filter is left out.
+// shown reads the runs of records. The list may be stale, so the head decides: a run that no longer
+// fits the filter is left out.
 func (f *Reader) shown(ctx context.Context, c frontend.Caller, w filter, records []core.Record) ([]wire.Run, error) {
 	var runs []wire.Run
 	var e entries

@@ -1,5 +1,6 @@
-// Package live keeps what models are saying just now, for readers in the same process who look on. It is lost with the process, is not
-// shared between processes, and nothing depends on it: what was said is true once the turn is committed, and the journal brings it then.
+// Package live keeps what models are saying just now, for readers in the same process who look on.
+// It is lost with the process, is not shared between processes, and nothing depends on it: what was
+// said is true once the turn is committed, and the journal brings it then.
 package live
 
 import (
@@ -12,14 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What a board holds at most. What goes beyond is not shown while it is said; its readers get it with the commit.
+// What a board holds at most. What goes beyond is not shown while it is said; its readers get it
+// with the commit.
 const (
 	threadBytes = 256 << 10 // said in one attempt
 	threads     = 256       // that speak at once
 )
 
-// Board holds, for each thread that speaks, all that the present attempt has said. It implements [engine.Live] for those who write and
-// is read with [Board.Spoken]. Safe for concurrent use; no method waits.
+// Board holds, for each thread that speaks, all that the present attempt has said. It implements
+// [engine.Live] for those who write and is read with [Board.Spoken]. Safe for concurrent use; no
+// method waits.
 type Board struct {
 	clock engine.Clock
 
@@ -46,7 +49,8 @@ func NewBoard(clock engine.Clock) *Board {
 	return &Board{clock: clock, speaking: map[place]*speech{}, watchers: map[place]map[chan struct{}]bool{}}
 }
 
-// Begin implements [engine.Live]. An attempt that is older than the one which speaks is not let in: its owner was lost and does not know.
+// Begin implements [engine.Live]. An attempt that is older than the one which speaks is not let in:
+// its owner was lost and does not know.
 func (b *Board) Begin(a engine.Attempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,8 +123,8 @@ func (b *Board) Spoken(tenant, thread string) (engine.Speech, bool) {
 	return engine.Speech{Attempt: s.Attempt, Text: s.text.String(), Reasoning: s.reasoning.String(), Notes: s.notes, At: s.at}, true
 }
 
-// Watch returns a channel that holds a signal once something was said in the thread, or what was said is over, since the last receive. Call
-// stop when done.
+// Watch returns a channel that holds a signal once something was said in the thread, or what was
+// said is over, since the last receive. Call stop when done.
 func (b *Board) Watch(tenant, thread string) (changed <-chan struct{}, stop func()) {
 	at, signal := place{tenant, thread}, make(chan struct{}, 1)
 	b.mu.Lock()

@@ -30,7 +30,8 @@ var (
 
 var anna = frontend.Caller{Tenant: "default", By: "anna"}
 
-// stage is one run over a real store, with a model that does what it is told and readers that come and go.
+// stage is one run over a real store, with a model that does what it is told and readers that come
+// and go.
 type stage struct {
 	t      *testing.T
 	random *rand.Rand
@@ -104,7 +105,9 @@ func newStage(t *testing.T, seed uint64) *stage {
 func (s *stage) process() {
 	board := live.NewBoard(s.clock)
 	s.engine = engine.New(engine.Options{Store: losing{s.db, s}, Waker: s.db, Agents: agents{s}, Clock: s.clock, Random: s.ids, Live: heard{board, s},
-		Watch: 24 * time.Hour}) // who has lost the run is not told: it goes on speaking until the test says otherwise
+		// who has lost the run is not told: it goes on speaking until the test says
+		// otherwise
+		Watch: 24 * time.Hour})
 	s.front = query.New(frontend.New(frontend.Options{Store: s.db, Catalog: frontendtest.NewCatalog("desk"), Waker: s.db, Clock: s.clock, Random: s.ids, Live: board}))
 }
 
@@ -180,8 +183,8 @@ func (s *stage) place(r *reader, how string) {
 	s.note("reader %d %s", i, how)
 }
 
-// look lets some of the readers read a page. It is called between any two things that happen, also by the worker: between its commit and
-// what it says of it.
+// look lets some of the readers read a page. It is called between any two things that happen, also
+// by the worker: between its commit and what it says of it.
 func (s *stage) look() {
 	for i, r := range s.readers {
 		if s.one(3) {

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// begin starts an activation, and waits until its model is asked or it is over. One that has the run already loses it, and does not know.
+// begin starts an activation, and waits until its model is asked or it is over. One that has the
+// run already loses it, and does not know.
 func (s *stage) begin() {
 	if len(s.working) == 0 {
 		s.clock.Advance(20 * time.Minute) // what may stand between two tries

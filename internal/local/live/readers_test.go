@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// reader does what the API's page tells readers to do, and complains where what it is sent does not allow it.
+// reader does what the API's page tells readers to do, and complains where what it is sent does not
+// allow it.
 type reader struct {
 	t      *testing.T
 	truth  *truth

@@ -54,11 +54,13 @@ func (d Door) shut() error {
 	return ErrForbidden
 }
 
-// dial is where every connection begins, that of a redirect as well. It looks the name up once and connects to the very addresses
-// it has looked at, so that a name that means something else a moment later changes nothing.
+// dial is where every connection begins, that of a redirect as well. It looks the name up once and
+// connects to the very addresses it has looked at, so that a name that means something else a
+// moment later changes nothing.
 //
-// [http.Transport] finishes a connection even after its request has ended, so that a later request can use it. A guard keeps no
-// connections, and a host that accepts them and says nothing would hold each one forever: so a connection ends with its request.
+// [http.Transport] finishes a connection even after its request has ended, so that a later request
+// can use it. A guard keeps no connections, and a host that accepts them and says nothing would
+// hold each one forever: so a connection ends with its request.
 func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error) {
 	d := ctx.Value(doorKey{}).(opened)
 	ctx = d.request

@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
-// TestAConnectionEndsWithARequestThatOpenedNoDoor: a host that says nothing to the TLS handshake would
-// keep it otherwise.
+// TestAConnectionEndsWithARequestThatOpenedNoDoor: a host that says nothing to the TLS handshake
+// would keep it otherwise.
 func TestAConnectionEndsWithARequestThatOpenedNoDoor(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

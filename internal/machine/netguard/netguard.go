@@ -23,9 +23,12 @@ type Options struct {
 	Clock   Clock
 	Private Private // what the operator allows beside public addresses
 
-	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)        // nil: the machine's resolver
-	Dial   func(ctx context.Context, address netip.AddrPort) (net.Conn, error) // called for allowed addresses only; nil: the machine's network
-	TLS    *tls.Config                                                         // nil: the machine's certificates
+	// nil: the machine's resolver
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// called for allowed addresses only; nil: the machine's network
+	Dial func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
+	// nil: the machine's certificates
+	TLS *tls.Config
 }
 
 // Guard opens connections. Safe for concurrent use.
@@ -37,10 +40,11 @@ type Guard struct {
 // maxHeader bounds the headers of an answer.
 const maxHeader = 64 << 10
 
-// New returns a guard. It keeps no connection: one that was opened through the [Door] of one request
-// must not carry another, which may be allowed less. It uses no proxy, whatever the environment
-// says, since a proxy would open the connections and only its own address could be checked. It asks
-// for no compression, since a few bytes that unpack to very many would pass every other bound.
+// New returns a guard. It keeps no connection: one that was opened through the [Door] of one
+// request must not carry another, which may be allowed less. It uses no proxy, whatever the
+// environment says, since a proxy would open the connections and only its own address could be
+// checked. It asks for no compression, since a few bytes that unpack to very many would pass every
+// other bound.
 func New(o Options) *Guard {
 	if o.Lookup == nil {
 		o.Lookup = lookup

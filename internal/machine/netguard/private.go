@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Private lists what an operator allows agents to reach beside public addresses. The zero value allows nothing.
+// Private lists what an operator allows agents to reach beside public addresses. The zero value
+// allows nothing.
 type Private struct{ entries []entry }
 
 // entry allows a host by its name, or the addresses of a network.
@@ -21,7 +22,8 @@ type entry struct {
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*\.?$`)
 
-// ReadPrivate reads entries: a host name, an address or a network (10.0.0.0/8), the first two perhaps with a port.
+// ReadPrivate reads entries: a host name, an address or a network (10.0.0.0/8), the first two
+// perhaps with a port.
 func ReadPrivate(entries []string) (Private, error) {
 	var p Private
 	for _, text := range entries {
@@ -69,8 +71,9 @@ func only(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 // CanonicalHost is a host name in lower case, without the dot at its end.
 func CanonicalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// holds says whether the operator allows an address that the host of a URL led to. The name of a host covers private networks and the
-// machine itself, and nothing that only a network named as such can mean, as link-local addresses.
+// holds says whether the operator allows an address that the host of a URL led to. The name of a
+// host covers private networks and the machine itself, and nothing that only a network named as
+// such can mean, as link-local addresses.
 func (p Private) holds(host string, a netip.AddrPort) bool {
 	address := a.Addr().WithZone("")
 	for _, e := range p.entries {
@@ -84,13 +87,15 @@ func (p Private) holds(host string, a netip.AddrPort) bool {
 	return false
 }
 
-// covers says whether the entry is of a network that opens an address. Those of clouds lie in networks that are opened for something
-// else, so only an entry that is the address itself opens one.
+// covers says whether the entry is of a network that opens an address. Those of clouds lie in
+// networks that are opened for something else, so only an entry that is the address itself opens
+// one.
 func (e entry) covers(a netip.Addr) bool {
 	return e.host == "" && e.network.Contains(a) && (e.network.IsSingleIP() || !within(metadata, a))
 }
 
-// MayHold reports whether some entry could allow a URL's host, before it is known where it leads to.
+// MayHold reports whether some entry could allow a URL's host, before it is known where it leads
+// to.
 func (p Private) MayHold(scheme, authority string) bool {
 	host, port := SplitAuthority(scheme, authority)
 	address, err := netip.ParseAddr(host)
@@ -115,7 +120,8 @@ func Inside(authority string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// SplitAuthority returns the host and the port of the authority of a URL; the port of the scheme if it names none.
+// SplitAuthority returns the host and the port of the authority of a URL; the port of the scheme if
+// it names none.
 func SplitAuthority(scheme, authority string) (host string, port uint16) {
 	if h, p, err := net.SplitHostPort(authority); err == nil {
 		n, _ := strconv.ParseUint(p, 10, 16) // 0, which no entry has, if it is none

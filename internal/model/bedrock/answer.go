@@ -29,7 +29,8 @@ var (
 
 // block is one piece of an answer, while it is heard or whole.
 type block struct {
-	kind   string // core.PartText, core.PartReasoning or core.PartCall; empty for what nobody knows
+	// core.PartText, core.PartReasoning or core.PartCall; empty for what nobody knows
+	kind   string
 	text   strings.Builder
 	seal   seal
 	id     string // of a call, as its name and, as text, its arguments
@@ -88,7 +89,8 @@ func (a *answer) turn(n names) (core.Turn, error) {
 	return t, nil
 }
 
-// plain says whether a content is one text at most and calls behind it, which is what text and calls are taken for without a content.
+// plain says whether a content is one text at most and calls behind it, which is what text and
+// calls are taken for without a content.
 func plain(content []core.Part) bool {
 	for i, p := range content {
 		if p.Type == core.PartReasoning || p.Type == core.PartText && i > 0 {
@@ -111,7 +113,8 @@ func (a *answer) count(t *core.Turn) {
 
 func tokens(n *int32) int64 { return int64(min(max(aws.ToInt32(n), 0), math.MaxInt32)) }
 
-// ending says what a stop reason makes of an answer: a turn, one that was cut off or withheld, or none.
+// ending says what a stop reason makes of an answer: a turn, one that was cut off or withheld, or
+// none.
 func ending(stop types.StopReason) (*core.Reason, error) {
 	switch stop {
 	case "":
@@ -138,7 +141,8 @@ func stopped(code, detail string) *core.Reason {
 	return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}
 }
 
-// misfit says that what the model said is not in the form that was asked for. A turn with calls, or one that was cut off, is not the end of it.
+// misfit says that what the model said is not in the form that was asked for. A turn with calls, or
+// one that was cut off, is not the end of it.
 func (m *Model) misfit(t core.Turn) error {
 	if m.output == nil || t.End != nil || len(t.Calls) > 0 {
 		return nil

@@ -80,7 +80,8 @@ func TestReasoningGoesBackAsItCame(t *testing.T) {
 		if turn.Text != "One moment.And then…" || core.ReasoningOf(turn.Content) != content[0].Text {
 			t.Fatalf("%+v", turn)
 		}
-		r.ask(t, prompt(user("Refund it."), first, result(c, "ok"))) // the double refuses reasoning that was changed
+		// the double refuses reasoning that was changed
+		r.ask(t, prompt(user("Refund it."), first, result(c, "ok")))
 		if diff := cmp.Diff(content, r.last().Messages[1].Parts); diff != "" {
 			t.Fatalf("sent back: %s", diff)
 		}
@@ -106,7 +107,8 @@ func TestWhyTheModelStopped(t *testing.T) {
 		none  bool   // it is no turn
 	}{
 		{stop: "end_turn"}, {stop: "stop_sequence"}, {stop: "tool_use", calls: []core.ToolCall{c}},
-		{stop: "end_turn", calls: []core.ToolCall{c}}, // some models say that beside their calls
+		// some models say that beside their calls
+		{stop: "end_turn", calls: []core.ToolCall{c}},
 		{stop: "tool_use", none: true},
 		{stop: "max_tokens", code: "max_tokens", calls: []core.ToolCall{c}},
 		{stop: "guardrail_intervened", code: "guardrail_intervened"},

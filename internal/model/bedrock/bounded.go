@@ -8,7 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 )
 
-// How much is read of what Bedrock sends, in bytes. A token of a stream is a frame of a few hundred.
+// How much is read of what Bedrock sends, in bytes. A token of a stream is a frame of a few
+// hundred.
 const (
 	mostRefused  = 1 << 20
 	mostWhole    = 64 << 20

@@ -18,8 +18,9 @@ const (
 	noOutput  = "(no output)"
 )
 
-// conversation makes Bedrock's messages of ours: users and assistants in turn, the first and the last a user's. What users say, results and
-// the runtime's own notices are one message where they follow one another.
+// conversation makes Bedrock's messages of ours: users and assistants in turn, the first and the
+// last a user's. What users say, results and the runtime's own notices are one message where they
+// follow one another.
 type conversation struct {
 	names     names
 	unsigned  bool // reasoning without a signature is sent too
@@ -29,7 +30,8 @@ type conversation struct {
 	called       []string // wire names of the tools that were called
 	usesUnsigned bool     // some reasoning without a signature is in it
 
-	message, block int // where what the next request begins with ends: behind so many blocks of so many messages
+	// where what the next request begins with ends: behind so many blocks of so many messages
+	message, block int
 }
 
 func (c *conversation) add(messages []core.Message) {
@@ -74,7 +76,8 @@ func (c *conversation) stable() {
 	}
 }
 
-// cache puts a cache point behind what the next request begins with. Notices that come last stand behind it: the next request may have others.
+// cache puts a cache point behind what the next request begins with. Notices that come last stand
+// behind it: the next request may have others.
 func (c *conversation) cache(point types.CachePointBlock) {
 	if c.message > 0 {
 		m := &c.messages[c.message-1]
@@ -84,7 +87,8 @@ func (c *conversation) cache(point types.CachePointBlock) {
 
 func text(s string) types.ContentBlock { return &types.ContentBlockMemberText{Value: s} }
 
-// notice is what the runtime says. Bedrock knows nobody but users and assistants within a conversation, so it is marked.
+// notice is what the runtime says. Bedrock knows nobody but users and assistants within a
+// conversation, so it is marked.
 func notice(s string) []types.ContentBlock {
 	if strings.TrimSpace(s) == "" {
 		return nil
@@ -92,7 +96,8 @@ func notice(s string) []types.ContentBlock {
 	return []types.ContentBlock{text("<runtime-notice>\n" + s + "\n</runtime-notice>")}
 }
 
-// turn is what the assistant said. Reasoning with nothing behind it was cut off: it is left out, as Bedrock takes it nowhere.
+// turn is what the assistant said. Reasoning with nothing behind it was cut off: it is left out, as
+// Bedrock takes it nowhere.
 func (c *conversation) turn(m core.Message) []types.ContentBlock {
 	var blocks []types.ContentBlock
 	for _, p := range m.Blocks() {

@@ -11,8 +11,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// FuzzConversation asks with conversations of every shape that the runtime sends, made of texts, names and ids of any kind. The double refuses
-// what Bedrock would refuse, which ends an ask with an error.
+// FuzzConversation asks with conversations of every shape that the runtime sends, made of texts,
+// names and ids of any kind. The double refuses what Bedrock would refuse, which ends an ask with
+// an error.
 func FuzzConversation(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed, "refund", "call_1", "Hello.", "image/png")

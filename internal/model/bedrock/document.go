@@ -10,9 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// rawDocument is JSON that is sent as it stands. The SDK's own documents are made of Go values: they sort the members of objects, write a
-// json.Number as a string, and drop the whole value without a word if an object has a member without a name. What a model wrote goes back
-// to it with every digit, and a schema keeps the order its author gave it. The embedded document has what no other package can implement.
+// rawDocument is JSON that is sent as it stands. The SDK's own documents are made of Go values:
+// they sort the members of objects, write a json.Number as a string, and drop the whole value
+// without a word if an object has a member without a name. What a model wrote goes back to it with
+// every digit, and a schema keeps the order its author gave it. The embedded document has what no
+// other package can implement.
 type rawDocument struct {
 	document.Interface
 	raw json.RawMessage
@@ -43,8 +45,8 @@ func objectOf(raw json.RawMessage) json.RawMessage {
 	return core.Encode(map[string]string{"invalid_arguments": strings.ToValidUTF8(string(raw), "\ufffd")})
 }
 
-// argumentsOf are the arguments that the model wrote as text. Nothing at all is what it writes for a tool without parameters; what is no JSON is
-// carried as a JSON string.
+// argumentsOf are the arguments that the model wrote as text. Nothing at all is what it writes for
+// a tool without parameters; what is no JSON is carried as a JSON string.
 func argumentsOf(text string) json.RawMessage {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	switch raw := json.RawMessage(text); {

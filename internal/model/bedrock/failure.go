@@ -21,8 +21,9 @@ const retry = "; if the run has given up, retry it later"
 
 // verdict is what a failure means.
 type verdict struct {
-	code    string // Bedrock's word, if it is one of Bedrock's
-	message string // of Bedrock; it may name accounts and ARNs, and a gateway's may repeat the request
+	code string // Bedrock's word, if it is one of Bedrock's
+	// of Bedrock; it may name accounts and ARNs, and a gateway's may repeat the request
+	message string
 	status  int
 	request string // Bedrock's id of the request
 	detail  string // for callers
@@ -128,7 +129,8 @@ func (v *verdict) refuses() bool {
 	return true
 }
 
-// invalid says what to do about a request that Bedrock calls invalid, without its words: they may be the conversation's.
+// invalid says what to do about a request that Bedrock calls invalid, without its words: they may
+// be the conversation's.
 func (v *verdict) invalid() string {
 	switch {
 	case v.names("on-demand throughput"):
@@ -159,7 +161,8 @@ func (m *Model) tell(r *request, v verdict) {
 		"request_id", v.request, "message", scrubbed(v.message))
 }
 
-// What looks like a credential. A gateway that refuses a request may repeat it, and the log is not the place for that.
+// What looks like a credential. A gateway that refuses a request may repeat it, and the log is not
+// the place for that.
 var (
 	credentials = regexp.MustCompile(`(?i)(authorization|credential|signature|token|secret|password|api-?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+`)
 	accessKeys  = regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{12,}`)

@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 )
 
-// TestExpiredCredentialsOfTheWorkerEndNoRun: somebody renews them, and it is no use to ask again before. What looks like one of them is in no log.
+// TestExpiredCredentialsOfTheWorkerEndNoRun: somebody renews them, and it is no use to ask again
+// before. What looks like one of them is in no log.
 func TestExpiredCredentialsOfTheWorkerEndNoRun(t *testing.T) {
 	const looksSecret = "FwoGZXIvYXdzEBYaDKt7planted0123456789abcdefghijklmnop"
 	requests := 0

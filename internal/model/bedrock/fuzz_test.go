@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 )
 
-// FuzzStream reads what a stream may hold: two frames of any kind and content, then any bytes. Whatever it is, nothing panics, and without a
-// messageStop there is no turn.
+// FuzzStream reads what a stream may hold: two frames of any kind and content, then any bytes.
+// Whatever it is, nothing panics, and without a messageStop there is no turn.
 func FuzzStream(f *testing.F) {
 	f.Add("messageStart", []byte(`{"role":"assistant"}`), "contentBlockDelta", []byte(`{"contentBlockIndex":0,"delta":{"text":"hi"}}`), []byte(nil))
 	f.Add("contentBlockStart", []byte(`{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"a","name":"b"}}}`), "messageStop", []byte(`{"stopReason":"tool_use"}`), []byte{0, 0, 0, 16})

@@ -26,7 +26,8 @@ func modelBehind(t *testing.T, m agent.Model, c *clock, h http.Handler) *bedrock
 	return made
 }
 
-// unending answers as the double does, and then leaves the stream open until nobody reads it any more.
+// unending answers as the double does, and then leaves the stream open until nobody reads it any
+// more.
 func unending() http.Handler {
 	double := modeldouble.Bedrock(func(modeldouble.Asked) modeldouble.Said { return said("Done.", call("a", "refund", `{"n":1.10}`)) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

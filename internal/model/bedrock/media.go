@@ -25,7 +25,8 @@ var (
 	}
 )
 
-// What Bedrock takes of one image and of one document, in bytes. A larger one would have every later request of its thread refused.
+// What Bedrock takes of one image and of one document, in bytes. A larger one would have every
+// later request of its thread refused.
 const (
 	largestImage    = 3_750_000
 	largestDocument = 4_500_000
@@ -38,7 +39,8 @@ type piece struct {
 	document *types.DocumentBlock
 }
 
-// pieces are the parts that Bedrock takes from users and tools. What it does not take becomes a note, and empty text nothing.
+// pieces are the parts that Bedrock takes from users and tools. What it does not take becomes a
+// note, and empty text nothing.
 func (c *conversation) pieces(parts []core.Part) []piece {
 	var out []piece
 	for _, p := range parts {
@@ -67,8 +69,9 @@ func image(p core.Part) piece {
 	return piece{image: &types.ImageBlock{Format: format, Source: &types.ImageSourceMemberBytes{Value: p.Data}}}
 }
 
-// document is a document, and the text that Bedrock wants beside each. The name that its sender gave it is not sent: models read a document's
-// name as they read an instruction, and it is anybody's word. It gets a number for a name.
+// document is a document, and the text that Bedrock wants beside each. The name that its sender
+// gave it is not sent: models read a document's name as they read an instruction, and it is
+// anybody's word. It gets a number for a name.
 func (c *conversation) document(p core.Part) []piece {
 	format, known := documents[mediaType(p.Media)]
 	switch {

@@ -1,5 +1,6 @@
-// Package bedrock asks models of Amazon Bedrock, through Converse and ConverseStream. It translates: a prompt to a request that Bedrock takes,
-// and an answer, whole or streamed, to a turn. It decides nothing about a run, runs no tool, keeps nothing of a conversation, and reads no
+// Package bedrock asks models of Amazon Bedrock, through Converse and ConverseStream. It
+// translates: a prompt to a request that Bedrock takes, and an answer, whole or streamed, to a
+// turn. It decides nothing about a run, runs no tool, keeps nothing of a conversation, and reads no
 // configuration: the client comes with region and credentials.
 package bedrock
 
@@ -21,7 +22,8 @@ import (
 // Provider is whose reasoning parts these models write, and take back.
 const Provider = "bedrock"
 
-// Client is what is needed of the SDK's client. Its own retries are turned off for each call: how often a request is repeated is decided here.
+// Client is what is needed of the SDK's client. Its own retries are turned off for each call: how
+// often a request is repeated is decided here.
 type Client interface {
 	Converse(context.Context, *bedrockruntime.ConverseInput, ...func(*bedrockruntime.Options)) (*bedrockruntime.ConverseOutput, error)
 	ConverseStream(context.Context, *bedrockruntime.ConverseStreamInput, ...func(*bedrockruntime.Options)) (*bedrockruntime.ConverseStreamOutput, error)
@@ -37,8 +39,9 @@ type Options struct {
 
 // Model is a model of Bedrock. It is safe for concurrent use.
 //
-// What a model does not take it says in a ValidationException that names it: cache points, their lifetime, reasoning without a signature. Then
-// the same request is sent once more without, and the Model remembers it for as long as the process lives.
+// What a model does not take it says in a ValidationException that names it: cache points, their
+// lifetime, reasoning without a signature. Then the same request is sent once more without, and the
+// Model remembers it for as long as the process lives.
 type Model struct {
 	client Client
 	o      Options
@@ -50,7 +53,8 @@ type Model struct {
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes a model. It asks Bedrock nothing. An error says what is wrong with the definition, or what is missing here.
+// New makes a model. It asks Bedrock nothing. An error says what is wrong with the definition, or
+// what is missing here.
 func New(client Client, o Options) (*Model, error) {
 	switch {
 	case client == nil || o.Clock == nil || o.Random == nil:
@@ -75,12 +79,14 @@ func New(client Client, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Ask implements [engine.Model]. It sends at most [mostTries] requests that fail, within [longestTrying]; what still fails then is a
-// [*engine.TryLater]. A request that is repeated after something was said begins with a restart. An answer that does not fit the output's
-// schema is a TryLater too: Bedrock promises the form, and a model may break it.
+// Ask implements [engine.Model]. It sends at most [mostTries] requests that fail, within
+// [longestTrying]; what still fails then is a [*engine.TryLater]. A request that is repeated after
+// something was said begins with a restart. An answer that does not fit the output's schema is a
+// TryLater too: Bedrock promises the form, and a model may break it.
 //
-// A turn is whole: Bedrock said why the model stopped, and every call of it was closed. Calls run whatever word it stopped with, "end_turn"
-// too, since some models say that beside their calls; "tool_use" without a call is no turn, for the model meant one that is lost.
+// A turn is whole: Bedrock said why the model stopped, and every call of it was closed. Calls run
+// whatever word it stopped with, "end_turn" too, since some models say that beside their calls;
+// "tool_use" without a call is no turn, for the model meant one that is lost.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	r, err := m.newRequest(p)
 	if err != nil {

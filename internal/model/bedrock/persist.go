@@ -95,7 +95,8 @@ func (m *Model) answer(ctx context.Context, r *request) (*answer, heard, error) 
 	return &l.answer, heard{l.began, l.said}, err
 }
 
-// apart gives a stream a reader of its own. The SDK's client has one decoder, and a buffer for what it reads, for all its streams:
+// apart gives a stream a reader of its own. The SDK's client has one decoder, and a buffer for what
+// it reads, for all its streams:
 //
 //	one run: decode into the buffer ── another run: decode into the buffer ── the first reads
 //
@@ -104,13 +105,15 @@ func apart(o *bedrockruntime.Options) {
 	o.Protocol = restjson1.New(schemas.AmazonBedrockFrontendService)
 }
 
-// unrepeated also bounds what is read: the SDK reads errors and whole answers to their end, into memory.
+// unrepeated also bounds what is read: the SDK reads errors and whole answers to their end, into
+// memory.
 func unrepeated(o *bedrockruntime.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.HTTPClient = bounded{o.HTTPClient}
 }
 
-// lessened is what the model is known to refuse after this failure, if that is more than before and something the request has.
+// lessened is what the model is known to refuse after this failure, if that is more than before and
+// something the request has.
 func lessened(uses, known refusals, v verdict) (refusals, bool) {
 	less := known
 	switch {

@@ -15,8 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// request is a prompt as Bedrock takes it, for either operation. The same prompt is told the model in the same bytes, and what a thread's next request has in
-// common with this one stands at its beginning: Bedrock caches prefixes.
+// request is a prompt as Bedrock takes it, for either operation. The same prompt is told the model
+// in the same bytes, and what a thread's next request has in common with this one stands at its
+// beginning: Bedrock caches prefixes.
 type request struct {
 	prompt    engine.Prompt
 	id        string
@@ -58,7 +59,8 @@ func (m *Model) newRequest(p engine.Prompt) (*request, error) {
 	return r, nil
 }
 
-// cachePoint marks what Bedrock shall keep. Five minutes are what it keeps without being told, and so it is not told.
+// cachePoint marks what Bedrock shall keep. Five minutes are what it keeps without being told, and
+// so it is not told.
 func (m *Model) cachePoint(patient bool, refused refusals) (point types.CachePointBlock, cached bool) {
 	point.Type = types.CachePointTypeDefault
 	long := m.o.Model.Cache == string(types.CacheTTLOneHour) || m.o.Model.Cache == "" && patient
@@ -68,8 +70,9 @@ func (m *Model) cachePoint(patient bool, refused refusals) (point types.CachePoi
 	return point, m.o.Model.Cache != agent.CacheOff && !refused.points
 }
 
-// offer tells of the tools, in the order of their names. Bedrock refuses a conversation with calls in it that has no tools, so that those which
-// were called are told of if none is offered any more; a call of one is answered like one of a tool that does not exist.
+// offer tells of the tools, in the order of their names. Bedrock refuses a conversation with calls
+// in it that has no tools, so that those which were called are told of if none is offered any more;
+// a call of one is answered like one of a tool that does not exist.
 func (r *request) offer(offered []core.ToolSpec, called []string) {
 	var specs []types.ToolSpecification
 	for _, t := range offered {
@@ -173,8 +176,8 @@ func (m *Model) tier() *types.ServiceTier {
 	return &types.ServiceTier{Type: types.ServiceTierType(m.o.Model.Tier)}
 }
 
-// outputConfig says what the answer shall be like. The schema is sent as it was written: Bedrock compiles one once, and knows it again by
-// its text.
+// outputConfig says what the answer shall be like. The schema is sent as it was written: Bedrock
+// compiles one once, and knows it again by its text.
 func (m *Model) outputConfig() *types.OutputConfig {
 	var out types.OutputConfig
 	if m.output != nil {

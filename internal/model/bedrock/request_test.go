@@ -56,7 +56,8 @@ func TestRolesAlternateAndResultsComeFirst(t *testing.T) {
 func TestConversationsBeginAndEndWithAUser(t *testing.T) {
 	for name, messages := range map[string][]core.Message{"nothing said": nil, "assistant alone": {assistant("Hello.")},
 		"notice alone": {{Role: core.RoleSystem, Parts: core.TextParts("It is Monday.")}}} {
-		t.Run(name, func(t *testing.T) { newRig(t, agent.Model{}, said("Hm.")).ask(t, prompt(messages...)) }) // the double refuses others
+		// the double refuses others
+		t.Run(name, func(t *testing.T) { newRig(t, agent.Model{}, said("Hm.")).ask(t, prompt(messages...)) })
 	}
 }
 
@@ -246,7 +247,8 @@ func TestTheNextRequestBeginsAsTheLast(t *testing.T) {
 	}
 }
 
-// prefix is the text of a request's system and tools, and that of its messages without the marks of the cache.
+// prefix is the text of a request's system and tools, and that of its messages without the marks of
+// the cache.
 func prefix(t *testing.T, body json.RawMessage) (fixed, messages string) {
 	t.Helper()
 	var parts map[string]json.RawMessage

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 )
 
-// TestSealsThatComeInPiecesGoBackWhole: Bedrock may cut a signature, and what only the model can read, anywhere.
+// TestSealsThatComeInPiecesGoBackWhole: Bedrock may cut a signature, and what only the model can
+// read, anywhere.
 func TestSealsThatComeInPiecesGoBackWhole(t *testing.T) {
 	var stream bytes.Buffer
 	for _, delta := range []string{
@@ -59,7 +60,8 @@ func streamOf(frames ...string) []byte {
 	return stream.Bytes()
 }
 
-// TestNothingCountsBehindTheEndOfAnAnswer but what it used: a call there is none that the model made.
+// TestNothingCountsBehindTheEndOfAnAnswer but what it used: a call there is none that the model
+// made.
 func TestNothingCountsBehindTheEndOfAnAnswer(t *testing.T) {
 	turn, err := asked(t, agent.Model{ID: "m"}, "application/vnd.amazon.eventstream", streamOf(
 		"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"Done."}}`, "messageStop", `{"stopReason":"end_turn"}`,
@@ -71,7 +73,8 @@ func TestNothingCountsBehindTheEndOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAnAnswerWithoutBoundsIsNone: neither of endless blocks that hold nothing, nor of endless text. It is not asked for again at once.
+// TestAnAnswerWithoutBoundsIsNone: neither of endless blocks that hold nothing, nor of endless
+// text. It is not asked for again at once.
 func TestAnAnswerWithoutBoundsIsNone(t *testing.T) {
 	var many []string
 	for i := range 1002 {

@@ -18,7 +18,8 @@ type settings struct {
 	inference *types.InferenceConfiguration // nil: all of it is the model's to choose
 }
 
-// The parameters of one request that are known here. Others mean nothing to Bedrock and are passed over.
+// The parameters of one request that are known here. Others mean nothing to Bedrock and are passed
+// over.
 const (
 	parameterModel       = "model"
 	parameterTemperature = "temperature"

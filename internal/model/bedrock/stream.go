@@ -25,8 +25,8 @@ type listener struct {
 //
 //	messageStart ── contentBlockDelta "Refund" ── EOF, or half a frame ── Err() == nil
 //
-// so that an answer is whole if there was a messageStop, and only then. What goes wrong behind it costs no more than the usage, for which
-// nobody waits longer than [untilUsage].
+// so that an answer is whole if there was a messageStop, and only then. What goes wrong behind it
+// costs no more than the usage, for which nobody waits longer than [untilUsage].
 func (l *listener) listen(ctx context.Context, stream stream, clock engine.Clock) error {
 	defer stream.Close()
 	enough := make(chan struct{})
@@ -48,13 +48,15 @@ func (l *listener) listen(ctx context.Context, stream stream, clock engine.Clock
 				return err
 			}
 			if open && l.stop != "" {
-				defer clock.AfterFunc(untilUsage, func() { close(enough) })() // once
+				// once
+				defer clock.AfterFunc(untilUsage, func() { close(enough) })()
 			}
 		}
 	}
 }
 
-// untilUsage is how long Bedrock may take behind the end of an answer to say what it used, and that there is no more.
+// untilUsage is how long Bedrock may take behind the end of an answer to say what it used, and that
+// there is no more.
 const untilUsage = 10 * time.Second
 
 // stream is what is used of the SDK's.
@@ -143,7 +145,8 @@ func (l *listener) delta(index int32, delta types.ContentBlockDelta) error {
 	return nil
 }
 
-// write adds to a block. What is of another kind than the block it is said to be in is an answer that nobody can read.
+// write adds to a block. What is of another kind than the block it is said to be in is an answer
+// that nobody can read.
 func (l *listener) write(b *block, kind, text string) error {
 	if b.kind != kind || b.closed {
 		return errMalformed

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// read takes an answer that came in one piece. In place of a block of a kind that it does not know the SDK gives the block before once more, the
-// same pointer: a call would run twice.
+// read takes an answer that came in one piece. In place of a block of a kind that it does not know
+// the SDK gives the block before once more, the same pointer: a call would run twice.
 //
 //	{"toolUse": …}, {"sparkle": …} ── the SDK ── toolUse, toolUse
 func read(out *bedrockruntime.ConverseOutput) (*answer, error) {
@@ -33,7 +33,8 @@ func read(out *bedrockruntime.ConverseOutput) (*answer, error) {
 	return a, nil
 }
 
-// blockOf is a block of a whole answer, and the size of what is not its text. One of a kind that nobody knows is empty.
+// blockOf is a block of a whole answer, and the size of what is not its text. One of a kind that
+// nobody knows is empty.
 func blockOf(content types.ContentBlock) (b *block, size int) {
 	b = &block{closed: true}
 	switch c := content.(type) {

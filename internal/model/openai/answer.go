@@ -12,7 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// answer is what an endpoint has said so far. It is a turn once the endpoint said why it stopped, and not before.
+// answer is what an endpoint has said so far. It is a turn once the endpoint said why it stopped,
+// and not before.
 type answer struct {
 	say       *speaker
 	most      bounds
@@ -102,7 +103,9 @@ func (a *answer) add(s said) {
 	}
 	for _, bit := range s.Calls {
 		if len(a.calls) > a.most.calls {
-			return // [answer.tooMuch] says so; one event may hold very many, and each is looked up among all
+			// [answer.tooMuch] says so; one event may hold very many, and each is
+			// looked up among all
+			return
 		}
 		a.call(bit)
 	}
@@ -139,8 +142,9 @@ func (a *answer) call(bit callBit) {
 	c.take(bit.Function.Arguments)
 }
 
-// callOf finds the call that a piece belongs to: by its index, or, from endpoints that send none, by its id or as the last one. A piece that
-// names another id or begins anew where a whole call stands is another call: some give each the index 0, and some give two the same id.
+// callOf finds the call that a piece belongs to: by its index, or, from endpoints that send none,
+// by its id or as the last one. A piece that names another id or begins anew where a whole call
+// stands is another call: some give each the index 0, and some give two the same id.
 func (a *answer) callOf(bit callBit) (c *partCall) {
 	id := shortened(bit.ID)
 	if bit.Index != nil {
@@ -163,7 +167,8 @@ func (a *answer) callOf(bit callBit) (c *partCall) {
 	return c
 }
 
-// stands says whether the arguments of a call are a whole object. What is looked through for that is counted: it may be asked with every piece.
+// stands says whether the arguments of a call are a whole object. What is looked through for that
+// is counted: it may be asked with every piece.
 func (a *answer) stands(c *partCall) bool {
 	v := c.value()
 	if !bytes.HasSuffix(bytes.TrimRight(v, " \t\r\n"), []byte("}")) {
@@ -173,8 +178,9 @@ func (a *answer) stands(c *partCall) bool {
 	return json.Valid(v)
 }
 
-// longestName bounds names and ids. No endpoint has longer ones. In place of a longer one stands what names no tool, and is refused as such:
-// its beginning could end in half a secret, which nobody would find any more.
+// longestName bounds names and ids. No endpoint has longer ones. In place of a longer one stands
+// what names no tool, and is refused as such: its beginning could end in half a secret, which
+// nobody would find any more.
 const longestName = 256
 
 func shortened(text []byte) string {
@@ -202,7 +208,8 @@ func (c *partCall) value() []byte {
 	return c.arguments.text
 }
 
-// arguments are as the model wrote them; a text that is not JSON is a JSON string, as [core.ToolCall] has it.
+// arguments are as the model wrote them; a text that is not JSON is a JSON string, as
+// [core.ToolCall] has it.
 func (c *partCall) finished() json.RawMessage {
 	c.arguments.end()
 	switch v := c.value(); {
@@ -215,7 +222,8 @@ func (c *partCall) finished() json.RawMessage {
 	}
 }
 
-// turn is the answer as a turn. Errors are of answers that are whole and say nothing that can be used.
+// turn is the answer as a turn. Errors are of answers that are whole and say nothing that can be
+// used.
 func (a *answer) turn(n names) (core.Turn, error) {
 	end, err := ended(a.finish)
 	if err != nil {
@@ -244,8 +252,8 @@ func (a *answer) turn(n names) (core.Turn, error) {
 
 var stopWord = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
-// ended says what an answer's finish reason means for the run; nil if the turn is as any other. A model that calls tools may say that it
-// stopped as any other does: the calls count.
+// ended says what an answer's finish reason means for the run; nil if the turn is as any other. A
+// model that calls tools may say that it stopped as any other does: the calls count.
 func ended(finish string) (*core.Reason, error) {
 	stopped := func(code, detail string) (*core.Reason, error) {
 		return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}, nil
@@ -259,7 +267,8 @@ func ended(finish string) (*core.Reason, error) {
 		return stopped("content_filtered", "the model's endpoint withheld the answer, or a part of it")
 	case word == "error":
 		return nil, &engine.TryLater{Answered: true, Detail: "the model's endpoint failed while it answered"}
-	case stopWord.MatchString(finish): // as it is: a secret in small letters would not be seen to be one
+	// as it is: a secret in small letters would not be seen to be one
+	case stopWord.MatchString(finish):
 		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", finish))
 	}
 	return stopped("unknown_stop_reason", "the model's endpoint stopped for a reason that is not known here")

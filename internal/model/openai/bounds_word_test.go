@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TestAnAnswerThatIsTooLongIsNoTurnThoughItEnded: what says why the model stopped may stand in the same piece as what is too much.
+// TestAnAnswerThatIsTooLongIsNoTurnThoughItEnded: what says why the model stopped may stand in the
+// same piece as what is too much.
 func TestAnAnswerThatIsTooLongIsNoTurnThoughItEnded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		whole  bool

@@ -45,11 +45,13 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// words is a text, byte for byte: endpoints cut texts where they like, and half a character is what [encoding/json] would replace. A list of
-// pieces is the texts in it, and what is neither is nothing.
+// words is a text, byte for byte: endpoints cut texts where they like, and half a character is what
+// [encoding/json] would replace. A list of pieces is the texts in it, and what is neither is
+// nothing.
 type words []byte
 
-// UnmarshalJSON implements [json.Unmarshaler]. It never fails: what else stands there is not for us.
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails: what else stands there is not for
+// us.
 func (w *words) UnmarshalJSON(raw []byte) error {
 	*w = nil
 	switch raw = bytes.TrimSpace(raw); {
@@ -63,7 +65,8 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 			Text json.RawMessage `json:"text"`
 		}
 		if json.Unmarshal(raw, &pieces) == nil {
-			for _, p := range pieces { // each a text: lists in lists would be read once more for each
+			// each a text: lists in lists would be read once more for each
+			for _, p := range pieces {
 				if len(p.Text) > 0 && p.Text[0] == '"' {
 					*w = append(*w, unquote(p.Text)...)
 				}
@@ -73,8 +76,8 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unquote is the text of a JSON string. Half a surrogate pair becomes the three bytes that UTF-8 would have for it if it were a character, for
-// [joined] to put together with the other half.
+// unquote is the text of a JSON string. Half a surrogate pair becomes the three bytes that UTF-8
+// would have for it if it were a character, for [joined] to put together with the other half.
 func unquote(raw []byte) []byte {
 	if !bytes.ContainsRune(raw, '\\') {
 		return bytes.Clone(raw[1 : len(raw)-1])
@@ -110,8 +113,9 @@ func appendUnit(out []byte, u rune) []byte {
 	return append(out, 0xe0|byte(u>>12), 0x80|byte(u>>6)&0xbf, 0x80|byte(u)&0xbf)
 }
 
-// joined gathers a text from pieces that were cut anywhere. What add returns, one after the other and then that of end, is the text, each time
-// without the beginning of a character that has not come yet.
+// joined gathers a text from pieces that were cut anywhere. What add returns, one after the other
+// and then that of end, is the text, each time without the beginning of a character that has not
+// come yet.
 type joined struct {
 	text, rest []byte
 }
@@ -156,7 +160,8 @@ func pair(b []byte) []byte {
 	return append(out, b[at:]...)
 }
 
-// unfinished is how many bytes at the end may be the beginning of a character, or the first half of a pair.
+// unfinished is how many bytes at the end may be the beginning of a character, or the first half of
+// a pair.
 func unfinished(b []byte) int {
 	if n := len(b); n >= 3 && b[n-3] == 0xed && b[n-2]&0xf0 == 0xa0 {
 		return 3
@@ -172,7 +177,8 @@ func unfinished(b []byte) int {
 	return 0
 }
 
-// usage is what an answer says that it used; false if it says nothing, or nothing that can be meant.
+// usage is what an answer says that it used; false if it says nothing, or nothing that can be
+// meant.
 func usage(raw json.RawMessage, t *core.Turn) bool {
 	var u struct {
 		Prompt     json.Number `json:"prompt_tokens"`

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// trouble is why an attempt brought no turn. Exactly one of later and final is set; quick says that asking again at once may help.
+// trouble is why an attempt brought no turn. Exactly one of later and final is set; quick says that
+// asking again at once may help.
 type trouble struct {
 	later *engine.TryLater
 	final *engine.ModelError
@@ -84,7 +85,8 @@ func (c *call) credentials() string {
 	return "name the secret of a key in api_key of the agent's model, or set the headers that it wants"
 }
 
-// notTaken is the member of the request that a refusal names, if it is one that can be done without.
+// notTaken is the member of the request that a refusal names, if it is one that can be done
+// without.
 func (c *call) notTaken(r refusal) string {
 	for _, m := range []struct {
 		words []string
@@ -125,7 +127,8 @@ func (c *call) remember(member string) bool {
 	return false
 }
 
-// inBandError is an error that came where an answer was due, under a status that says that all is well.
+// inBandError is an error that came where an answer was due, under a status that says that all is
+// well.
 type inBandError struct {
 	lasting, busy bool
 	raw           string // for the log
@@ -151,8 +154,8 @@ func errorIn(raw json.RawMessage) error {
 	return out
 }
 
-// broken says what it means that an answer under a status of success did not end well. If none of it came, that is the endpoint's
-// failure, as if its status had said so.
+// broken says what it means that an answer under a status of success did not end well. If none of
+// it came, that is the endpoint's failure, as if its status had said so.
 func (c *call) broken(err error, heard bool) *trouble {
 	t := c.brokenOff(err)
 	if t.later != nil {

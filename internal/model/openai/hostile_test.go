@@ -67,7 +67,8 @@ func TestASecretInPlaceOfTheReasonForTheEndIsNotShownInSmallLetters(t *testing.T
 	}
 }
 
-// Each of these took minutes once. Work that grew with the square of what is sent would not come to an end here within the time that tests have.
+// Each of these took minutes once. Work that grew with the square of what is sent would not come to
+// an end here within the time that tests have.
 func TestWhatAnEndpointSendsIsReadOnce(t *testing.T) {
 	var calls strings.Builder
 	for i := range 100_000 {

@@ -43,7 +43,8 @@ func (i *idle) now(limit time.Duration) {
 	i.arm(limit)
 }
 
-// last: all that is waited for has come, and the rest may take as long as limit, whatever still comes.
+// last: all that is waited for has come, and the rest may take as long as limit, whatever still
+// comes.
 func (i *idle) last(limit time.Duration) {
 	i.now(limit)
 	i.mu.Lock()

@@ -13,8 +13,8 @@ import (
 // message is one of a request. Content is a text, a list of pieces, or nothing at all.
 type message map[string]any
 
-// messages renders the conversation. What users, the runtime and the images of results say in a row is one user's message, since the templates
-// of many models refuse two.
+// messages renders the conversation. What users, the runtime and the images of results say in a row
+// is one user's message, since the templates of many models refuse two.
 func (c *call) messages() []message {
 	w := &writer{call: c}
 	if c.prompt.Instructions != "" {
@@ -87,7 +87,8 @@ func (w *writer) user(m core.Message) {
 // images are the types that endpoints show to a model.
 var images = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// file is an image or a document. What no endpoint takes becomes a note, and a document that is a text becomes that text.
+// file is an image or a document. What no endpoint takes becomes a note, and a document that is a
+// text becomes that text.
 func (w *writer) file(p core.Part) []map[string]any {
 	w.files++
 	name := fmt.Sprintf("document-%d", w.files)
@@ -142,8 +143,8 @@ func (w *writer) assistant(m core.Message) {
 	w.out = append(w.out, out)
 }
 
-// reasoning gives back what the endpoint said before it called tools, in the member it said it in. Behind a turn that ended there is
-// nobody to read it any more.
+// reasoning gives back what the endpoint said before it called tools, in the member it said it in.
+// Behind a turn that ended there is nobody to read it any more.
 func (w *writer) reasoning(out message, parts []core.Part) {
 	if w.noReasoning.Load() {
 		return
@@ -159,8 +160,8 @@ func (w *writer) reasoning(out message, parts []core.Part) {
 // reasoningMembers are the names that endpoints have for it.
 var reasoningMembers = map[string]bool{"reasoning_content": true, "reasoning": true}
 
-// objectOf is a call's arguments, every digit of them. What is no object is put into one: many endpoints read it before the model does, and
-// refuse the whole conversation for it.
+// objectOf is a call's arguments, every digit of them. What is no object is put into one: many
+// endpoints read it before the model does, and refuse the whole conversation for it.
 func objectOf(arguments json.RawMessage) json.RawMessage {
 	if trimmed := strings.TrimLeft(string(arguments), " \t\r\n"); strings.HasPrefix(trimmed, "{") {
 		return arguments

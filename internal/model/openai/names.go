@@ -13,8 +13,9 @@ var (
 	illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
-// names are the tools' as the endpoint knows them, and back. A name that every endpoint takes stays; another one becomes what can be kept of it,
-// and a digest. So it is the same from step to step, whatever tools are offered beside it.
+// names are the tools' as the endpoint knows them, and back. A name that every endpoint takes
+// stays; another one becomes what can be kept of it, and a digest. So it is the same from step to
+// step, whatever tools are offered beside it.
 type names struct{ there, back map[string]string }
 
 func namesOf(p engine.Prompt) names {

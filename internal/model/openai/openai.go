@@ -1,10 +1,11 @@
-// Package openai asks models behind endpoints that speak OpenAI's chat completions: Ollama, vLLM, gateways, and those that invented it. It
-// speaks HTTP and server-sent events itself. What endpoints do differently it takes as they give it, and what some refuse it leaves out
-// once they said so. It does not choose an endpoint, keeps no conversation, and decides nothing about a run.
+// Package openai asks models behind endpoints that speak OpenAI's chat completions: Ollama, vLLM,
+// gateways, and those that invented it. It speaks HTTP and server-sent events itself. What
+// endpoints do differently it takes as they give it, and what some refuse it leaves out once they
+// said so. It does not choose an endpoint, keeps no conversation, and decides nothing about a run.
 //
-// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of it. The client of [Options]
-// decides which addresses are asked. A base_url that is itself the address of a cloud's metadata service, or another link-local one, is
-// refused.
+// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of
+// it. The client of [Options] decides which addresses are asked. A base_url that is itself the
+// address of a cloud's metadata service, or another link-local one, is refused.
 package openai
 
 import (
@@ -33,10 +34,13 @@ import (
 // Provider is what reasoning parts of this package name as theirs.
 const Provider = "openai"
 
-// Options are what a model is made of. Clock and Random are required, and Secrets if the model names any.
+// Options are what a model is made of. Clock and Random are required, and Secrets if the model
+// names any.
 type Options struct {
-	Model   agent.Model
-	HTTP    *http.Client  // connects to the endpoint, see package netguard; nil: one that reaches public addresses only
+	Model agent.Model
+	// connects to the endpoint, see package netguard; nil: one that reaches public addresses
+	// only
+	HTTP    *http.Client
 	Secrets secret.Source // asked at every call
 	Clock   engine.Clock
 	Random  engine.Random
@@ -54,7 +58,8 @@ type Model struct {
 	output  *jsonschema.Resolved
 	most    bounds
 
-	// What the endpoint said that it does not take. It is learnt anew in every process, which costs one refused request.
+	// What the endpoint said that it does not take. It is learnt anew in every process, which
+	// costs one refused request.
 	noUsageOption, noReasoning atomic.Bool
 }
 
@@ -65,7 +70,8 @@ type header struct {
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes a model, and asks no server anything. An error is about the definition, and may be shown to whoever wrote it.
+// New makes a model, and asks no server anything. An error is about the definition, and may be
+// shown to whoever wrote it.
 func New(o Options) (*Model, error) {
 	if o.Clock == nil || o.Random == nil {
 		return nil, errors.New("openai: a model needs a clock and a source of randomness; the program that puts it together gives none")
@@ -170,9 +176,10 @@ func (m *Model) readOutput() error {
 	return nil
 }
 
-// Ask implements [engine.Model]. It sends the request up to three times, as long as the trouble is one that passes and a few seconds are
-// not over. The error of a ctx that ended is its cause. Where an endpoint refuses a member that not all know, the request is sent once
-// more without it, and from then on none has it.
+// Ask implements [engine.Model]. It sends the request up to three times, as long as the trouble is
+// one that passes and a few seconds are not over. The error of a ctx that ended is its cause. Where
+// an endpoint refuses a member that not all know, the request is sent once more without it, and
+// from then on none has it.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	secrets, err := m.values(ctx)
 	if err != nil {

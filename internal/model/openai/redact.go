@@ -8,8 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// speaker tells readers what is said, without the secrets of the request, and takes it back if it is said anew. A gateway may put what it was
-// sent into the model's mouth, as errors are told by some.
+// speaker tells readers what is said, without the secrets of the request, and takes it back if it
+// is said anew. A gateway may put what it was sent into the model's mouth, as errors are told by
+// some.
 type speaker struct {
 	say     func(engine.Delta)
 	secrets secret.Values

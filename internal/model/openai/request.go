@@ -20,7 +20,8 @@ type call struct {
 	say     speaker
 }
 
-// compose reads what the hooks want of this request; the body is made for each time it is sent, since what the endpoint takes may be learnt in between.
+// compose reads what the hooks want of this request; the body is made for each time it is sent,
+// since what the endpoint takes may be learnt in between.
 func (m *Model) compose(p engine.Prompt) (*call, error) {
 	params, err := m.parameters(p.Parameters)
 	if err != nil {
@@ -29,7 +30,8 @@ func (m *Model) compose(p engine.Prompt) (*call, error) {
 	return &call{Model: m, names: namesOf(p), prompt: p, params: params}, nil
 }
 
-// body is the request as JSON, its members in the order of their names: the same prompt is the same bytes.
+// body is the request as JSON, its members in the order of their names: the same prompt is the same
+// bytes.
 func (c *call) body() []byte {
 	body := maps.Clone(c.further)
 	if body == nil {
@@ -73,7 +75,8 @@ func (c *call) tools() (out []any) {
 	return out
 }
 
-// parameters are the members of a request that are neither the conversation nor how it is sent: the agent's, and over them the hooks'.
+// parameters are the members of a request that are neither the conversation nor how it is sent: the
+// agent's, and over them the hooks'.
 func (m *Model) parameters(hooks map[string]any) (map[string]json.RawMessage, error) {
 	is := m.o.Model
 	p := map[string]json.RawMessage{"model": core.Encode(is.ID)}

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What is waited out within one Ask. More than that is the run's to wait for, which costs nothing while it does.
+// What is waited out within one Ask. More than that is the run's to wait for, which costs nothing
+// while it does.
 const (
 	mostTries    = 3
 	firstPause   = 500 * time.Millisecond
@@ -51,8 +52,8 @@ func (t *trouble) shown() error {
 	return t.later
 }
 
-// pause is how long to wait before the next try: what the endpoint asked for, and no less than half a second, doubled each time, of which a part is
-// left to chance.
+// pause is how long to wait before the next try: what the endpoint asked for, and no less than half
+// a second, doubled each time, of which a part is left to chance.
 func (c *call) pause(try int, t *trouble) time.Duration {
 	pause := engine.Backoff(c.o.Random, firstPause, longestPause, try-1)
 	if t.later != nil {
@@ -61,7 +62,8 @@ func (c *call) pause(try int, t *trouble) time.Duration {
 	return pause
 }
 
-// checked holds an answer against the output's schema, where it is one: it calls nothing and was not cut off.
+// checked holds an answer against the output's schema, where it is one: it calls nothing and was
+// not cut off.
 func (c *call) checked(t core.Turn) (core.Turn, error) {
 	if c.output == nil || len(t.Calls) > 0 || t.End != nil {
 		return t, nil

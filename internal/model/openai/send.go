@@ -17,8 +17,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
-// How long an endpoint may say nothing. The first word may wait for a model that is being loaded, and for a long prompt to be read; an answer in
-// one piece comes when all of it is there.
+// How long an endpoint may say nothing. The first word may wait for a model that is being loaded,
+// and for a long prompt to be read; an answer in one piece comes when all of it is there.
 const (
 	untilFirst = 5 * time.Minute
 	untilWhole = 15 * time.Minute
@@ -65,13 +65,15 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 	}
 	turn, err := a.turn(c.names)
 	if turn.End != nil {
-		turn.End.Detail = c.secrets.Redact(turn.End.Detail) // it may hold the endpoint's own word
+		// it may hold the endpoint's own word
+		turn.End.Detail = c.secrets.Redact(turn.End.Detail)
 	}
 	return turn, err
 }
 
-// whole says whether reading brought all of an answer. What breaks behind the reason for the end breaks nothing of the turn, but for what it
-// used. Calls there are whole only if the endpoint then said that it is done:
+// whole says whether reading brought all of an answer. What breaks behind the reason for the end
+// breaks nothing of the turn, but for what it used. Calls there are whole only if the endpoint then
+// said that it is done:
 //
 //	finish_reason "stop" ── a call's name ── cut, and its arguments would be taken for {}
 func (a *answer) whole(err error) bool {
@@ -102,7 +104,8 @@ func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
 		case e.name == "error":
 			return errorIn(wrapped(e.data))
 		}
-		if err := a.take(e.data); err != nil && (e.name == "" || err != errNoAnswer) { // an event with a name of its own may be anything
+		// an event with a name of its own may be anything
+		if err := a.take(e.data); err != nil && (e.name == "" || err != errNoAnswer) {
 			return err
 		}
 	}
@@ -157,7 +160,8 @@ func (c *call) header() http.Header {
 	return h
 }
 
-// refusal reads an answer that is no success, and puts what it says into the log: it may repeat the request, and so credentials.
+// refusal reads an answer that is no success, and puts what it says into the log: it may repeat the
+// request, and so credentials.
 func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
 	raw, _ := io.ReadAll(io.LimitReader(body, 64<<10))
 	r := refusal{status: resp.StatusCode, after: retryafter.Parse(resp.Header.Get("Retry-After"), c.o.Clock.Now()), body: string(raw)}
@@ -169,7 +173,8 @@ func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
 func (c *call) log(what string, args ...any) {
 	for i, v := range args {
 		if text, ok := v.(string); ok && i%2 == 1 {
-			text = c.secrets.Redact(text) // first, or a part of a secret could stand where the text is cut
+			// first, or a part of a secret could stand where the text is cut
+			text = c.secrets.Redact(text)
 			args[i] = printable.Text(strings.ToValidUTF8(clip.Bytes(text, mostLogged, ""), "\ufffd"))
 		}
 	}

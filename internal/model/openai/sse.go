@@ -29,8 +29,9 @@ type event struct {
 	data []byte
 }
 
-// events reads a stream of server-sent events. Some endpoints forget the empty line between two events, or the one behind the last: an event
-// whose line of data is a whole JSON value has ended all the same, since no part of an object is an object.
+// events reads a stream of server-sent events. Some endpoints forget the empty line between two
+// events, or the one behind the last: an event whose line of data is a whole JSON value has ended
+// all the same, since no part of an object is an object.
 type events struct {
 	in   *bufio.Reader
 	most bounds
@@ -46,7 +47,8 @@ func newEvents(r io.Reader, most bounds) *events {
 	return &events{in: bufio.NewReaderSize(r, 16<<10), most: most}
 }
 
-// next is the next event with data. io.EOF if the stream ended in order, and another error if it did not.
+// next is the next event with data. io.EOF if the stream ended in order, and another error if it
+// did not.
 func (e *events) next() (event, error) {
 	for {
 		line, err := e.line()
@@ -64,7 +66,8 @@ func (e *events) next() (event, error) {
 			e.name = ""
 		case field == "event":
 			e.name = string(value[:min(len(value), 64)])
-		case field == "data" && e.any && !e.many && json.Valid(e.data): // not with every further line: they may be millions
+		// not with every further line: they may be millions
+		case field == "data" && e.any && !e.many && json.Valid(e.data):
 			whole := e.take()
 			e.add(value)
 			return whole, nil
@@ -90,7 +93,8 @@ func (e *events) take() event {
 	return out
 }
 
-// line is the next line without its end. One that the stream ends in counts as well, and whether it is whole is seen by its JSON.
+// line is the next line without its end. One that the stream ends in counts as well, and whether it
+// is whole is seen by its JSON.
 func (e *events) line() ([]byte, error) {
 	e.held = e.held[:0]
 	for {

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// FuzzStream sends anything as an answer: whatever it is, it is a turn only if it says why the model stopped, and what is heard is what the turn says.
+// FuzzStream sends anything as an answer: whatever it is, it is a turn only if it says why the
+// model stopped, and what is heard is what the turn says.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{"data: " + delta(`{"content":"a \ud83d"}`) + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n", "event: error\ndata: {\"code\":429}\n\n",
 		"data:" + delta(`{"tool_calls":[{"index":0,"id":1,"function":{"name":"x","arguments":{"a":1}}}]}`) + "\ndata: " + toolCalls, ": hi\n\n\ufeffdata: {}\r\n\r\n",

@@ -293,7 +293,8 @@ func TestSilenceEndsByTheClock(t *testing.T) {
 				}
 				silent <- struct{}{}
 				<-r.Context().Done()
-				panic(http.ErrAbortHandler) // an answer written at this moment may still arrive
+				// an answer written at this moment may still arrive
+				panic(http.ErrAbortHandler)
 			}))
 			done := make(chan error, 1)
 			go func() {

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// TestArgumentsAreReadAsTheyWereWritten: a model that wrote a JSON string wrote no object, whatever the string says, and is not made to say one.
+// TestArgumentsAreReadAsTheyWereWritten: a model that wrote a JSON string wrote no object, whatever
+// the string says, and is not made to say one.
 func TestArgumentsAreReadAsTheyWereWritten(t *testing.T) {
 	for _, arguments := range []string{`{"n":9007199254740993,"r":1.10}`, `"not JSON"`, `"{\"n\":1}"`, `"7"`, `7`, `"{\"half"`, `null`, `""`, `"  "`, `[]`} {
 		call := core.ToolCall{ID: "c1", Name: "pay", Arguments: json.RawMessage(arguments)}

@@ -18,11 +18,12 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: message %d: %s: want %q, got %q", m.Conversation, m.Message, m.Field, m.Want, m.Got)
 }
 
-// Compare holds got, the messages of a thread, against a recording, message by message: role, text (null is empty),
-// images and documents, the tools called with their arguments as canonical JSON, which call a result answers, and its text. Ids that repeat in the
-// recording are compared in the form the runtime gives them ([UniqueIDs]). A placeholder whose result is there is left out,
-// and results of one round are taken in call order, since nobody promises in which order they are settled; a doubled result is
-// a mismatch.
+// Compare holds got, the messages of a thread, against a recording, message by message: role, text
+// (null is empty), images and documents, the tools called with their arguments as canonical JSON,
+// which call a result answers, and its text. Ids that repeat in the recording are compared in the
+// form the runtime gives them ([UniqueIDs]). A placeholder whose result is there is left out, and
+// results of one round are taken in call order, since nobody promises in which order they are
+// settled; a doubled result is a mismatch.
 func Compare(want Conversation, got []core.Message) []Mismatch {
 	c := comparison{conversation: want.ID}
 	wanted, got := UniqueIDs(want.Messages), settled(got)
@@ -75,7 +76,8 @@ func canonical(c core.ToolCall) string {
 	return string(raw)
 }
 
-// settled leaves out placeholders that have been replaced, and puts the results of each round into the order of its calls.
+// settled leaves out placeholders that have been replaced, and puts the results of each round into
+// the order of its calls.
 func settled(log []core.Message) []core.Message {
 	replaced := map[string]bool{}
 	for _, m := range log {
@@ -118,9 +120,9 @@ func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
 	return append(out, rest...)
 }
 
-// UniqueIDs returns the messages with every repeated call id given its suffix, as [core.UniqueCallID] does in a thread, in the
-// calls and in their results alike. In each round the first result of an id answers the first call of it. The messages
-// given are not changed.
+// UniqueIDs returns the messages with every repeated call id given its suffix, as
+// [core.UniqueCallID] does in a thread, in the calls and in their results alike. In each round the
+// first result of an id answers the first call of it. The messages given are not changed.
 func UniqueIDs(messages []core.Message) []core.Message {
 	used := map[string]bool{}
 	open := map[string][]string{} // of this round: written id to unique ids, in call order

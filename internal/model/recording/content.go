@@ -17,8 +17,8 @@ const (
 	fileFile  = "file"
 )
 
-// filePart is a piece of content as it stands in a file. Images and documents are data: URLs: what stands at an address today is no
-// recording.
+// filePart is a piece of content as it stands in a file. Images and documents are data: URLs: what
+// stands at an address today is no recording.
 type filePart struct {
 	Type  string        `json:"type"`
 	Text  *string       `json:"text,omitempty"`
@@ -88,7 +88,8 @@ func readDataURL(url string) (media string, data []byte, err error) {
 	return media, data, nil
 }
 
-// contentOf is what a message says, without what was thought and without the places of calls, which the format does not know.
+// contentOf is what a message says, without what was thought and without the places of calls, which
+// the format does not know.
 func contentOf(m core.Message) json.RawMessage {
 	var parts []filePart
 	plain := true

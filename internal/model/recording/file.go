@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// Append adds a conversation to the end of a file, which is made if it is not there, for its owner alone. Several processes may add to one file
-// at once: a line is whole, or is not there. Where files cannot be locked, two at the same moment may still mix.
+// Append adds a conversation to the end of a file, which is made if it is not there, for its owner
+// alone. Several processes may add to one file at once: a line is whole, or is not there. Where
+// files cannot be locked, two at the same moment may still mix.
 func Append(file string, c Conversation) error {
 	var line bytes.Buffer
 	if err := Write(&line, []Conversation{c}); err != nil {
@@ -31,8 +32,8 @@ func withFile(file string, do func(*os.File) error) error {
 	return errors.Join(err, f.Close()) // which lets go of the lock
 }
 
-// appendLine begins a line of its own, behind what a process that died may have left of another, and takes back what it could not
-// write to its end.
+// appendLine begins a line of its own, behind what a process that died may have left of another,
+// and takes back what it could not write to its end.
 func appendLine(f *os.File, line []byte) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -29,9 +29,10 @@ func (o GenerateOptions) withDefaults() GenerateOptions {
 	return o
 }
 
-// Generate makes n well-formed conversations with what real ones rarely have: parallel calls, ids repeated across and within
-// rounds, odd arguments, empty texts, results out of order (seen when written), two user messages in a row, and ends on any
-// role. The same seed and options give the same conversations.
+// Generate makes n well-formed conversations with what real ones rarely have: parallel calls, ids
+// repeated across and within rounds, odd arguments, empty texts, results out of order (seen when
+// written), two user messages in a row, and ends on any role. The same seed and options give the
+// same conversations.
 func Generate(seed uint64, n int, opts GenerateOptions) []Conversation {
 	out := make([]Conversation, n)
 	for i := range out {
@@ -70,7 +71,8 @@ func (g *generator) conversation(id string) Conversation {
 	return c
 }
 
-// answer makes rounds of calls and a closing text. The last answer of a conversation may be missing, in part or wholly.
+// answer makes rounds of calls and a closing text. The last answer of a conversation may be
+// missing, in part or wholly.
 func (g *generator) answer(last bool) {
 	if last && g.chance(1, 4) {
 		return // ends on the user
@@ -111,7 +113,8 @@ func (g *generator) round() {
 	g.written = append(g.written, g.shuffled(results)...)
 }
 
-// id is mostly fresh; otherwise one that was or may be used, or one that looks like the suffixed form of another.
+// id is mostly fresh; otherwise one that was or may be used, or one that looks like the suffixed
+// form of another.
 func (g *generator) id() string {
 	g.calls++
 	switch g.IntN(6) {
@@ -125,7 +128,8 @@ func (g *generator) id() string {
 	return "call_" + strconv.Itoa(g.calls)
 }
 
-// shuffled reorders results, but never two of one id: between those the order alone says which call they answer.
+// shuffled reorders results, but never two of one id: between those the order alone says which call
+// they answer.
 func (g *generator) shuffled(results []core.Message) []core.Message {
 	queues := map[string][]core.Message{}
 	order := make([]string, len(results))

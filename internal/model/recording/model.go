@@ -9,12 +9,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Ended is the code of the [engine.StopError] with which a recording says that it has no further turn.
+// Ended is the code of the [engine.StopError] with which a recording says that it has no further
+// turn.
 const Ended = "recording_ended"
 
-// Model plays the assistant of the conversation. It answers by position: the number of messages in the prompt, the runtime's own
-// notices not counted, says which turn is next, so asking again gives the same turn. Where the recording has no turn of the assistant, it stops with the code
-// [Ended]. Call ids are as recorded, repeated ones too.
+// Model plays the assistant of the conversation. It answers by position: the number of messages in
+// the prompt, the runtime's own notices not counted, says which turn is next, so asking again gives
+// the same turn. Where the recording has no turn of the assistant, it stops with the code [Ended].
+// Call ids are as recorded, repeated ones too.
 func (c Conversation) Model() engine.Model { return player{c} }
 
 type player struct{ conversation Conversation }
@@ -45,8 +47,9 @@ func turnOf(m core.Message) core.Turn {
 	return turn
 }
 
-// Model plays the assistant of whichever conversation begins with the user message the thread begins with, the first if
-// there are several. A thread that none begins with is an error, which ends the run.
+// Model plays the assistant of whichever conversation begins with the user message the thread
+// begins with, the first if there are several. A thread that none begins with is an error, which
+// ends the run.
 func Model(conversations []Conversation) engine.Model {
 	m := chooser{}
 	for _, c := range conversations {
@@ -72,7 +75,8 @@ func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, erro
 	return player{c}.Ask(ctx, prompt)
 }
 
-// opening is what a conversation is known by: the text of its first message, and the images and documents in it.
+// opening is what a conversation is known by: the text of its first message, and the images and
+// documents in it.
 func opening(m core.Message) string {
 	if words := mediaWords(m); words != "" {
 		return m.Text() + "\x00" + words
@@ -80,7 +84,8 @@ func opening(m core.Message) string {
 	return m.Text()
 }
 
-// Results are the recorded results by call id, in the form the runtime gives repeated ids ([UniqueIDs]).
+// Results are the recorded results by call id, in the form the runtime gives repeated ids
+// ([UniqueIDs]).
 func (c Conversation) Results() map[string]core.Message {
 	results := map[string]core.Message{}
 	for _, m := range UniqueIDs(c.Messages) {
@@ -91,18 +96,20 @@ func (c Conversation) Results() map[string]core.Message {
 	return results
 }
 
-// Tool plays every tool of the conversation: a call gets the result that was recorded for its id. It fails for an id that was not
-// recorded.
+// Tool plays every tool of the conversation: a call gets the result that was recorded for its id.
+// It fails for an id that was not recorded.
 func (c Conversation) Tool() engine.Tool { return results(c.Results()) }
 
-// WithResults is the conversation as it would have been recorded had the calls with these ids come to these results. Ids are in the form
-// the runtime gives them, here and in what is returned.
+// WithResults is the conversation as it would have been recorded had the calls with these ids come
+// to these results. Ids are in the form the runtime gives them, here and in what is returned.
 func (c Conversation) WithResults(texts map[string]string) Conversation {
 	c.Messages = UniqueIDs(c.Messages)
 	for i, m := range c.Messages {
 		if text, other := texts[m.CallID]; other && m.Role == core.RoleTool {
 			c.Messages[i].Parts = core.TextParts(text)
-			if strings.HasPrefix(text, m.Text()) { // the recorded result with a word behind it, and so with all else that belongs to it
+			// the recorded result with a word behind it, and so with all else that
+			// belongs to it
+			if strings.HasPrefix(text, m.Text()) {
 				c.Messages[i].Parts = append(core.TextParts(text), media(m)...)
 			}
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// play runs a conversation the way a runtime does: a run for each user message, turns from the model, results from the tools.
+// play runs a conversation the way a runtime does: a run for each user message, turns from the
+// model, results from the tools.
 func play(t *testing.T, c recording.Conversation) []core.Message {
 	t.Helper()
 	var thread []core.Message

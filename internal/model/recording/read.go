@@ -1,5 +1,6 @@
-// Package recording reads, writes, makes and compares recorded conversations, one JSON object a line in the OpenAI chat format,
-// and plays one back as a model and as tools. It runs nothing itself.
+// Package recording reads, writes, makes and compares recorded conversations, one JSON object a
+// line in the OpenAI chat format, and plays one back as a model and as tools. It runs nothing
+// itself.
 package recording
 
 import (
@@ -14,30 +15,34 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Conversation is one recorded conversation, complete and well formed: it begins with a user message, every call has one
-// result, and the results stand behind the turn that asked for them, in the order of its calls.
+// Conversation is one recorded conversation, complete and well formed: it begins with a user
+// message, every call has one result, and the results stand behind the turn that asked for them, in
+// the order of its calls.
 type Conversation struct {
 	ID       string
 	Line     int    // where it was read, counted from 1
 	System   string // empty if there is none
 	Messages []core.Message
 
-	// Run is the run at whose end it was recorded, if it is a thread of this runtime. A file may hold the thread at the ends of several of its runs,
-	// in any order; the longest counts, see [Read].
+	// Run is the run at whose end it was recorded, if it is a thread of this runtime. A file
+	// may hold the thread at the ends of several of its runs, in any order; the longest counts,
+	// see [Read].
 	Run string
 
-	// written are the messages in the order they have in a file, if that differs: results may come in any order there.
+	// written are the messages in the order they have in a file, if that differs: results may
+	// come in any order there.
 	written []core.Message
 }
 
 // MaxLine is how long one line may be, in bytes.
 const MaxLine = 64 << 20
 
-// Read reads a file of conversations; name is for messages. A file that is not wholly of this form is refused with
-// "name:LINE: message N: reason", messages counted from 1. Call ids stay as they were written, repeated ones too. A
-// conversation without an id is called line-N; of several with one id, the later ones get their line added. But of those that are one thread at
-// the ends of several runs, only the longest is there, and of equal ones the last: a thread is only ever added to, and so that one has the others
-// in it.
+// Read reads a file of conversations; name is for messages. A file that is not wholly of this form
+// is refused with "name:LINE: message N: reason", messages counted from 1. Call ids stay as they
+// were written, repeated ones too. A conversation without an id is called line-N; of several with
+// one id, the later ones get their line added. But of those that are one thread at the ends of
+// several runs, only the longest is there, and of equal ones the last: a thread is only ever added
+// to, and so that one has the others in it.
 func Read(r io.Reader, name string) ([]Conversation, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxLine)
@@ -163,10 +168,11 @@ func explain(err error) error {
 // parser takes the messages of a conversation in order and refuses what could not have happened.
 type parser struct {
 	conversation *Conversation
-	seen         int            // messages so far, the system's included
-	round        []core.Message // the results of the open round by call; without a role where one is missing
-	calls        []core.ToolCall
-	missing      int
+	seen         int // messages so far, the system's included
+	// the results of the open round by call; without a role where one is missing
+	round   []core.Message
+	calls   []core.ToolCall
+	missing int
 }
 
 func (p *parser) add(raw json.RawMessage) error {
@@ -242,7 +248,8 @@ func (p *parser) addTurn(m fileMessage, parts []core.Part) error {
 	return nil
 }
 
-// addResult puts a result to the first call of that id that has none: ids may repeat, even within a turn.
+// addResult puts a result to the first call of that id that has none: ids may repeat, even within a
+// turn.
 func (p *parser) addResult(m fileMessage, parts []core.Part) error {
 	if len(m.ToolCalls) > 0 {
 		return errors.New("a tool message can have no tool_calls")

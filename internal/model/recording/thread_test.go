@@ -18,8 +18,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// thread is one with two runs, as the API shows it: an image comes in and one comes back, the model thinks, a call is denied, and the user says
-// something while another one waits.
+// thread is one with two runs, as the API shows it: an image comes in and one comes back, the model
+// thinks, a call is denied, and the user says something while another one waits.
 var thread = []wire.Message{
 	{RunID: "run_a_0", Role: "user", Text: "what is this?", Parts: []wire.Part{{Type: "image", MediaType: "image/png", Bytes: 3, Data: []byte{0, 1, 2}},
 		{Type: "text", Text: "what is this?"}, {Type: "document", MediaType: "application/pdf", Name: "Order", Bytes: 1, Data: []byte{9}}}},
@@ -91,7 +91,8 @@ func TestARunThatCannotBeRecordedIsRefused(t *testing.T) {
 	}
 }
 
-// Runs of one thread may be recorded in any order, some of them twice: the file has the thread once, as far as it was recorded.
+// Runs of one thread may be recorded in any order, some of them twice: the file has the thread
+// once, as far as it was recorded.
 func TestTheLongestOfAThreadCounts(t *testing.T) {
 	lines := map[string]string{}
 	for _, run := range []string{"run_a_0", "run_a_1"} {

@@ -1,5 +1,5 @@
-// Package scripted is a model that follows a script: rules that say what to answer, given what was said. It is for examples and
-// tests without a network, and understands nothing.
+// Package scripted is a model that follows a script: rules that say what to answer, given what was
+// said. It is for examples and tests without a network, and understands nothing.
 package scripted
 
 import (
@@ -21,14 +21,16 @@ import (
 // Model answers with the first turn of its script whose conditions all hold:
 //
 //   - user: the expression matches the last thing the user said.
-//   - tool, result: among the results the model has not answered yet, one is of that tool, and the expression matches its
+//   - tool, result: among the results the model has not answered yet, one is of that tool, and the
+//     expression matches its
 //     text. The last such result counts; once the user speaks again, there is none.
 //   - no_result: there is no such result.
 //   - step: it is the model's n-th turn since the user spoke last, counted from 1.
 //
-// In what it says and in the text values of arguments, ${name} stands for what the group of that name matched, result before
-// user. A value that is nothing but one placeholder becomes a number if what was matched is one as JSON writes
-// numbers (so 0042 stays text). Calls without an id are named call_1, call_2, ... by their place in the thread.
+// In what it says and in the text values of arguments, ${name} stands for what the group of that
+// name matched, result before user. A value that is nothing but one placeholder becomes a number if
+// what was matched is one as JSON writes numbers (so 0042 stays text). Calls without an id are
+// named call_1, call_2, ... by their place in the thread.
 //
 // The same prompt has the same answer.
 type Model struct {
@@ -46,8 +48,8 @@ type turn struct {
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes the model of a script. name is the agent's, for messages. An expression that does not compile is an error, which
-// package agent has ruled out for definitions it read.
+// New makes the model of a script. name is the agent's, for messages. An expression that does not
+// compile is an error, which package agent has ruled out for definitions it read.
 func New(name string, script []agent.Turn) (*Model, error) {
 	m := &Model{name: name}
 	for i, t := range script {
@@ -64,8 +66,9 @@ func New(name string, script []agent.Turn) (*Model, error) {
 	return m, nil
 }
 
-// Paced is the same model, which speaks word by word, with a pause on clock behind each, where readers can look on ([engine.Prompt] has Say).
-// The answer is the same. A model that is not paced answers at once and is not heard before.
+// Paced is the same model, which speaks word by word, with a pause on clock behind each, where
+// readers can look on ([engine.Prompt] has Say). The answer is the same. A model that is not paced
+// answers at once and is not heard before.
 func (m *Model) Paced(clock engine.Clock, pause time.Duration) *Model {
 	slow := *m
 	slow.clock, slow.pause = clock, pause
@@ -79,8 +82,8 @@ func compile(expression string) (*regexp.Regexp, error) {
 	return regexp.Compile(expression)
 }
 
-// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at; it ends the run, which shows
-// it: a script has no secrets from whoever talks to it.
+// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at;
+// it ends the run, which shows it: a script has no secrets from whoever talks to it.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	now := read(p.Messages)
 	for _, t := range m.turns {
@@ -140,7 +143,8 @@ func (s situation) String() string {
 	return text
 }
 
-// clipped is the beginning of a text. What ends a run is kept with it, in every write and in every list.
+// clipped is the beginning of a text. What ends a run is kept with it, in every write and in every
+// list.
 func clipped(text string) string { return clip.Runes(text, 120, "…") }
 
 // holds says whether the turn answers the situation, and returns what its groups matched.

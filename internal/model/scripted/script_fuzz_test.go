@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/scripted"
 )
 
-// Whatever a script says and people and tools said, the same prompt has the same answer, what it asks for is JSON, and that nothing fits is
-// said in few words: they are kept with the run.
+// Whatever a script says and people and tools said, the same prompt has the same answer, what it
+// asks for is JSON, and that nothing fits is said in few words: they are kept with the run.
 func FuzzScript(f *testing.F) {
 	f.Add(script, "Refund A-17 of 120.50", "lookup", "paid: 0042")
 	f.Add(script, "count", "refund", "")

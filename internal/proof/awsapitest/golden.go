@@ -1,5 +1,5 @@
-// Package awsapitest holds the functions that answer callers against events as AWS sends them: each event of a directory has beside it the answer that
-// it gets. For tests.
+// Package awsapitest holds the functions that answer callers against events as AWS sends them: each
+// event of a directory has beside it the answer that it gets. For tests.
 package awsapitest
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// Environment is that of a function on a table of its own, with authorizer for JWT, the tenants acme and its agents of dir.
+// Environment is that of a function on a table of its own, with authorizer for JWT, the tenants
+// acme and its agents of dir.
 func Environment(t *testing.T, tools *tool.Registry, dir string) map[string]string {
 	t.Helper()
 	double := awsdouble.New(awsdouble.Options{})
@@ -41,8 +42,8 @@ func Environment(t *testing.T, tools *tool.Registry, dir string) map[string]stri
 		"DORMOUSE_ORIGINS": "https://desk.example", "DORMOUSE_STREAM_URL": "https://streams.example/"}
 }
 
-// Golden gives the event in a file to the handler, an [awsapi.Gateway] or an [awsapi.URL], and holds the answer against the file
-// beside it, which it writes where update is set.
+// Golden gives the event in a file to the handler, an [awsapi.Gateway] or an [awsapi.URL], and
+// holds the answer against the file beside it, which it writes where update is set.
 func Golden(t *testing.T, file string, handler any, update bool) {
 	t.Helper()
 	raw, err := os.ReadFile(file)

@@ -1,7 +1,8 @@
 package awsdouble_test
 
-// apart are the requests that the double and dynoxide 3.2.0 answer differently, each with why the double does what it does. Where it is
-// a matter of strictness the double refuses more: what passes here should pass everywhere.
+// apart are the requests that the double and dynoxide 3.2.0 answer differently, each with why the
+// double does what it does. Where it is a matter of strictness the double refuses more: what passes
+// here should pass everywhere.
 var apart = map[string]string{
 	`conditions: attribute_type(m, :t) | ":t":{"S":"X"}`: "DynamoDB refuses a name that is no type",
 	`conditions: attribute_type(m, :t) | ":t":{"N":"1"}`: "DynamoDB wants the name of the type as a string",

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// apiError is what a service answers instead of a result. The fields of it go into the body as they are.
+// apiError is what a service answers instead of a result. The fields of it go into the body as they
+// are.
 type apiError struct {
 	status  int
 	code    string
 	message string
 	fields  map[string]any
-	sqs     string // the older name of an SQS error, sent in a header that its callers may look at
+	// the older name of an SQS error, sent in a header that its callers may look at
+	sqs string
 }
 
 func (e *apiError) Error() string { return e.code + ": " + e.message }
@@ -27,7 +29,8 @@ func invalid(format string, args ...any) *apiError {
 	return refuse("ValidationException", format, args...)
 }
 
-// unknownCode is the code of a refusal that is the double's own: the real service might well have taken the request.
+// unknownCode is the code of a refusal that is the double's own: the real service might well have
+// taken the request.
 const unknownCode = "NotKnownToTheDouble"
 
 func unknown(format string, args ...any) *apiError { return refuse(unknownCode, format, args...) }
@@ -40,7 +43,8 @@ func errorOf(err error) *apiError {
 	return refuse("SerializationException", "the request cannot be read: %v", err)
 }
 
-// body is the error as JSON 1.0 has it. DynamoDB spells the member of a cancelled transaction with a capital letter.
+// body is the error as JSON 1.0 has it. DynamoDB spells the member of a cancelled transaction with
+// a capital letter.
 func (e *apiError) body(service string) map[string]any {
 	message, prefix := "message", "com.amazonaws.dynamodb.v20120810#"
 	switch {

@@ -22,7 +22,8 @@ func apply(it item, actions []action) (item, error) {
 	return it, nil
 }
 
-// inOrder sorts what writes into lists by index and puts removals last, from the end: every index means the list as it was.
+// inOrder sorts what writes into lists by index and puts removals last, from the end: every index
+// means the list as it was.
 func inOrder(actions []action) []action {
 	sorted := slices.Clone(actions)
 	slices.SortStableFunc(sorted, func(a, b action) int {
@@ -41,12 +42,14 @@ func inOrder(actions []action) []action {
 	return sorted
 }
 
-// result is what the action puts at its target; nil removes. change is false if it leaves all as it is.
+// result is what the action puts at its target; nil removes. change is false if it leaves all as it
+// is.
 func (a action) result(was item) (put *value, change bool, err error) {
 	now, there := was.get(a.target)
 	switch {
 	case a.verb == "REMOVE", a.verb == "DELETE" && !there:
-		return nil, there || len(a.target) > 1, nil // what the target stands in must be there
+		// what the target stands in must be there
+		return nil, there || len(a.target) > 1, nil
 	}
 	switch a.verb {
 	case "ADD":

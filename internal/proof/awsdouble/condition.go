@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// condition is a node of a condition: AND, OR and NOT over conditions, everything else over operands.
+// condition is a node of a condition: AND, OR and NOT over conditions, everything else over
+// operands.
 type condition struct {
 	op       string // AND OR NOT, a comparator, BETWEEN, IN, or the name of a function
 	of       []condition
@@ -78,7 +79,8 @@ func (p *parser) parseNot() condition {
 	return c
 }
 
-// pair says whether all from start to here stands in one pair of parentheses, so that another around it says nothing.
+// pair says whether all from start to here stands in one pair of parentheses, so that another
+// around it says nothing.
 func (p *parser) pair(start int) bool {
 	depth := 0
 	for i := start; i < p.at && i < len(p.tokens); i++ {

@@ -15,7 +15,8 @@ type Options struct {
 	Seed  uint64           // of message ids, of the order of messages and of scans
 }
 
-// Double is a DynamoDB and an SQS, empty at first. All its methods may be called at any time by anybody.
+// Double is a DynamoDB and an SQS, empty at first. All its methods may be called at any time by
+// anybody.
 type Double struct {
 	clock func() time.Time
 
@@ -48,8 +49,8 @@ func New(o Options) *Double {
 	}
 }
 
-// Unknown lists the operations, parameters and types that somebody asked for and the double does not know. A test that ends with
-// any has tested less than it seems.
+// Unknown lists the operations, parameters and types that somebody asked for and the double does
+// not know. A test that ends with any has tested less than it seems.
 func (d *Double) Unknown() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +73,8 @@ type reply struct {
 	err    *apiError
 }
 
-// serve does the request with whatever fault is due. lost means that the caller gets no reply at all.
+// serve does the request with whatever fault is due. lost means that the caller gets no reply at
+// all.
 func (d *Double) serve(ctx context.Context, c *call) (r reply, lost bool) {
 	rule := d.enter(c)
 	if rule != nil {
@@ -114,7 +116,8 @@ func (d *Double) enter(c *call) (rule func(Call) Fault) {
 	d.requests[c.Operation]++
 	d.serial++
 	c.N = d.serial
-	if d.rule != nil || len(d.throttles) > 0 { // nobody else asks, and it reads the whole body once more
+	// nobody else asks, and it reads the whole body once more
+	if d.rule != nil || len(d.throttles) > 0 {
 		d.describe(c)
 	}
 	return d.rule

@@ -46,10 +46,12 @@ type Fault struct {
 	delay time.Duration
 }
 
-// Throttle refuses the request because of the table's or queue's own throughput. A transaction is cancelled with ThrottlingError.
+// Throttle refuses the request because of the table's or queue's own throughput. A transaction is
+// cancelled with ThrottlingError.
 func Throttle() Fault { return Fault{kind: throttle} }
 
-// RateLimit refuses it with ThrottlingException, which the services use for everything else that comes too fast.
+// RateLimit refuses it with ThrottlingException, which the services use for everything else that
+// comes too fast.
 func RateLimit() Fault { return Fault{kind: rateLimit} }
 
 // Deny refuses it because the caller's policy does not allow it.
@@ -61,8 +63,8 @@ func InternalError() Fault { return Fault{kind: internalBefore} }
 // InternalErrorAfter does what is asked and answers 500.
 func InternalErrorAfter() Fault { return Fault{kind: internalAfter} }
 
-// Conflict refuses because a transaction is under way on the item: TransactionConflictException, or for a transaction its
-// cancellation for TransactionConflict.
+// Conflict refuses because a transaction is under way on the item: TransactionConflictException, or
+// for a transaction its cancellation for TransactionConflict.
 func Conflict() Fault { return Fault{kind: conflict} }
 
 // LoseReply does what is asked; the caller only sees the connection break.
@@ -71,7 +73,8 @@ func LoseReply() Fault { return Fault{kind: loseReply} }
 // LoseRequest does nothing; the caller sees the connection break.
 func LoseRequest() Fault { return Fault{kind: loseRequest} }
 
-// Hold keeps the request until Release; the caller sees the connection break, and may try again long before it lands.
+// Hold keeps the request until Release; the caller sees the connection break, and may try again
+// long before it lands.
 func Hold() Fault { return Fault{kind: holdRequest} }
 
 // Copy does what is asked and answers. Release does it once more.
@@ -89,16 +92,17 @@ func DelayMessage(d time.Duration) Fault { return Fault{kind: delayMessage, dela
 // HandOutTwice hands messages to this receiver and leaves them visible for the next.
 func HandOutTwice() Fault { return Fault{kind: handOutTwice} }
 
-// Fail sets the rule that every request is shown to; nil is none. The rule is called outside of the double's lock, by whoever makes the
-// request, so it must be safe for several at once; it may make requests itself, which is how a test puts one between two others.
+// Fail sets the rule that every request is shown to; nil is none. The rule is called outside of the
+// double's lock, by whoever makes the request, so it must be safe for several at once; it may make
+// requests itself, which is how a test puts one between two others.
 func (d *Double) Fail(rule func(Call) Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.rule = rule
 }
 
-// Chaos is a rule that gives one of the faults to a share of the requests, by a seed. The same requests in the same order have the
-// same faults.
+// Chaos is a rule that gives one of the faults to a share of the requests, by a seed. The same
+// requests in the same order have the same faults.
 func Chaos(seed uint64, share float64, faults ...Fault) func(Call) Fault {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -112,8 +116,9 @@ func Chaos(seed uint64, share float64, faults ...Fault) func(Call) Fault {
 	}
 }
 
-// Release lands every request that is held, in the order they came, and says how many did something other than being refused. A rule
-// does not see them, they meet no throttle, and nobody counts what they consume.
+// Release lands every request that is held, in the order they came, and says how many did something
+// other than being refused. A rule does not see them, they meet no throttle, and nobody counts what
+// they consume.
 func (d *Double) Release() (landed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,7 +130,8 @@ func (d *Double) Release() (landed int) {
 	return landed
 }
 
-// ReleaseOne is [Double.Release] for the request that is held longest. Held says whether there was one.
+// ReleaseOne is [Double.Release] for the request that is held longest. Held says whether there was
+// one.
 func (d *Double) ReleaseOne() (held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,8 +189,8 @@ func (d *Double) ReadLag(writes int) {
 
 type period struct{ from, to time.Time }
 
-// ThrottleFor refuses every request to the table or queue while the double's clock is within the period; requests that name several
-// tables if the first is it.
+// ThrottleFor refuses every request to the table or queue while the double's clock is within the
+// period; requests that name several tables if the first is it.
 func (d *Double) ThrottleFor(name string, from, to time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

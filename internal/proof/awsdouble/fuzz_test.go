@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// FuzzRequests sends anything to every item operation. Whatever it is, the double answers, twice the same, and refuses without changing
-// anything.
+// FuzzRequests sends anything to every item operation. Whatever it is, the double answers, twice
+// the same, and refuses without changing anything.
 func FuzzRequests(f *testing.F) {
 	for _, s := range stories {
 		for i, r := range s.requests {

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the answers anew; compare them wi
 
 const longest = 600
 
-// TestAnswersStayWhatASecondServerConfirmed holds every answer to the stories, so that the agreement which
-// TestASecondServerAnswersTheSame finds now and then is kept by every run.
+// TestAnswersStayWhatASecondServerConfirmed holds every answer to the stories, so that the
+// agreement which TestASecondServerAnswersTheSame finds now and then is kept by every run.
 func TestAnswersStayWhatASecondServerConfirmed(t *testing.T) {
 	var b strings.Builder
 	for _, s := range stories {

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// holds says whether the item meets the condition; no condition is met by every item, and by none at all.
+// holds says whether the item meets the condition; no condition is met by every item, and by none
+// at all.
 func (c *condition) holds(it item) bool {
 	if c == nil {
 		return true

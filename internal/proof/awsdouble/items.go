@@ -11,7 +11,8 @@ type expressions struct {
 	ExpressionAttributeValues map[string]value
 }
 
-// placeholders checks the two maps; an empty one is refused, as it is a mistake of whoever built the request.
+// placeholders checks the two maps; an empty one is refused, as it is a mistake of whoever built
+// the request.
 func (e expressions) placeholders() (*placeholders, error) {
 	if e.ExpressionAttributeNames != nil && len(e.ExpressionAttributeNames) == 0 {
 		return nil, invalid("ExpressionAttributeNames must not be empty")

@@ -2,14 +2,15 @@ package awsdouble
 
 import "slices"
 
-// keyRange is what a KeyConditionExpression asks for: one partition, and perhaps a condition on its sort key.
+// keyRange is what a KeyConditionExpression asks for: one partition, and perhaps a condition on its
+// sort key.
 type keyRange struct {
 	hash value
 	sort *condition
 }
 
-// parseKeyCondition reads it. A condition that is not one on the hash key and at most one on the sort key is refused, as no index could
-// answer it.
+// parseKeyCondition reads it. A condition that is not one on the hash key and at most one on the
+// sort key is refused, as no index could answer it.
 func (p *placeholders) parseKeyCondition(text string, keys keySchema, types map[string]string) (k keyRange, err error) {
 	c, err := p.parseCondition("KeyConditionExpression", &text)
 	if err != nil {

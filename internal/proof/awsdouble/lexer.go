@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parser reads one expression. The first error stays, and from then on it sees the end of the text: whoever parses need not ask
-// after every word.
+// parser reads one expression. The first error stays, and from then on it sees the end of the text:
+// whoever parses need not ask after every word.
 type parser struct {
 	name   string // ConditionExpression and so on, for errors
 	tokens []string
@@ -15,7 +15,8 @@ type parser struct {
 	err    *apiError
 }
 
-// placeholders are the # names and : values of one request. Each must be used by one of its expressions.
+// placeholders are the # names and : values of one request. Each must be used by one of its
+// expressions.
 type placeholders struct {
 	names      map[string]string
 	values     map[string]value
@@ -123,7 +124,8 @@ func (p *parser) end() error {
 	return nil
 }
 
-// tokenize cuts the text into words, # and : placeholders, numbers and signs. It returns the character that fits nothing.
+// tokenize cuts the text into words, # and : placeholders, numbers and signs. It returns the
+// character that fits nothing.
 func tokenize(s string) (tokens []string, bad string) {
 	for i := 0; i < len(s); {
 		n := 1

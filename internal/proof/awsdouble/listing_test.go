@@ -49,7 +49,8 @@ func TestTablesAreListedDescribedAndGo(t *testing.T) {
 
 func TestAPagedIndexShowsEachEntryOnce(t *testing.T) {
 	r := newRig(t)
-	for _, pk := range []string{"a", "b", "c", "d", "e", "f", "g"} { // one place in the index for all
+	// one place in the index for all
+	for _, pk := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		r.put(with(key(pk, "#H"), item{"dsh": &str{Value: "D#0"}, "due": &num{Value: "5"}}))
 	}
 	for _, forward := range []bool{true, false} {

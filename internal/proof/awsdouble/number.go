@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// number is an exact decimal, coefficient times ten to the exponent, with no zero at the end of the coefficient. It is never changed.
+// number is an exact decimal, coefficient times ten to the exponent, with no zero at the end of the
+// coefficient. It is never changed.
 type number struct {
 	coefficient *big.Int
 	exponent    int
@@ -63,7 +64,8 @@ func stripped(c *big.Int, exponent int) number {
 
 func (n number) digits() int { return len(new(big.Int).Abs(n.coefficient).String()) }
 
-// aligned are both coefficients under the smaller exponent. The exponents lie within a few hundred of each other, so it is cheap.
+// aligned are both coefficients under the smaller exponent. The exponents lie within a few hundred
+// of each other, so it is cheap.
 func aligned(a, b number) (x, y *big.Int, exponent int) {
 	exponent = min(a.exponent, b.exponent)
 	scale := func(n number) *big.Int {

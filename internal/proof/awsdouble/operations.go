@@ -37,7 +37,8 @@ func op[In any](f func(*Double, *call, *In) (any, error)) operation {
 	}
 }
 
-// decode reads a request. A parameter that the double does not know is refused, as it may change what is asked.
+// decode reads a request. A parameter that the double does not know is refused, as it may change
+// what is asked.
 func decode(body []byte, into any) error {
 	r := json.NewDecoder(bytes.NewReader(body))
 	r.DisallowUnknownFields()

@@ -37,7 +37,8 @@ func (p path) inList() bool {
 	return slices.ContainsFunc(p, func(s pathStep) bool { return s.name == "" })
 }
 
-// parsePath reads a document path. A plain word must not be reserved; what stands behind an alias may be anything.
+// parsePath reads a document path. A plain word must not be reserved; what stands behind an alias
+// may be anything.
 func (p *parser) parsePath() path {
 	at := path{{name: p.pathName()}}
 	for {
@@ -116,7 +117,8 @@ func (v value) step(s pathStep) (value, bool) {
 	return v.list[s.index], true
 }
 
-// with returns v with what stands at the path replaced, or removed if new is nil. Everything above the last step must be there.
+// with returns v with what stands at the path replaced, or removed if new is nil. Everything above
+// the last step must be there.
 func (v value) with(at path, put *value) (value, error) {
 	if len(at) > 1 {
 		below, ok := v.step(at[0])
@@ -173,7 +175,8 @@ func (v value) withMember(n int, put *value) (value, error) {
 	return v, nil
 }
 
-// overlapping finds two paths of which one stands on the other, or that want one place to be a map and a list.
+// overlapping finds two paths of which one stands on the other, or that want one place to be a map
+// and a list.
 func overlapping(paths []path) (a, b path, problem string) {
 	for i, a := range paths {
 		for _, b := range paths[:i] {

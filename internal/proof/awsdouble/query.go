@@ -158,7 +158,8 @@ func (d *Double) scan(c *call, in *scanRequest) (any, error) {
 	return s.page(c, &in.pageRequest, names, rows, nil)
 }
 
-// everything is in the order of a hash of the partition, which is to say in none that a caller could rely on.
+// everything is in the order of a hash of the partition, which is to say in none that a caller
+// could rely on.
 func (s source) everything() (rows []row) {
 	for _, partition := range slices.SortedFunc(maps.Keys(s.rows.partitions), scatter) {
 		rows = append(rows, s.rows.partitions[partition]...)
@@ -183,7 +184,8 @@ func (s source) afterScanned(rows []row, start item) []row {
 	})
 }
 
-// page reads rows until the limit or a megabyte is reached. What the filter hides is read and billed all the same.
+// page reads rows until the limit or a megabyte is reached. What the filter hides is read and
+// billed all the same.
 func (s source) page(c *call, in *pageRequest, names *placeholders, rows []row, keys []string) (any, error) {
 	filter, paths, err := s.filters(in, names, keys)
 	if err != nil {

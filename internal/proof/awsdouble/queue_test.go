@@ -115,7 +115,8 @@ func TestAttributesAndGroupsTravelWithAMessage(t *testing.T) {
 	if *got.MessageAttributes["count"].StringValue != "7" || string(got.MessageAttributes["raw"].BinaryValue) != "\x00\x01" {
 		t.Errorf("message attributes are %v", got.MessageAttributes)
 	}
-	// The digest was worked out by hand from the rules of the developer guide, by other code than this package's.
+	// The digest was worked out by hand from the rules of the developer guide, by other code
+	// than this package's.
 	if want := handMadeDigest(attributes); *got.MD5OfMessageAttributes != want {
 		t.Errorf("digest of the attributes is %s, want %s", *got.MD5OfMessageAttributes, want)
 	}

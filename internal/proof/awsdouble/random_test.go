@@ -14,8 +14,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// TestASecondServerAnswersRandomRequestsTheSame makes requests up, by a seed, on a handful of items with a handful of attributes, and wants
-// the same answer from both, then the same items. DORMOUSE_TEST_SEED sets the seed.
+// TestASecondServerAnswersRandomRequestsTheSame makes requests up, by a seed, on a handful of items
+// with a handful of attributes, and wants the same answer from both, then the same items.
+// DORMOUSE_TEST_SEED sets the seed.
 func TestASecondServerAnswersRandomRequestsTheSame(t *testing.T) {
 	second := os.Getenv("DORMOUSE_TEST_DYNAMODB")
 	if second == "" {

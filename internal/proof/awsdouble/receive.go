@@ -76,7 +76,8 @@ func (d *Double) receiveMessage(c *call, in *receiveMessage) (any, error) {
 	return nil, nil
 }
 
-// take picks visible messages in no order. What was handed out as often as the queue allows goes to its dead letters instead.
+// take picks visible messages in no order. What was handed out as often as the queue allows goes to
+// its dead letters instead.
 func (d *Double) take(q *queue, now time.Time, most int) []*message {
 	q.forget(now)
 	target, limit := d.deadLetters(q)
@@ -137,7 +138,8 @@ func (m *message) shown(system, user []string) map[string]any {
 	return out
 }
 
-// chosen are the attributes whose names are asked for: All or .* for every one, and prefix.* for those that begin so.
+// chosen are the attributes whose names are asked for: All or .* for every one, and prefix.* for
+// those that begin so.
 func (m *message) chosen(names []string) map[string]messageAttribute {
 	chosen := map[string]messageAttribute{}
 	for name, a := range m.attributes {
@@ -151,8 +153,9 @@ func (m *message) chosen(names []string) map[string]messageAttribute {
 	return chosen
 }
 
-// wait lets go of the lock until a receive should look again: a message came, or the caller's time is over, which is the machine's
-// time, as the caller is. The double's clock may be moved by a test and tells nobody, so a look every few milliseconds stands behind it.
+// wait lets go of the lock until a receive should look again: a message came, or the caller's time
+// is over, which is the machine's time, as the caller is. The double's clock may be moved by a test
+// and tells nobody, so a look every few milliseconds stands behind it.
 func (d *Double) wait(ctx context.Context, c *call) (again bool) {
 	left := time.Until(c.until)
 	if c.Operation != "ReceiveMessage" || left <= 0 {

@@ -2,8 +2,8 @@ package awsdouble
 
 import "strings"
 
-// reserved are the words that DynamoDB does not take as a name in an expression unless they stand behind a # alias. The list is the
-// one of its developer guide; case does not matter.
+// reserved are the words that DynamoDB does not take as a name in an expression unless they stand
+// behind a # alias. The list is the one of its developer guide; case does not matter.
 var reserved = wordSet(`
 ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII ASENSITIVE
 ASSERTION ASYMMETRIC AT ATOMIC ATTACH ATTRIBUTE AUTH AUTHORIZATION AUTHORIZE AUTO AVG BACK BACKUP BASE BATCH BEFORE BEGIN BETWEEN

@@ -17,15 +17,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// TestASecondServerAnswersTheSame runs every list of requests against the double and against a server that others wrote, and wants the same
-// status, error code and answer. Messages may differ. What differs and why is declared in [apart]; a difference that has gone
-// must go from there too.
+// TestASecondServerAnswersTheSame runs every list of requests against the double and against a
+// server that others wrote, and wants the same status, error code and answer. Messages may differ.
+// What differs and why is declared in [apart]; a difference that has gone must go from there too.
 func TestASecondServerAnswersTheSame(t *testing.T) {
 	second := os.Getenv("DORMOUSE_TEST_DYNAMODB")
 	if second == "" {
 		t.Skip("not run: the comparison with a second DynamoDB; DORMOUSE_TEST_DYNAMODB names no server, as http://127.0.0.1:8000 would")
 	}
-	token := strconv.FormatInt(time.Now().UnixNano(), 36) // the server remembers those of earlier runs
+	// the server remembers those of earlier runs
+	token := strconv.FormatInt(time.Now().UnixNano(), 36)
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
 			double := httptest.NewServer(awsdouble.New(awsdouble.Options{Seed: 1}))
@@ -35,7 +36,8 @@ func TestASecondServerAnswersTheSame(t *testing.T) {
 				r.body = strings.ReplaceAll(r.body, "TOKEN", token)
 				ours, theirs := post(t, double.URL, r), post(t, second, r)
 				if r.op == "CreateTable" || r.op == "DescribeTable" {
-					ours.body, theirs.body = nil, nil // clocks, regions and accounts
+					// clocks, regions and accounts
+					ours.body, theirs.body = nil, nil
 				}
 				compare(t, s.name+": "+r.name, r, ours, theirs)
 			}

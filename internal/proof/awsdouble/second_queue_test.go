@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// queuesApart are the steps that a second server may answer differently, each with who does and why the double does what it does.
+// queuesApart are the steps that a second server may answer differently, each with who does and why
+// the double does what it does.
 var queuesApart = map[string]string{
 	"a queue with a long delay": "ElasticMQ 1.7.1 and moto 5.2.1 take it; the API's reference says 900 at most",
 	"an empty body":             "moto takes it; a body has one character at least",
@@ -28,8 +29,9 @@ var queuesApart = map[string]string{
 	"batch in part":             "moto answers with a text where a boolean belongs, which the SDK does not read",
 }
 
-// TestASecondQueueServerAnswersTheSame plays one story on the double and on a server that others wrote. What is refused must be refused by
-// both; the codes of refusals are told but not compared, as no two servers have the same.
+// TestASecondQueueServerAnswersTheSame plays one story on the double and on a server that others
+// wrote. What is refused must be refused by both; the codes of refusals are told but not compared,
+// as no two servers have the same.
 func TestASecondQueueServerAnswersTheSame(t *testing.T) {
 	second := os.Getenv("DORMOUSE_TEST_SQS")
 	if second == "" {
@@ -109,7 +111,8 @@ func (p *queuePlayer) redriveTo(dead *string) {
 	p.note("redrive", nil, err)
 }
 
-// sends puts what should be refused into a queue of its own, so that a server which takes it can go on with the story.
+// sends puts what should be refused into a queue of its own, so that a server which takes it can go
+// on with the story.
 func (p *queuePlayer) sends(odd *string) {
 	for i, c := range []struct {
 		name string

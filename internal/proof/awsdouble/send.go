@@ -173,7 +173,8 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attributesDigest is as the developer guide lays it down: names in order, each with its type and value, all with their lengths.
+// attributesDigest is as the developer guide lays it down: names in order, each with its type and
+// value, all with their lengths.
 func attributesDigest(attributes map[string]messageAttribute) string {
 	h := md5.New()
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {

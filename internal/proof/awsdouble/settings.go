@@ -46,8 +46,9 @@ func (d *Double) describeTimeToLive(c *call, in *tableName) (any, error) {
 	return map[string]any{"TimeToLiveDescription": status}, nil
 }
 
-// Expire removes what is past its time to live by the double's clock, in every table, and says how many items that were. The real
-// service does it in the background, within days, so nothing here happens by itself. It costs no units.
+// Expire removes what is past its time to live by the double's clock, in every table, and says how
+// many items that were. The real service does it in the background, within days, so nothing here
+// happens by itself. It costs no units.
 func (d *Double) Expire() (removed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,8 +20,8 @@ type changeVisibility struct {
 	receiptRequest
 }
 
-// byReceipt finds the message that was last handed out under the handle. The handle of an earlier hand-over finds none, nor does one of
-// a message that is gone.
+// byReceipt finds the message that was last handed out under the handle. The handle of an earlier
+// hand-over finds none, nor does one of a message that is gone.
 func (q *queue) byReceipt(handle string) (*message, error) {
 	if !isReceipt(handle) {
 		return nil, sqsError("ReceiptHandleIsInvalid", "The input receipt handle \"%s\" is not a valid receipt handle.", handle)
@@ -34,8 +34,8 @@ func (q *queue) byReceipt(handle string) (*message, error) {
 	return nil, nil
 }
 
-// deleteMessage succeeds with an old handle and does nothing, which is what the real service may do at any time. With the last one it
-// deletes, even if the message has become visible again.
+// deleteMessage succeeds with an old handle and does nothing, which is what the real service may do
+// at any time. With the last one it deletes, even if the message has become visible again.
 func (d *Double) deleteMessage(c *call, in *deleteMessage) (any, error) {
 	q, err := d.queue(in.QueueUrl)
 	if err != nil {
@@ -60,8 +60,8 @@ func (d *Double) changeVisibility(c *call, in *changeVisibility) (any, error) {
 	return struct{}{}, d.change(q, in.receiptRequest)
 }
 
-// change moves the time when a message in flight becomes visible. One that is visible already, gone, or in somebody else's hands is
-// refused.
+// change moves the time when a message in flight becomes visible. One that is visible already,
+// gone, or in somebody else's hands is refused.
 func (d *Double) change(q *queue, in receiptRequest) error {
 	if in.VisibilityTimeout == nil || *in.VisibilityTimeout < 0 || *in.VisibilityTimeout > maxVisibility {
 		return sqsError("InvalidParameterValue", "VisibilityTimeout must be between 0 and %d", maxVisibility)
@@ -101,7 +101,8 @@ type (
 	}
 )
 
-// batch does its entries one by one; each succeeds or fails on its own, and none is tried if the batch itself is wrong.
+// batch does its entries one by one; each succeeds or fails on its own, and none is tried if the
+// batch itself is wrong.
 func (d *Double) batch(c *call, url string, ids []string, one func(q *queue, i int) (map[string]any, error)) (any, error) {
 	q, err := d.queue(url)
 	if err != nil {

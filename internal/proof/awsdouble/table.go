@@ -48,7 +48,8 @@ type shelf struct {
 	partitions map[string][]row
 }
 
-// row is an item on a shelf. Where sort keys are equal, which happens in an index, the table's own key decides.
+// row is an item on a shelf. Where sort keys are equal, which happens in an index, the table's own
+// key decides.
 type row struct {
 	sort value
 	tie  string

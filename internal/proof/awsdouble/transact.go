@@ -179,7 +179,8 @@ func reasonOf(err *apiError, w write, old item) reason {
 	return reason{code: err.code, message: err.message}
 }
 
-// spent says whether the same transaction was done under this token within ten minutes. Reading that out costs read units.
+// spent says whether the same transaction was done under this token within ten minutes. Reading
+// that out costs read units.
 func (d *Double) spent(c *call, token string, writes []write) (bool, error) {
 	t, ok := d.tokens[token]
 	if token == "" || !ok || d.clock().Sub(t.at) >= tokenLife {

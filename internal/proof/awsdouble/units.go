@@ -2,7 +2,8 @@ package awsdouble
 
 import "maps"
 
-// Units is consumed capacity. Read is of tables and indexes, Write of tables alone, IndexWrite of indexes.
+// Units is consumed capacity. Read is of tables and indexes, Write of tables alone, IndexWrite of
+// indexes.
 type Units struct{ Read, Write, IndexWrite float64 }
 
 // Units is what was consumed since the double was made or ResetCounts.
@@ -12,7 +13,8 @@ func (d *Double) Units() Units {
 	return d.units
 }
 
-// Requests counts the requests that came in by operation, refused and faulted ones included; copies that Release lands are not.
+// Requests counts the requests that came in by operation, refused and faulted ones included; copies
+// that Release lands are not.
 func (d *Double) Requests() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +96,8 @@ func readUnits(size int, consistent bool) float64 {
 	return units / 2
 }
 
-// capacity is the ConsumedCapacity of an answer: one for each table, nil if nobody asked. split tells reads from writes, as only
-// transactions do.
+// capacity is the ConsumedCapacity of an answer: one for each table, nil if nobody asked. split
+// tells reads from writes, as only transactions do.
 func (m *meter) capacity(level string, split bool) (all []map[string]any) {
 	if level != "TOTAL" && level != "INDEXES" {
 		return nil

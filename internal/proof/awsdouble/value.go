@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// value is one attribute value. Values and items are never changed in place, so whoever holds one holds what it was.
+// value is one attribute value. Values and items are never changed in place, so whoever holds one
+// holds what it was.
 type value struct {
 	kind   string           // S N B BOOL NULL SS NS BS L M
 	text   string           // of S, and the bytes of B

@@ -28,8 +28,9 @@ const (
 
 var services = map[string]string{"DynamoDB_20120810": serviceDynamoDB, "AmazonSQS": serviceSQS}
 
-// Config is a configuration whose clients reach the double in this process, without sockets. Their retries are the SDK's own, as many
-// as it makes, without its long pauses and without the budget that would end them in a test with many faults.
+// Config is a configuration whose clients reach the double in this process, without sockets. Their
+// retries are the SDK's own, as many as it makes, without its long pauses and without the budget
+// that would end them in a test with many faults.
 func (d *Double) Config() aws.Config {
 	return aws.Config{
 		Region:      region,
@@ -52,8 +53,8 @@ func (d *Double) DynamoDB() *dynamodb.Client { return dynamodb.NewFromConfig(d.C
 // SQS returns a client of the double, by [Double.Config].
 func (d *Double) SQS() *sqs.Client { return sqs.NewFromConfig(d.Config()) }
 
-// HTTPClient brings requests to the double in this process, wherever they are addressed to. A lost request or reply is a connection that
-// was reset.
+// HTTPClient brings requests to the double in this process, wherever they are addressed to. A lost
+// request or reply is a connection that was reset.
 func (d *Double) HTTPClient() aws.HTTPClient { return inProcess{d} }
 
 type inProcess struct{ d *Double }
@@ -75,7 +76,8 @@ func (p inProcess) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// ServeHTTP serves the double to other processes. A lost request or reply is a connection that is closed without an answer.
+// ServeHTTP serves the double to other processes. A lost request or reply is a connection that is
+// closed without an answer.
 func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header, status, body, lost := d.exchange(r)
 	if lost {

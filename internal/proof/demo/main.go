@@ -1,6 +1,7 @@
-// Command demo shows a run outliving its server: it starts one, lets a run come to an approval, kills the server, starts it
-// again on the same data, approves, and checks that the money went out once. It talks to the server as any caller does,
-// over the HTTP API. The server is the program of the example refund-desk.
+// Command demo shows a run outliving its server: it starts one, lets a run come to an approval,
+// kills the server, starts it again on the same data, approves, and checks that the money went out
+// once. It talks to the server as any caller does, over the HTTP API. The server is the program of
+// the example refund-desk.
 package main
 
 import (

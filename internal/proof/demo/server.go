@@ -90,7 +90,8 @@ func (s *server) kill() (string, error) {
 	return s.cmd.ProcessState.String(), nil
 }
 
-// stop asks the server to end, and makes it after a while. A server that is gone already, or never was, is fine.
+// stop asks the server to end, and makes it after a while. A server that is gone already, or never
+// was, is fine.
 func (s *server) stop() error {
 	if s == nil {
 		return nil
@@ -111,7 +112,8 @@ func (s *server) stop() error {
 	}
 }
 
-// said is what the server wrote to its log, as an error to put beside another; nil if it wrote nothing or still runs.
+// said is what the server wrote to its log, as an error to put beside another; nil if it wrote
+// nothing or still runs.
 func (s *server) said() error {
 	select {
 	case <-s.gone:

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheStandInsKnowNothingOfTheProduct: a stand-in for AWS that shared code with the product would
-// share its mistakes too.
+// TestTheStandInsKnowNothingOfTheProduct: a stand-in for AWS that shared code with the product
+// would share its mistakes too.
 func TestTheStandInsKnowNothingOfTheProduct(t *testing.T) {
 	const module = "github.com/dormouse-dev/dormouse/"
 	folders := []string{"internal/template", "internal/proof/awsdouble", "internal/proof/e2e/stack", "internal/proof/e2e/lambda",

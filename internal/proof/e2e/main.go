@@ -1,10 +1,12 @@
-// Command e2e proves on this machine, without an account, that what would be deployed works: the functions as built binaries, the real template, real
-// SDK clients, and servers that nobody here wrote. Run it in a clone of the repository:
+// Command e2e proves on this machine, without an account, that what would be deployed works: the
+// functions as built binaries, the real template, real SDK clients, and servers that nobody here
+// wrote. Run it in a clone of the repository:
 //
 //	go run ./internal/proof/e2e                    all suites
 //	go run ./internal/proof/e2e servers dynamodb -- go test ./internal/store/dynamo
 //
-// It ends with one line of counts, and with 1 if a check failed or a server could not be had. What the servers cannot do stands in docs/emulators.md.
+// It ends with one line of counts, and with 1 if a check failed or a server could not be had. What
+// the servers cannot do stands in docs/emulators.md.
 package main
 
 import (

@@ -20,8 +20,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
-// pace is how much quicker than the template the proof is. A step that dies is taken over by the next message once its lease is over, which
-// is the time it had and five seconds; the message comes again after the visibility.
+// pace is how much quicker than the template the proof is. A step that dies is taken over by the
+// next message once its lease is over, which is the time it had and five seconds; the message comes
+// again after the visibility.
 var pace = platform.Pace{Step: 25 * time.Second, Visibility: 32 * time.Second, Sweep: 2 * time.Second}
 
 // tenant is whose everything is.
@@ -35,7 +36,8 @@ const doubled = 0.05
 var ownCode = map[string]string{"functions/step": "examples/refund-desk/lambda/step", "functions/api": "examples/refund-desk/lambda/api",
 	"functions/decision": "examples/refund-desk/lambda/decision"}
 
-// prove puts everything together, runs the suites, and takes it down again. The directory is kept if anything failed.
+// prove puts everything together, runs the suites, and takes it down again. The directory is kept
+// if anything failed.
 func prove(ctx context.Context, o options, progress io.Writer) (report suites.Report, err error) {
 	dir, kept, err := workDir(o.keep)
 	if err != nil {

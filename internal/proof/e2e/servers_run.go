@@ -26,8 +26,10 @@ func chosen(named, service, server string) bool {
 	return named == "" || named == service || named == server
 }
 
-// runServers runs a command once for each server of a service, or for one of that name, or for all, with where it is in the environment. A server that cannot be had is said, and
-// is no failure: what was not run was not disproved. That nothing at all could be run is one, and with CI=true everything must run.
+// runServers runs a command once for each server of a service, or for one of that name, or for all,
+// with where it is in the environment. A server that cannot be had is said, and is no failure: what
+// was not run was not disproved. That nothing at all could be run is one, and with CI=true
+// everything must run.
 func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
 	named := ""
 	if len(args) > 0 && slices.Contains([]string{"dynamodb", "sqs", "dynoxide", "elasticmq", "moto"}, args[0]) {

@@ -22,7 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
-// claims answers as a model would that does what it is told. It speaks past the schema once, as models do.
+// claims answers as a model would that does what it is told. It speaks past the schema once, as
+// models do.
 type claims struct {
 	mu    sync.Mutex
 	asked []modeldouble.Asked

@@ -38,7 +38,8 @@ func job(t *testing.T, file string) (lines [][]byte) {
 	return lines
 }
 
-// night enqueues the lines and returns what became of each invoice, by the supplier; every payment that is asked for gets the same word.
+// night enqueues the lines and returns what became of each invoice, by the supplier; every payment
+// that is asked for gets the same word.
 func night(t *testing.T, lines [][]byte, answer string) (verdicts map[string]string, asked int) {
 	t.Helper()
 	data := t.TempDir()

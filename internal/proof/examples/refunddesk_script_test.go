@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// conversation plays the agent by hand: the script answers, the rules gate, the tools run. Approvals are given or refused.
+// conversation plays the agent by hand: the script answers, the rules gate, the tools run.
+// Approvals are given or refused.
 type conversation struct {
 	model    *scripted.Model
 	rules    *agent.Rules

@@ -16,7 +16,8 @@ import (
 
 func desk(t *testing.T) (*tool.Registry, refunddesk.Ledger) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "data") // not made yet: a refund may come before anything else needs it
+	// not made yet: a refund may come before anything else needs it
+	dir := filepath.Join(t.TempDir(), "data")
 	r, _ := have(t, refunddesk.Program(), dir)
 	return r, refunddesk.Ledger{Path: filepath.Join(dir, refunddesk.LedgerFile)}
 }

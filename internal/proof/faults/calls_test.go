@@ -19,8 +19,9 @@ const (
 	mayEnd        // if the flush that fails is one of those
 )
 
-// TestFailingCalls: whichever call of the store fails, however often: nothing that was acknowledged is lost, errors that last are in the log and
-// turn /healthz to 503, and where going on could lose something the server ends.
+// TestFailingCalls: whichever call of the store fails, however often: nothing that was acknowledged
+// is lost, errors that last are in the log and turn /healthz to 503, and where going on could lose
+// something the server ends.
 func TestFailingCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package faults runs a real server on a store whose system calls fail, or are recorded so that the power can be cut at any of them, and holds
-// what was acknowledged against what is there. It needs strace.
+// Package faults runs a real server on a store whose system calls fail, or are recorded so that the
+// power can be cut at any of them, and holds what was acknowledged against what is there. It needs
+// strace.
 package faults
 
 import (
@@ -32,7 +33,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// childDir names the directory in which the test binary, started again by itself, is a server with callers.
+// childDir names the directory in which the test binary, started again by itself, is a server with
+// callers.
 const (
 	childDir   = "DORMOUSE_TEST_FAULTS"
 	childLimit = childDir + "_FSIZE" // bytes that a file of the child may have
@@ -70,8 +72,9 @@ const copyPages = 100
 // callers is how many callers a child has.
 const callers = 6
 
-// serveAndCall serves the data in dir, starts runs and decides, and writes down each acknowledgement in one write to the file acks. It ends, as
-// by a kill, when there are so many, or, with none demanded, when an error is in the log and /healthz has said that something is wrong.
+// serveAndCall serves the data in dir, starts runs and decides, and writes down each
+// acknowledgement in one write to the file acks. It ends, as by a kill, when there are so many, or,
+// with none demanded, when an error is in the log and /healthz has said that something is wrong.
 func serveAndCall(dir string, most int64) int {
 	if most, err := strconv.ParseUint(os.Getenv(childLimit), 10, 64); err == nil {
 		signal.Ignore(syscall.SIGXFSZ)
@@ -143,7 +146,8 @@ func (h *heard) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// call starts runs and answers them, one after the other, for as long as the process lives. What is refused is sent again a little later.
+// call starts runs and answers them, one after the other, for as long as the process lives. What is
+// refused is sent again a little later.
 func call(c *client.Client, ack func(...string)) {
 	for n := 0; ; {
 		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
@@ -181,7 +185,8 @@ func once(ctx context.Context, c *client.Client, yes bool, ack func(...string)) 
 	return nil
 }
 
-// readNowAndThen reads as a backup does: while it has its view of the store, the log can be copied in part only.
+// readNowAndThen reads as a backup does: while it has its view of the store, the log can be copied
+// in part only.
 func readNowAndThen(path string) {
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	if err != nil {
@@ -199,7 +204,8 @@ func readNowAndThen(path string) {
 	}
 }
 
-// watchHealth notes each change of what /healthz answers, and ends the child once something is wrong and that is enough.
+// watchHealth notes each change of what /healthz answers, and ends the child once something is
+// wrong and that is enough.
 func watchHealth(url string, ack func(...string), enough func() bool) {
 	for last := ""; ; pause(50 * time.Millisecond) {
 		now, err := health(url)

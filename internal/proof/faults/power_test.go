@@ -20,10 +20,11 @@ var (
 	seed = flag.Uint64("seed", 0, "of the cuts; 0 takes the time")
 )
 
-// TestPowerCuts cuts the power at random moments, most of them shortly after an acknowledgement or a start, and opens what is left. What a flush that
-// succeeded covers is there; the rest is there, missing or torn. After a flush that failed, what it covered counts as written, and
-// what of it is lost stays lost, also after a flush that succeeds later. All of a log that was left behind is on the disk before any of it is
-// copied to the database.
+// TestPowerCuts cuts the power at random moments, most of them shortly after an acknowledgement or
+// a start, and opens what is left. What a flush that succeeded covers is there; the rest is there,
+// missing or torn. After a flush that failed, what it covered counts as written, and what of it is
+// lost stays lost, also after a flush that succeeds later. All of a log that was left behind is on
+// the disk before any of it is copied to the database.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
 	if *seed == 0 {
@@ -42,7 +43,8 @@ func TestPowerCuts(t *testing.T) {
 			var starts []int // the events with which servers start
 			for _, inject := range lives {
 				enough := 120
-				if len(inject) == 1 && strings.HasSuffix(inject[0], "+") { // it gets no more: until that is noticed
+				// it gets no more: until that is noticed
+				if len(inject) == 1 && strings.HasSuffix(inject[0], "+") {
 					enough = 0
 				}
 				starts = append(starts, len(events))
@@ -58,7 +60,8 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// checkTakeOver holds the log on the disk against what the system says is in it, whenever a server that has just started copies some of it.
+// checkTakeOver holds the log on the disk against what the system says is in it, whenever a server
+// that has just started copies some of it.
 func checkTakeOver(t *testing.T, events []event, starts []int) {
 	random := rand.New(rand.NewPCG(*seed, 2))
 	const database, log = "dormouse.db", "dormouse.db-wal"
@@ -69,7 +72,8 @@ func checkTakeOver(t *testing.T, events []event, starts []int) {
 		_, started := slices.BinarySearch(starts, i)
 		takesOver = takesOver || started
 		switch {
-		case e.file == log && (e.kind == cut || e.unsure): // it is done; or what the system has is not known
+		// it is done; or what the system has is not known
+		case e.file == log && (e.kind == cut || e.unsure):
 			takesOver = false
 		case takesOver && e.file == database && e.kind == written && !bytes.Equal(d.safe[log], d.seen[log]):
 			t.Errorf("-seed %d, call %d of %d: the log that was left behind is copied, and not all of it is on the disk", *seed, i, len(events))

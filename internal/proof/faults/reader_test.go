@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A process that is killed leaves calls without a result: a flush among them has not ended, and a write may have been done.
+// A process that is killed leaves calls without a result: a flush among them has not ended, and a
+// write may have been done.
 func TestCallsOfAKilledProcess(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trace []string

@@ -85,7 +85,8 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 	if strings.HasPrefix(rest, "<...") {
 		u := r.began[thread]
 		delete(r.began, thread)
-		if strings.HasSuffix(rest, " = ?") { // the process was killed: a write may have been done, a flush has not ended
+		// the process was killed: a write may have been done, a flush has not ended
+		if strings.HasSuffix(rest, " = ?") {
 			if u.index < len(events) {
 				events[u.index].unsure = true
 			}

@@ -94,8 +94,9 @@ func (p place) body(member, value string) string {
 	return "{" + strings.Join(append(parts, fmt.Sprintf("%q:%s", member, value)), ",") + "}"
 }
 
-// TestEveryMemberWithEveryOddValue sends each odd value as each member of each body, to a run that waits for its caller and to one
-// that waits for a person. Whatever of it is taken can be read afterwards, everywhere it shows.
+// TestEveryMemberWithEveryOddValue sends each odd value as each member of each body, to a run that
+// waits for its caller and to one that waits for a person. Whatever of it is taken can be read
+// afterwards, everywhere it shows.
 func TestEveryMemberWithEveryOddValue(t *testing.T) {
 	a := attack(t)
 	for _, agent := range []string{"waits", "asks"} {

@@ -141,7 +141,8 @@ func TestStuckCallsOfOneTenantKeepNoOtherWaiting(t *testing.T) {
 	}
 }
 
-// The slow calls of a tenant do not fill the process for the tenant itself: more calls may wait than there are workers.
+// The slow calls of a tenant do not fill the process for the tenant itself: more calls may wait
+// than there are workers.
 func TestMoreCallsWaitThanThereAreWorkers(t *testing.T) {
 	tool := newStuck(t)
 	acme, _ := tenants(t, tool.agents(), "--workers", "2", "--allow-private-hosts", tool.host())

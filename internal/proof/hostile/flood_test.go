@@ -18,7 +18,8 @@ import (
 // crowdSize is more connections than the server takes at once.
 const crowdSize = 1500
 
-// A crowd does not lock others out: whoever comes is let in, and somebody who keeps the server waiting has to go.
+// A crowd does not lock others out: whoever comes is let in, and somebody who keeps the server
+// waiting has to go.
 func TestACrowdLocksNobodyOut(t *testing.T) {
 	a := attackInHaste(t)
 	run := a.waiting(t, "waits")
@@ -87,7 +88,8 @@ func TestReadersWhoNeverReadAreCutOff(t *testing.T) {
 	})
 }
 
-// Many who ask for much at once, and never take it, do not decide how much memory is used even while they are there.
+// Many who ask for much at once, and never take it, do not decide how much memory is used even
+// while they are there.
 func TestMuchThatIsNotTakenIsNotHeldEither(t *testing.T) {
 	a := attack(t)
 	run := a.waiting(t, "waits")
@@ -98,7 +100,8 @@ func TestMuchThatIsNotTakenIsNotHeldEither(t *testing.T) {
 			t.Fatal(err, got)
 		}
 	}
-	if _, err := a.api.Interrupt(t.Context(), run.ID, ""); err != nil { // so that the messages are taken up
+	// so that the messages are taken up
+	if _, err := a.api.Interrupt(t.Context(), run.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	head := " HTTP/1.1\r\nHost: localhost\r\nAccept: "

@@ -17,9 +17,10 @@ import (
 // beat is how often it is looked at what the processes had of the machine.
 const beat = 10 * time.Millisecond
 
-// pace measures time by what the server and its callers had of the machine: of each stretch of time, the part of it that they ran where they could
-// have run. Where both have the cores that they want it is the wall clock. Where other programs use the cores, or these their own, it is slower, so that a
-// limit is about the server.
+// pace measures time by what the server and its callers had of the machine: of each stretch of
+// time, the part of it that they ran where they could have run. Where both have the cores that they
+// want it is the wall clock. Where other programs use the cores, or these their own, it is slower,
+// so that a limit is about the server.
 type pace struct {
 	mu     sync.Mutex
 	passed time.Duration
@@ -57,7 +58,8 @@ func (p *pace) run() {
 // schedule is how long a thread ran, and how long it waited for a core.
 type schedule struct{ ran, waited int64 }
 
-// had is the part of the time since the last look that the threads of a process ran, of that in which they could have; 1 if they had nothing to do.
+// had is the part of the time since the last look that the threads of a process ran, of that in
+// which they could have; 1 if they had nothing to do.
 func had(pid int, last map[string]schedule) float64 {
 	var ran, waited int64
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))

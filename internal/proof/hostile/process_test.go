@@ -1,9 +1,10 @@
 //go:build unix
 
-// Package hostile attacks a real server: it builds the program, starts it as a process of its own and sends what no friend would send, by
-// whole connections and by single bytes. After each attack, and during it, the server must answer others, and in the end have
-// given back what the attack took. There is nothing here but tests and a benchmark. Whether answers are right is looked at elsewhere:
-// here only that they are answers.
+// Package hostile attacks a real server: it builds the program, starts it as a process of its own
+// and sends what no friend would send, by whole connections and by single bytes. After each attack,
+// and during it, the server must answer others, and in the end have given back what the attack
+// took. There is nothing here but tests and a benchmark. Whether answers are right is looked at
+// elsewhere: here only that they are answers.
 package hostile
 
 import (
@@ -23,8 +24,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 )
 
-// binary is the program, built once for all tests of this package; hasty is the same with short times for slow senders. A server that has few
-// seconds for an answer cuts off those that the machine takes longer for, so only tests of these times start it.
+// binary is the program, built once for all tests of this package; hasty is the same with short
+// times for slow senders. A server that has few seconds for an answer cuts off those that the
+// machine takes longer for, so only tests of these times start it.
 var binary, hasty string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

@@ -21,7 +21,8 @@ tools: [{name: pay, description: Pays., client: true, parameters: {type: object,
 permissions: {allow: [pay]}
 `
 
-// A tenant that has stored what it may is refused, and nobody else is. Its own runs can still be answered and ended.
+// A tenant that has stored what it may is refused, and nobody else is. Its own runs can still be
+// answered and ended.
 func TestATenantThatFillsItsQuotaStopsNobodyElse(t *testing.T) {
 	acme, evil := tenants(t, map[string]string{"asks": asks, "quick": "name: quick\ntenants: [acme, evil]\nmodel: {provider: scripted, turns: [{say: Hello.}]}\n"},
 		"--tenant-bytes", "8MiB")

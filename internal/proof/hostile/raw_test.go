@@ -43,11 +43,13 @@ func (a *attacked) exchange(t *testing.T, text string) ([]answer, error) {
 	conn := a.dial(t)
 	defer conn.Close()
 	defer machine().bound(conn, callTime)()
-	go func() { _, _ = io.WriteString(conn, text) }() // the server may answer, and close, before it has all of it
+	// the server may answer, and close, before it has all of it
+	go func() { _, _ = io.WriteString(conn, text) }()
 	return answers(conn, strings.HasPrefix(text, "HEAD "))
 }
 
-// answers reads until the connection is closed. Anything before the first answer that is no HTTP is an error.
+// answers reads until the connection is closed. Anything before the first answer that is no HTTP is
+// an error.
 func answers(conn net.Conn, head bool) (all []answer, err error) {
 	var req *http.Request
 	if head {
@@ -94,10 +96,12 @@ func request(method, path, body string, header ...string) string {
 	return strings.Join(header, "\r\n") + "\r\n\r\n" + body
 }
 
-// refusedByHTTP are the answers that the HTTP server of the standard library gives by itself, before there is a request.
+// refusedByHTTP are the answers that the HTTP server of the standard library gives by itself,
+// before there is a request.
 const refusedByHTTP = "net/http"
 
-// tally says in one word what came back: nothing but a close, or the code of a problem, or the status of a success.
+// tally says in one word what came back: nothing but a close, or the code of a problem, or the
+// status of a success.
 func (a *attacked) tally(all []answer) (word string, err error) {
 	if len(all) == 0 {
 		return "closed", nil

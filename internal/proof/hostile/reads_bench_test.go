@@ -26,7 +26,8 @@ const (
 	benchSteps   = 40 // of each run: enough that the backlog outlasts the measurement
 )
 
-// busyAgent calls a tool in each of its steps. It never waits, so that workers find something to do all the time.
+// busyAgent calls a tool in each of its steps. It never waits, so that workers find something to do
+// all the time.
 const busyAgent = `
 name: busy
 model:
@@ -46,9 +47,9 @@ permissions: {allow: [look]}
 // readTime is how long each of the two measurements takes.
 const readTime = 8 * time.Second
 
-// BenchmarkReadRun measures GET /v1/runs/{id} of a server that has nothing to do, and then of the same server while 16 workers
-// have a backlog. Each reader asks, waits for the answer and asks again. It fails if the backlog ends too early: what it
-// would measure then is a server half idle.
+// BenchmarkReadRun measures GET /v1/runs/{id} of a server that has nothing to do, and then of the
+// same server while 16 workers have a backlog. Each reader asks, waits for the answer and asks
+// again. It fails if the backlog ends too early: what it would measure then is a server half idle.
 func BenchmarkReadRun(b *testing.B) {
 	for _, readers := range []int{1, 8} {
 		b.Run(fmt.Sprint("readers=", readers), func(b *testing.B) {

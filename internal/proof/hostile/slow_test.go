@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// many are the connections of an attack that wants to use the server up; some are enough to see what happens to each.
+// many are the connections of an attack that wants to use the server up; some are enough to see
+// what happens to each.
 const many, some = 500, 60
 
-// sender is a caller that sends something at once, and then the rest again and again, in small pieces.
+// sender is a caller that sends something at once, and then the rest again and again, in small
+// pieces.
 type sender struct {
 	name, first, rest string
 	many              int
@@ -72,7 +74,8 @@ func (a *attacked) slowSenders(t *testing.T, name, within string, senders ...sen
 	})
 }
 
-// The time for a body ends with it: what is held afterwards, on the same connection, is held as long as was asked.
+// The time for a body ends with it: what is held afterwards, on the same connection, is held as
+// long as was asked.
 func TestAHeldReadOutlastsTheTimeForBodies(t *testing.T) {
 	t.Parallel() // it mostly waits
 	a := attackInHaste(t)

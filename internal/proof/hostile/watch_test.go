@@ -25,7 +25,8 @@ const (
 	moreMemory  = 100 << 20        // that an attack may leave behind
 	moreSockets = 1                // that may be left: the last one that health was asked on
 	recoverTime = 20 * time.Second // for all of that to be so
-	callTime    = 8 * time.Second  // after which a caller that got neither an answer nor a close complains
+	// after which a caller that got neither an answer nor a close complains
+	callTime = 8 * time.Second
 )
 
 // attacked serves all attacks of a test, and holds after each, and meanwhile, what must hold.
@@ -92,7 +93,8 @@ func tableOfCodes(t *testing.T) map[string]int {
 	return codes
 }
 
-// during runs one attack. The server's health is asked for all the time, and what the attack took must be given back in the end.
+// during runs one attack. The server's health is asked for all the time, and what the attack took
+// must be given back in the end.
 func (a *attacked) during(t *testing.T, what func()) {
 	t.Helper()
 	before := a.use(t)
@@ -112,8 +114,8 @@ func (a *attacked) during(t *testing.T, what func()) {
 	}
 }
 
-// askForHealth asks until it is told to stop, and then says what went wrong. A machine that runs other tests as well may be late once;
-// the server is not healthy if it is late twice in a row.
+// askForHealth asks until it is told to stop, and then says what went wrong. A machine that runs
+// other tests as well may be late once; the server is not healthy if it is late twice in a row.
 func (a *attacked) askForHealth() (stop func() error) {
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -171,7 +173,8 @@ func (a *attacked) use(t *testing.T) usage {
 	return usage{memory: kb << 10, sockets: a.sockets(t)}
 }
 
-// sockets counts those that the server has open. Its other files come and go with what the store does.
+// sockets counts those that the server has open. Its other files come and go with what the store
+// does.
 func (a *attacked) sockets(t *testing.T) int {
 	t.Helper()
 	dir := fmt.Sprint("/proc/", a.cmd.Process.Pid, "/fd")
@@ -204,7 +207,8 @@ func (a *attacked) settle(t *testing.T, before usage) usage {
 	}
 }
 
-// check holds an answer against what every answer must be. An answer without a body, to HEAD, is judged by its status.
+// check holds an answer against what every answer must be. An answer without a body, to HEAD, is
+// judged by its status.
 func (a *attacked) check(got answer) error {
 	if got.status >= 500 && got.status != http.StatusServiceUnavailable {
 		return fmt.Errorf("answered %s", got)

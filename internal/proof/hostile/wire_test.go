@@ -17,7 +17,8 @@ var (
 	long = strings.Repeat("a", million)
 )
 
-// TestOddRequests sends one thing per connection. want is what comes back, or several with a bar between them.
+// TestOddRequests sends one thing per connection. want is what comes back, or several with a bar
+// between them.
 func TestOddRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	a := attackInHaste(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Bedrock answers Converse and ConverseStream as Bedrock does. Reasoning that it gives out is signed: a request that brings it back changed is
-// refused. A reasoning part of what is said is text, or, if it has none, what stands in Sealed and nobody can read.
+// Bedrock answers Converse and ConverseStream as Bedrock does. Reasoning that it gives out is
+// signed: a request that brings it back changed is refused. A reasoning part of what is said is
+// text, or, if it has none, what stands in Sealed and nobody can read.
 func Bedrock(answer Answer) http.Handler { return bedrock{answer} }
 
 type bedrock struct{ answer Answer }
@@ -52,7 +53,8 @@ func (b bedrock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.say(w, r, asked, b.answer(asked))
 }
 
-// bedrockPath reads /model/{id}/converse. An id may have slashes: it is escaped on its way, and the path is decoded.
+// bedrockPath reads /model/{id}/converse. An id may have slashes: it is escaped on its way, and the
+// path is decoded.
 func bedrockPath(path string) (model string, stream, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/model/")
 	if !ok {
@@ -173,7 +175,8 @@ type bedrockBlock struct {
 	call core.ToolCall
 }
 
-// bedrockBlocks are what is said, the calls' places among it. Of calls with one id the first place is the first's.
+// bedrockBlocks are what is said, the calls' places among it. Of calls with one id the first place
+// is the first's.
 func bedrockBlocks(s Said) (blocks []bedrockBlock) {
 	m := core.Message{Parts: s.Turn.Content, Calls: s.Turn.Calls}
 	if m.Parts == nil {

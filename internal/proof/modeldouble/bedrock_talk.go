@@ -181,7 +181,8 @@ var (
 	bedrockDocuments     = []string{"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"}
 )
 
-// piece reads a text, an image or a document of a message or of a result. Media types stand as Bedrock's formats.
+// piece reads a text, an image or a document of a message or of a result. Media types stand as
+// Bedrock's formats.
 func (t *bedrockTalk) piece(m *core.Message, all []bedrockContent, c bedrockContent, i int) error {
 	switch {
 	case c.CachePoint != nil:

@@ -1,6 +1,7 @@
-// Package modeldouble speaks the wires of model providers, for tests and for replays: it reads a request as the provider would, asks a function
-// what to say, and says it in the provider's frames, broken ones among them. It refuses what the provider would refuse. It is no model, and
-// knows nothing of runs.
+// Package modeldouble speaks the wires of model providers, for tests and for replays: it reads a
+// request as the provider would, asks a function what to say, and says it in the provider's frames,
+// broken ones among them. It refuses what the provider would refuse. It is no model, and knows
+// nothing of runs.
 package modeldouble
 
 import (
@@ -12,9 +13,10 @@ import (
 
 // Asked is a request as a provider reads it.
 type Asked struct {
-	Model    string
-	System   string
-	Messages []core.Message // users', assistants' and tools', one for each result; names and ids as on the wire
+	Model  string
+	System string
+	// users', assistants' and tools', one for each result; names and ids as on the wire
+	Messages []core.Message
 	Tools    []core.ToolSpec
 	Stream   bool
 	Path     string // decoded
@@ -24,12 +26,14 @@ type Asked struct {
 
 // Said is what a provider answers.
 type Said struct {
-	Turn  core.Turn // Content if it is set, or else Text and Calls, and what it used
-	Stop  string    // the provider's word for why it stopped; if empty, the one that fits the turn
-	Piece int       // about how many bytes a delta has; 0: whole parts
+	Turn core.Turn // Content if it is set, or else Text and Calls, and what it used
+	// the provider's word for why it stopped; if empty, the one that fits the turn
+	Stop  string
+	Piece int // about how many bytes a delta has; 0: whole parts
 	Fault Fault
 
-	// Shown is called with each delta's number once it was sent, if it is set: a test can wait there.
+	// Shown is called with each delta's number once it was sent, if it is set: a test can wait
+	// there.
 	Shown func(n int)
 }
 
@@ -39,25 +43,29 @@ type Answer func(Asked) Said
 // Fault is what goes wrong on the way.
 type Fault string
 
-// Faults. Those before the first byte are answers with a status; the others break a stream, or the one answer of a request without one.
+// Faults. Those before the first byte are answers with a status; the others break a stream, or the
+// one answer of a request without one.
 const (
 	None Fault = ""
 
-	Throttled   Fault = "throttled"   // 429
-	NotReady    Fault = "not_ready"   // of Bedrock 429 ModelNotReadyException; else 503
-	TimedOut    Fault = "timed_out"   // of Bedrock 408 ModelTimeoutException; else 504
-	ServerError Fault = "server"      // 500
-	Refused     Fault = "refused"     // 400: the request is wrong
-	Forbidden   Fault = "forbidden"   // 403; the body repeats the credentials of the request, as some gateways do
+	Throttled   Fault = "throttled" // 429
+	NotReady    Fault = "not_ready" // of Bedrock 429 ModelNotReadyException; else 503
+	TimedOut    Fault = "timed_out" // of Bedrock 408 ModelTimeoutException; else 504
+	ServerError Fault = "server"    // 500
+	Refused     Fault = "refused"   // 400: the request is wrong
+	// 403; the body repeats the credentials of the request, as some gateways do
+	Forbidden   Fault = "forbidden"
 	NotFound    Fault = "not_found"   // 404: no such model
 	Unreachable Fault = "unreachable" // the connection breaks before an answer
 
-	Cut           Fault = "cut"            // the stream ends in order, before it says why the model stopped
-	Aborted       Fault = "aborted"        // the connection breaks in the middle
-	HalfFrame     Fault = "half_frame"     // the same, within a frame or an event
-	Garbled       Fault = "garbled"        // a frame's checksum is wrong, an event is not JSON
-	LateThrottled Fault = "late_throttled" // an exception in the stream, after some of the answer
-	LateError     Fault = "late_error"     // the same, of a fault of the provider's
+	// the stream ends in order, before it says why the model stopped
+	Cut       Fault = "cut"
+	Aborted   Fault = "aborted"    // the connection breaks in the middle
+	HalfFrame Fault = "half_frame" // the same, within a frame or an event
+	Garbled   Fault = "garbled"    // a frame's checksum is wrong, an event is not JSON
+	// an exception in the stream, after some of the answer
+	LateThrottled Fault = "late_throttled"
+	LateError     Fault = "late_error" // the same, of a fault of the provider's
 
 	NoUsage      Fault = "no_usage"      // whole, but what it used is not said
 	UnknownEvent Fault = "unknown_event" // whole, with an event in it that nobody knows

@@ -10,8 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// OpenAI speaks chat completions, streamed and not, under any path that ends in /chat/completions. It takes what every endpoint takes, and refuses what
-// some refuse: so what passes here passes with OpenAI, and through the templates of models behind Ollama and vLLM as well.
+// OpenAI speaks chat completions, streamed and not, under any path that ends in /chat/completions.
+// It takes what every endpoint takes, and refuses what some refuse: so what passes here passes with
+// OpenAI, and through the templates of models behind Ollama and vLLM as well.
 func OpenAI(answer Answer) http.Handler { return OpenAIQuirks{}.Handler(answer) }
 
 // OpenAIQuirks are what endpoints do differently.
@@ -24,8 +25,9 @@ type OpenAIQuirks struct {
 	NoDone          bool   // no [DONE] ends the stream
 	Tight           bool   // no empty line between events, and no line end behind the last
 
-	// Calls come whole in one delta, and of each is left out what these name: "index", "id"; "object" makes the arguments an object in place of
-	// a text; "zero" gives every call the index 0.
+	// Calls come whole in one delta, and of each is left out what these name: "index", "id";
+	// "object" makes the arguments an object in place of a text; "zero" gives every call the
+	// index 0.
 	Calls []string
 }
 

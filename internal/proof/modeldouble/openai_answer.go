@@ -70,7 +70,8 @@ func (a *openAIAnswer) calls() {
 	}
 }
 
-// openAIWritten is a call's arguments as the model wrote them: a JSON string stands for what is no JSON.
+// openAIWritten is a call's arguments as the model wrote them: a JSON string stands for what is no
+// JSON.
 func openAIWritten(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil {

@@ -89,7 +89,8 @@ func (a *Asked) openAITools(tools []openAITool) *openAIError {
 	return nil
 }
 
-// conversation reads the messages. Each call has its result right behind its turn, and no result is without a call; users and assistants take turns.
+// conversation reads the messages. Each call has its result right behind its turn, and no result is
+// without a call; users and assistants take turns.
 func (o openAI) conversation(a *Asked, messages []openAIMessage) *openAIError {
 	var open []string // calls without a result
 	last := ""

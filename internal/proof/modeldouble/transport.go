@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Transport answers requests with h, in this process and without a connection. A body that h writes can be read while h goes on; one that h
-// gives up with [http.ErrAbortHandler] ends in an error, as a broken connection does. When the request's context ends, so do h's and the body.
+// Transport answers requests with h, in this process and without a connection. A body that h writes
+// can be read while h goes on; one that h gives up with [http.ErrAbortHandler] ends in an error, as
+// a broken connection does. When the request's context ends, so do h's and the body.
 func Transport(h http.Handler) http.RoundTripper { return transport{h} }
 
 type transport struct{ handler http.Handler }

@@ -19,7 +19,8 @@ func call(id, name, arguments string) core.ToolCall {
 	return core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// longArguments hold what is lost where it is cut: escapes, characters of two to four bytes, a number longer than any float.
+// longArguments hold what is lost where it is cut: escapes, characters of two to four bytes, a
+// number longer than any float.
 var longArguments = `{"note":"a \"quoted\" \\ line\nand \u00e9 \ud83d\ude00 é 猫 😀 ` + strings.Repeat("long ", 60) +
 	`","order":123456789012345678901234567890,"price":1.10}`
 

@@ -18,7 +18,8 @@ func (r *rig) sent(p engine.Prompt) modeldouble.Asked {
 	return all[len(all)-1]
 }
 
-// results are the texts of the results that the provider read, by the ids that it knows the calls by, in the order of the calls.
+// results are the texts of the results that the provider read, by the ids that it knows the calls
+// by, in the order of the calls.
 func results(asked modeldouble.Asked) (texts []string) {
 	for _, m := range asked.Messages {
 		for _, c := range m.Calls {

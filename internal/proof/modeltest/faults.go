@@ -190,7 +190,8 @@ func (s suite) stops(t *testing.T) {
 				r := s.rig(t, says(modeldouble.Said{Turn: turn, Stop: word}), nil)
 				got, err := r.ask(prompt("lookup"))
 				switch {
-				case err != nil && fateOf(err) == notBusy && (code == TryLater || code == ""): // a word that does not fit what was said may be doubted
+				// a word that does not fit what was said may be doubted
+				case err != nil && fateOf(err) == notBusy && (code == TryLater || code == ""):
 				case err != nil || code == TryLater:
 					t.Errorf("behind %s: %+v, %v", name, got, err)
 				case code == "" && got.End != nil, code != "" && (got.End == nil || got.End.Kind != core.Stopped || got.End.Code != code):

@@ -1,6 +1,7 @@
-// Package modeltest is the suite that the adapter of every provider of models must pass, against the double of that provider's wire: what is
-// said comes whole or not at all, what goes wrong is told as [engine.Model] has it, and no secret comes out. It asks no real provider, and does
-// not look at what one provider alone has.
+// Package modeltest is the suite that the adapter of every provider of models must pass, against
+// the double of that provider's wire: what is said comes whole or not at all, what goes wrong is
+// told as [engine.Model] has it, and no secret comes out. It asks no real provider, and does not
+// look at what one provider alone has.
 package modeltest
 
 import (
@@ -28,10 +29,12 @@ type Provider struct {
 	// Reasoning is a reasoning part as the model may say it. It has to come back as it was.
 	Reasoning core.Part
 
-	// Stops are the provider's words for why a model stopped: to the code that the run is stopped with, or to nothing if the turn is as any other.
+	// Stops are the provider's words for why a model stopped: to the code that the run is
+	// stopped with, or to nothing if the turn is as any other.
 	Stops map[string]string
 
-	// Whole is how many bytes of a streamed answer make a turn: up to and with why the model stopped. What follows says what it used.
+	// Whole is how many bytes of a streamed answer make a turn: up to and with why the model
+	// stopped. What follows says what it used.
 	Whole func(answer []byte) int
 }
 
@@ -81,7 +84,8 @@ type rig struct {
 	asked []modeldouble.Asked
 }
 
-// instant is a clock on which nobody waits: whoever sleeps moves it, and what was slept is kept. It moves in no other way.
+// instant is a clock on which nobody waits: whoever sleeps moves it, and what was slept is kept. It
+// moves in no other way.
 type instant struct {
 	*enginetest.Clock
 	mu    sync.Mutex

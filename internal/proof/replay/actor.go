@@ -15,9 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// actor is the person behind one conversation. It knows the public API and what its tools really did, nothing else. It
-// sends its user messages one after the other, answers what is asked for as the fate of each call says, approves all else, and
-// answers unknown outcomes truthfully.
+// actor is the person behind one conversation. It knows the public API and what its tools really
+// did, nothing else. It sends its user messages one after the other, answers what is asked for as
+// the fate of each call says, approves all else, and answers unknown outcomes truthfully.
 type actor struct {
 	s            *stage
 	conversation recording.Conversation
@@ -171,8 +171,8 @@ func (a *actor) decide(ctx context.Context, run string, d wire.Decision) error {
 	return nil
 }
 
-// answerLate answers the silent calls whose deadline passed long enough ago; before the next run begins, all of them. An answer that
-// still came before the run had noticed is taken, and counts.
+// answerLate answers the silent calls whose deadline passed long enough ago; before the next run
+// begins, all of them. An answer that still came before the run had noticed is taken, and counts.
 func (a *actor) answerLate(ctx context.Context, run string, all bool) error {
 	for _, id := range slices.Sorted(maps.Keys(a.rulings)) {
 		r := a.rulings[id]
@@ -216,7 +216,8 @@ func (a *actor) compare(ctx context.Context) {
 	var got []core.Message
 	for _, m := range messages {
 		a.s.report.Calls += len(m.ToolCalls)
-		if m.Role != string(core.RoleSystem) { // the runtime's own notices are no part of the conversation
+		// the runtime's own notices are no part of the conversation
+		if m.Role != string(core.RoleSystem) {
 			got = append(got, recording.MessageOf(m))
 		}
 	}
@@ -270,7 +271,8 @@ func (a *actor) note(e wire.Event, ends map[string][]core.EventType) {
 	}
 }
 
-// inputOf is a recorded message of the user as an input: its text, and its images and documents in their places.
+// inputOf is a recorded message of the user as an input: its text, and its images and documents in
+// their places.
 func inputOf(m core.Message) json.RawMessage {
 	var parts []core.Part
 	for _, p := range m.Parts {
@@ -284,7 +286,8 @@ func inputOf(m core.Message) json.RawMessage {
 	return core.Encode(parts)
 }
 
-// again repeats a request until the server has answered it for good, as a careful caller does: the same request, the same key.
+// again repeats a request until the server has answered it for good, as a careful caller does: the
+// same request, the same key.
 func again[T any](ctx context.Context, s *stage, request func() (T, error)) (T, error) {
 	for {
 		v, err := request()

@@ -23,7 +23,8 @@ type cast struct {
 	runs map[execution]int           // executions per call
 	done map[execution]core.Outcome  // what each call came to in the world outside
 	with map[execution]core.ToolCall // with which arguments it ran last
-	bent []string                    // what a body or a model was given that it must not be given
+	// what a body or a model was given that it must not be given
+	bent []string
 }
 
 type part struct {

@@ -7,8 +7,9 @@ import (
 	"net/http"
 )
 
-// direct carries requests to a handler in the same goroutine, so that a caller and the server it calls are one simulated task. A
-// server that is lost while it answers looks like a broken connection.
+// direct carries requests to a handler in the same goroutine, so that a caller and the server it
+// calls are one simulated task. A server that is lost while it answers looks like a broken
+// connection.
 type direct struct{ handler http.Handler }
 
 var errBroken = errors.New("replay: the connection broke")

@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// fate is what becomes of one gated call: how its answer is used, and what the caller does about it. It hangs on the seed and the
-// call alone, so that the rules, the caller and the check at the end agree without talking to one another.
+// fate is what becomes of one gated call: how its answer is used, and what the caller does about
+// it. It hangs on the seed and the call alone, so that the rules, the caller and the check at the
+// end agree without talking to one another.
 type fate struct {
 	mode   core.ResumeMode
 	silent bool // nobody answers before the deadline
@@ -22,7 +23,8 @@ type fate struct {
 	lapse  core.DeadlineOutcome
 }
 
-// How long a gated call may wait, if calls have deadlines at all. One that shall be answered has time for all the faults there are.
+// How long a gated call may wait, if calls have deadlines at all. One that shall be answered has
+// time for all the faults there are.
 const (
 	shortDeadline = 20 * time.Second
 	longDeadline  = 6 * time.Hour
@@ -43,7 +45,8 @@ func (o Options) fate(agent, call string) fate {
 		f.mode = core.ResumeMode(rng.IntN(3))
 	}
 	f.deny = f.deny && !f.silent
-	f.edit = f.edit && !f.silent && !f.deny && f.mode != core.UseDecisionAsToolResult // no body would run with them
+	// no body would run with them
+	f.edit = f.edit && !f.silent && !f.deny && f.mode != core.UseDecisionAsToolResult
 	return f
 }
 

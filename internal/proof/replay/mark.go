@@ -9,12 +9,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// markMember is the argument by which a call is told from another one with the same arguments and another result.
+// markMember is the argument by which a call is told from another one with the same arguments and
+// another result.
 const markMember = "replay_mark"
 
-// marked is the conversation with marks where an agent file could not tell two things apart, and how many there are: a user who says the
-// same again gets a number behind it, and a call with the arguments of another whose result was different gets a member more. Everything else
-// stays as it was recorded.
+// marked is the conversation with marks where an agent file could not tell two things apart, and
+// how many there are: a user who says the same again gets a number behind it, and a call with the
+// arguments of another whose result was different gets a member more. Everything else stays as it
+// was recorded.
 func marked(c recording.Conversation) (recording.Conversation, int) {
 	m := marker{said: map[string]bool{}, results: c.Results(), came: map[string][]settledCall{}}
 	unique := recording.UniqueIDs(c.Messages)
@@ -72,7 +74,8 @@ func (m *marker) calls(calls, unique []core.ToolCall) []core.ToolCall {
 	return calls
 }
 
-// taken says whether these arguments stand for another result already. Arguments that are no object take no mark.
+// taken says whether these arguments stand for another result already. Arguments that are no object
+// take no mark.
 func (m *marker) taken(call core.ToolCall, result string) bool {
 	if !isObject(call.Arguments) {
 		return false

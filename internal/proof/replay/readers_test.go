@@ -6,8 +6,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// Many conversations are read at the same time; a server lets two pages be read at once. Where everybody takes turns in one simulated world, a
-// reader that waits for its turn outside of it would wait for ever.
+// Many conversations are read at the same time; a server lets two pages be read at once. Where
+// everybody takes turns in one simulated world, a reader that waits for its turn outside of it
+// would wait for ever.
 func TestManyConversationsAreComparedAtOnce(t *testing.T) {
 	report, err := Run(t.Context(), Options{Conversations: recording.Generate(1, 30, recording.GenerateOptions{}), Seed: 1})
 	if err != nil || !report.OK() {

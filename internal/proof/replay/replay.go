@@ -1,7 +1,9 @@
-// Package replay runs recorded conversations again, each as a thread and each of its user messages as a run, on the real engine,
-// store, queue and API, and compares what comes out with what was recorded. The recorded turns are the model, the recorded
-// results the tools. Calls may be gated, and their callers then do what people do: approve, edit, deny, stay silent, answer late; each such
-// call is held to what was decided about it. With faults, processes are lost and messages go astray on a virtual clock, in an order the seed decides.
+// Package replay runs recorded conversations again, each as a thread and each of its user messages
+// as a run, on the real engine, store, queue and API, and compares what comes out with what was
+// recorded. The recorded turns are the model, the recorded results the tools. Calls may be gated,
+// and their callers then do what people do: approve, edit, deny, stay silent, answer late; each
+// such call is held to what was decided about it. With faults, processes are lost and messages go
+// astray on a virtual clock, in an order the seed decides.
 package replay
 
 import (
@@ -36,15 +38,17 @@ type Options struct {
 	Limit    int // only the first so many conversations; 0 for all
 	Progress func(done, total int)
 
-	// What callers do about a gated call, each with its probability: they stay silent until its deadline has passed, and then half of them
-	// answer; or else deny it; or else approve it with edited arguments. 0 is never.
+	// What callers do about a gated call, each with its probability: they stay silent until its
+	// deadline has passed, and then half of them answer; or else deny it; or else approve it
+	// with edited arguments. 0 is never.
 	Deadlines, Denials, Edits float64
 
 	Parallel bool // the calls of a round run side by side
 	Modes    bool // how the decision on a gated call is used varies from call to call
 
-	// Through is the provider whose real client the model is asked with, over a double of the provider: [ThroughBedrock], [ThroughOpenAI] or "". With
-	// it, Faults is also the chance that a request to the model goes wrong.
+	// Through is the provider whose real client the model is asked with, over a double of the
+	// provider: [ThroughBedrock], [ThroughOpenAI] or "". With it, Faults is also the chance
+	// that a request to the model goes wrong.
 	Through string
 
 	Conversations []recording.Conversation
@@ -161,7 +165,8 @@ func (s *stage) wire() error {
 	return nil
 }
 
-// inNobodysWay: readers that waited for one another would do so outside of the simulated world, which then stands still.
+// inNobodysWay: readers that waited for one another would do so outside of the simulated world,
+// which then stands still.
 const inNobodysWay = 1 << 20
 
 // play lets everybody act until each conversation is through, then compares.
@@ -185,8 +190,8 @@ func (s *stage) play(ctx context.Context) (Report, error) {
 	return s.report, err
 }
 
-// worker takes one message after the other, as a function platform would hand them out. When its process is lost, another
-// one takes its place a little later.
+// worker takes one message after the other, as a function platform would hand them out. When its
+// process is lost, another one takes its place a little later.
 func (s *stage) worker(ctx context.Context) {
 	for ctx.Err() == nil {
 		worked, lost := s.once(ctx)
@@ -223,7 +228,8 @@ func (s *stage) sweeper(ctx context.Context) {
 	}
 }
 
-// crashed says whether a recovered value is a process that was lost; anything else goes on panicking.
+// crashed says whether a recovered value is a process that was lost; anything else goes on
+// panicking.
 func crashed(p any) bool {
 	if p == nil {
 		return false
@@ -234,7 +240,8 @@ func crashed(p any) bool {
 	return true
 }
 
-// failed notes a step that gave its message back for another reason than a store that did not answer.
+// failed notes a step that gave its message back for another reason than a store that did not
+// answer.
 func (r *Report) failed(err error) {
 	if !errors.Is(err, engine.ErrUnavailable) && len(r.Errors) < 20 {
 		r.Errors = append(r.Errors, err.Error())

@@ -18,26 +18,32 @@ type Report struct {
 	Calls         int            `json:"calls"`
 	Suspensions   int            `json:"suspensions"`
 	Decisions     int            `json:"decisions"`
-	Operations    int64          `json:"operations"`               // of the store and the queue
-	Faults        map[string]int `json:"faults"`                   // by kind
-	Requests      int            `json:"model_requests,omitempty"` // that passed a provider's wire, those that failed on it included
-	PutOff        int            `json:"steps_put_off,omitempty"`  // because the model could not be asked for a while
-	Executions    map[int]int    `json:"executions"`               // how many idempotency keys were executed how often
-	Mismatches    int            `json:"mismatches"`
-	First         []string       `json:"first_mismatches,omitempty"`
-	Twice         []string       `json:"at_most_once_run_twice,omitempty"`
-	Errors        []string       `json:"errors,omitempty"` // of steps, other than a store that did not answer
-	Seconds       float64        `json:"seconds"`
+	Operations    int64          `json:"operations"` // of the store and the queue
+	Faults        map[string]int `json:"faults"`     // by kind
+	// that passed a provider's wire, those that failed on it included
+	Requests int `json:"model_requests,omitempty"`
+	// because the model could not be asked for a while
+	PutOff int `json:"steps_put_off,omitempty"`
+	// how many idempotency keys were executed how often
+	Executions map[int]int `json:"executions"`
+	Mismatches int         `json:"mismatches"`
+	First      []string    `json:"first_mismatches,omitempty"`
+	Twice      []string    `json:"at_most_once_run_twice,omitempty"`
+	// of steps, other than a store that did not answer
+	Errors  []string `json:"errors,omitempty"`
+	Seconds float64  `json:"seconds"`
 
 	Decided
 
-	// A conversation is compared in full if every result is held to the recording. It is compared in part if some calls were edited,
-	// denied, timed out or answered in words of the caller's: their results are held to what was decided, all else to the recording.
+	// A conversation is compared in full if every result is held to the recording. It is
+	// compared in part if some calls were edited, denied, timed out or answered in words of the
+	// caller's: their results are held to what was decided, all else to the recording.
 	InFull int `json:"compared_in_full"`
 	InPart int `json:"compared_in_part"`
 
-	// Deviations are gated calls that did not come to what their decision or deadline says, bodies that ran and must not have, and
-	// transcripts for the model that were not well formed.
+	// Deviations are gated calls that did not come to what their decision or deadline says,
+	// bodies that ran and must not have, and transcripts for the model that were not well
+	// formed.
 	Deviations     int      `json:"deviations"`
 	FirstDeviating []string `json:"first_deviations,omitempty"`
 
@@ -48,16 +54,17 @@ type Report struct {
 
 // Decided is what was decided about gated calls, if something else than yes was asked for.
 type Decided struct {
-	Edited     int `json:"edited"`
-	Denied     int `json:"denied"`
-	TimedOut   int `json:"timed_out"`
-	Late       int `json:"late_answers"`
-	LateInTime int `json:"late_answers_in_time"` // of them, those that came before the run had noticed its deadline, and counted
+	Edited   int `json:"edited"`
+	Denied   int `json:"denied"`
+	TimedOut int `json:"timed_out"`
+	Late     int `json:"late_answers"`
+	// of them, those that came before the run had noticed its deadline, and counted
+	LateInTime int `json:"late_answers_in_time"`
 }
 
-// Remote is what only a replay against a target has: the conversations that no agent file can say, which were not played and are in no
-// other number; how often something had to be marked to be told from something else; what was done to requests; and calls whose
-// process was lost.
+// Remote is what only a replay against a target has: the conversations that no agent file can say,
+// which were not played and are in no other number; how often something had to be marked to be told
+// from something else; what was done to requests; and calls whose process was lost.
 type Remote struct {
 	Unplayed     []Unplayed     `json:"not_played,omitempty"`
 	Marks        int            `json:"marks,omitempty"`

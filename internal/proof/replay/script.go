@@ -16,12 +16,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// script is a conversation as the file of an agent: its turns are rules of a scripted model, its results recorded answers of tools.
+// script is a conversation as the file of an agent: its turns are rules of a scripted model, its
+// results recorded answers of tools.
 type script struct {
 	name string
 	text []byte // of the file
 
-	// conversation is what a server that plays the file must come to: the recording, with the marks that tell apart what the file could not.
+	// conversation is what a server that plays the file must come to: the recording, with the
+	// marks that tell apart what the file could not.
 	conversation recording.Conversation
 	marks        int
 }
@@ -37,8 +39,9 @@ func (u Unplayed) String() string {
 	return fmt.Sprintf("%s (line %d): %s", u.Conversation, u.Line, u.Why)
 }
 
-// WriteAgents writes an agent file into dir for each conversation, to be served by a server that [RunAgainst] is pointed at, and says which
-// conversations have none. The directory is made if it is not there. The same conversation, gates and executor give the same file.
+// WriteAgents writes an agent file into dir for each conversation, to be served by a server that
+// [RunAgainst] is pointed at, and says which conversations have none. The directory is made if it
+// is not there. The same conversation, gates and executor give the same file.
 func WriteAgents(dir string, o Options) (written int, not []Unplayed, err error) {
 	scripts, not := scripts(o)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -98,8 +101,8 @@ func inOneLine(err error) error {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// scriptName is the conversation's id as an agent can have it, and a digest, so that two ids never come to one name and a recording that
-// changed has another.
+// scriptName is the conversation's id as an agent can have it, and a digest, so that two ids never
+// come to one name and a recording that changed has another.
 func scriptName(c recording.Conversation) string {
 	const most = 40
 	id := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(c.ID), "-"), "-")
@@ -165,8 +168,8 @@ func toolsOf(c recording.Conversation) (all []string) {
 	return all
 }
 
-// turns are the rules of the model. A turn is found by what the user said last, whole, and by how many turns came since: the same
-// prompt has the same turn, however often it is asked for.
+// turns are the rules of the model. A turn is found by what the user said last, whole, and by how
+// many turns came since: the same prompt has the same turn, however often it is asked for.
 func turns(c recording.Conversation) []agent.Turn {
 	all := []agent.Turn{}
 	user, step := "", 0
@@ -185,7 +188,8 @@ func turns(c recording.Conversation) []agent.Turn {
 	return all
 }
 
-// nothing is a group that matches nothing. A text that is empty, or that looks like a placeholder, is written with it.
+// nothing is a group that matches nothing. A text that is empty, or that looks like a placeholder,
+// is written with it.
 const nothing = "nothing"
 
 func turn(user string, step int, m core.Message) agent.Turn {
@@ -199,7 +203,8 @@ func turn(user string, step int, m core.Message) agent.Turn {
 	return t
 }
 
-// plainly is a text that the model says as it is here: what it would take for a placeholder is torn apart by one that stands for nothing.
+// plainly is a text that the model says as it is here: what it would take for a placeholder is torn
+// apart by one that stands for nothing.
 func plainly(text string) string {
 	return agentfile.Placeholder.ReplaceAllString(text, "$$$${"+nothing+"}{${1}}")
 }
@@ -236,8 +241,8 @@ func eachText(v any, f func(string) string) any {
 	return v
 }
 
-// answers are the recorded results of one tool, each for the arguments of its call. An answer holds for all arguments that have its
-// members, so those with the most come first.
+// answers are the recorded results of one tool, each for the arguments of its call. An answer holds
+// for all arguments that have its members, so those with the most come first.
 func answers(c recording.Conversation, name string) []agent.Answer {
 	all := []agent.Answer{}
 	results := c.Results()
@@ -260,7 +265,8 @@ func callsOf(c recording.Conversation) (all []core.ToolCall) {
 func answerOf(call core.ToolCall, result string) agent.Answer {
 	a := agent.Answer{When: map[string]json.RawMessage{}, Result: core.Encode(result)}
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(call.Arguments, &members) // what is no object is refused when the file is read
+	// what is no object is refused when the file is read
+	_ = json.Unmarshal(call.Arguments, &members)
 	for member, value := range members {
 		if !strings.Contains(member, ".") { // in a condition that would be a path
 			a.When[member] = value
@@ -272,8 +278,8 @@ func answerOf(call core.ToolCall, result string) agent.Answer {
 // quote is a text as JSON and YAML both read it.
 func quote(text string) string { return asYAML(core.Encode(text)) }
 
-// asYAML writes JSON so that YAML reads the same: characters that YAML refuses to read as they are stand as escapes, and no character as
-// two of them.
+// asYAML writes JSON so that YAML reads the same: characters that YAML refuses to read as they are
+// stand as escapes, and no character as two of them.
 func asYAML(raw json.RawMessage) string {
 	if plain, err := core.Canonical(raw); err == nil {
 		raw = plain

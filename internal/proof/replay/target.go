@@ -19,15 +19,19 @@ import (
 // Target is a running server that has the agents of [WriteAgents].
 type Target struct {
 	Client  *client.Client
-	Session string        // makes the keys of this replay its own
-	AtOnce  int           // conversations at the same time; 8 if zero
-	Faults  float64       // chance that a request is sent twice, or that its answer is thrown away and it is sent again
-	Silence time.Duration // how long a server may not answer, or a run not move; 2 minutes if zero
+	Session string // makes the keys of this replay its own
+	AtOnce  int    // conversations at the same time; 8 if zero
+	// chance that a request is sent twice, or that its answer is thrown away and it is sent
+	// again
+	Faults float64
+	// how long a server may not answer, or a run not move; 2 minutes if zero
+	Silence time.Duration
 }
 
-// RunAgainst plays the conversations against the target over HTTP, and holds every transcript and every gated call to what was recorded and
-// decided, as [Run] does. Faults of o, its deadlines and modes are not for it: they are in the hands of who runs the server. What was
-// started with a key is started once, however often the same replay asks; another session starts anew.
+// RunAgainst plays the conversations against the target over HTTP, and holds every transcript and
+// every gated call to what was recorded and decided, as [Run] does. Faults of o, its deadlines and
+// modes are not for it: they are in the hands of who runs the server. What was started with a key
+// is started once, however often the same replay asks; another session starts anew.
 //
 // An error means that it could not be carried out: the server has not got the agents, or ctx ended.
 func RunAgainst(ctx context.Context, t Target, o Options) (Report, error) {
@@ -143,9 +147,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// insist sends a request until the server has answered it for good, the same one each time. A 5xx or a 429 is no answer, whoever says it: a
-// gateway does when the function behind it was lost.
-// It gives up after silence.
+// insist sends a request until the server has answered it for good, the same one each time. A 5xx
+// or a 429 is no answer, whoever says it: a gateway does when the function behind it was lost. It
+// gives up after silence.
 func insist[T any](ctx context.Context, silence time.Duration, request func() (T, error)) (T, error) {
 	limit := time.Now().Add(silence)
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {

@@ -29,14 +29,16 @@ const (
 	ThroughOpenAI  = openai.Provider
 )
 
-// wires put a provider's real client, and a double of the provider behind it, between the engine and the recorded turns.
+// wires put a provider's real client, and a double of the provider behind it, between the engine
+// and the recorded turns.
 //
 //	engine ── Prompt ── client ── request ── double: does it say what the prompt says? ── recorded turn
 //	engine ──── Turn ── client ── frames, broken ones too ── double ─────────────────────────────┘
 //
-// All of it is in this process. Exactly one task of the world runs while a request is under way, since only the task that sent it waits for it;
-// so what the double draws and counts needs no lock, and a seed repeats it. The client's clock is the world's: between two tries of
-// one call, others have their turn.
+// All of it is in this process. Exactly one task of the world runs while a request is under way,
+// since only the task that sent it waits for it; so what the double draws and counts needs no lock,
+// and a seed repeats it. The client's clock is the world's: between two tries of one call, others
+// have their turn.
 type wires struct {
 	s   *stage
 	rng *rand.Rand
@@ -44,7 +46,8 @@ type wires struct {
 
 func newWires(s *stage) *wires { return &wires{s, rand.New(rand.NewPCG(s.o.Seed, 0x317e))} }
 
-// asAProviderSays are the conversations with no arguments where null was recorded: to the clients, the two are the same.
+// asAProviderSays are the conversations with no arguments where null was recorded: to the clients,
+// the two are the same.
 func asAProviderSays(conversations []recording.Conversation) []recording.Conversation {
 	out := slices.Clone(conversations)
 	for i, c := range out {
@@ -71,7 +74,8 @@ type providerWire struct {
 	outage   int // so many more requests fail
 }
 
-// wired is the recorded model of the i-th conversation behind a wire. Some are asked for whole answers, and not all endpoints are alike.
+// wired is the recorded model of the i-th conversation behind a wire. Some are asked for whole
+// answers, and not all endpoints are alike.
 func (ws *wires) wired(i int, c recording.Conversation) (engine.Model, error) {
 	w := &providerWire{wires: ws, recorded: c.Model()}
 	c.Messages = recording.UniqueIDs(c.Messages)
@@ -108,7 +112,8 @@ func (w *providerWire) http(speaks func(modeldouble.Answer) http.Handler) *http.
 // promptKey is where a request's context has the prompt that it was made of.
 type promptKey struct{}
 
-// Ask implements [engine.Model]. Where the recording has no turn, a provider has no words for that, and is not asked.
+// Ask implements [engine.Model]. Where the recording has no turn, a provider has no words for that,
+// and is not asked.
 func (w *providerWire) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	if _, err := w.recorded.Ask(ctx, p); err != nil {
 		return core.Turn{}, err
@@ -158,8 +163,8 @@ func (w *providerWire) answer(p engine.Prompt, asked modeldouble.Asked) modeldou
 	return said
 }
 
-// turn is the recorded one. No provider gives two calls of one turn the same id, as recordings may have it: then the ids are those that the runtime
-// would make of them.
+// turn is the recorded one. No provider gives two calls of one turn the same id, as recordings may
+// have it: then the ids are those that the runtime would make of them.
 func (w *providerWire) turn(p engine.Prompt) (core.Turn, error) {
 	turn, err := w.recorded.Ask(context.Background(), p)
 	ids := map[string]bool{}
@@ -180,7 +185,8 @@ var breaks = []modeldouble.Fault{modeldouble.Throttled, modeldouble.NotReady, mo
 // longOutage is more requests than a client sends before it gives the run up for a while.
 const longOutage = 5
 
-// fault is what becomes of a request. Some come several at once: what a client cannot sit out, the run must.
+// fault is what becomes of a request. Some come several at once: what a client cannot sit out, the
+// run must.
 func (w *providerWire) fault() modeldouble.Fault {
 	fails, kind, long := w.rng.Float64() < w.s.o.Faults, breaks[w.rng.IntN(len(breaks))], w.rng.IntN(4) == 0
 	switch {

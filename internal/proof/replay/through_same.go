@@ -12,9 +12,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
-// sameOnTheWire says in what a request differs from the prompt that it was made of; "" if in nothing. A provider has rules of its own: it takes
-// no blank text and has words of its own there, it wants users and assistants in turn, names and ids of certain letters, and objects as arguments. So
-// blanks are not looked at, what follows one another is taken together, and what a provider has no form for may have any.
+// sameOnTheWire says in what a request differs from the prompt that it was made of; "" if in
+// nothing. A provider has rules of its own: it takes no blank text and has words of its own there,
+// it wants users and assistants in turn, names and ids of certain letters, and objects as
+// arguments. So blanks are not looked at, what follows one another is taken together, and what a
+// provider has no form for may have any.
 func sameOnTheWire(p engine.Prompt, asked modeldouble.Asked) string {
 	if !strings.Contains(dense(asked.System), dense(p.Instructions)) {
 		return fmt.Sprintf("the system's text is %q", asked.System)
@@ -47,7 +49,8 @@ type exchange struct {
 	calls   []core.ToolCall
 }
 
-// exchanges are a conversation's, the last one without an assistant. A turn that says nothing is none, and two with nothing between them are one.
+// exchanges are a conversation's, the last one without an assistant. A turn that says nothing is
+// none, and two with nothing between them are one.
 func exchanges(messages []core.Message) []exchange {
 	all := []exchange{{}}
 	for _, m := range messages {

@@ -15,7 +15,8 @@ import (
 
 var providers = []string{ThroughBedrock, ThroughOpenAI}
 
-// Conversations with all that a wire may find hard come out the same, whole and on a wire that breaks.
+// Conversations with all that a wire may find hard come out the same, whole and on a wire that
+// breaks.
 func TestThroughTheWireOfAProvider(t *testing.T) {
 	met := map[string]int{}
 	putOff := 0
@@ -32,7 +33,9 @@ func TestThroughTheWireOfAProvider(t *testing.T) {
 					t.Errorf("only %d requests passed the wire, for %d turns", report.Requests, turns)
 				}
 				putOff += report.PutOff
-				if seed == parallel { // which faults it meets depends on how its conversations are scheduled
+				// which faults it meets depends on how its conversations are
+				// scheduled
+				if seed == parallel {
 					return
 				}
 				for kind, n := range report.Faults {

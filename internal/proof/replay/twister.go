@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// twister is a network on which requests are doubled and answers lost. What it does to the n-th request of a conversation hangs on the seed.
+// twister is a network on which requests are doubled and answers lost. What it does to the n-th
+// request of a conversation hangs on the seed.
 type twister struct {
 	inner http.RoundTripper
 	rate  float64
@@ -43,8 +44,8 @@ func (t *twister) fate() string {
 	return []string{sentTwice, sentAtOnce, answerLost}[t.random.IntN(3)]
 }
 
-// RoundTrip implements [http.RoundTripper]. Whatever it does, the caller gets the answer to one copy of the request, or is told that there
-// is none.
+// RoundTrip implements [http.RoundTripper]. Whatever it does, the caller gets the answer to one
+// copy of the request, or is told that there is none.
 func (t *twister) RoundTrip(req *http.Request) (*http.Response, error) {
 	fate := t.fate()
 	if fate == "" {

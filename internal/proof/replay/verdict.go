@@ -42,7 +42,8 @@ func (a *actor) rule(p wire.Pending) *ruling {
 	return r
 }
 
-// hold holds every gated call against what was decided about it, and returns the results of those that the recording does not say.
+// hold holds every gated call against what was decided about it, and returns the results of those
+// that the recording does not say.
 func (a *actor) hold(got []core.Message, ends map[string][]core.EventType) (otherwise map[string]string) {
 	otherwise = map[string]string{}
 	results := map[string]core.Message{}
@@ -128,7 +129,8 @@ func (a *actor) decided(call core.ToolCall, result core.Message, r *ruling) stri
 	return ""
 }
 
-// ranEdited: the body saw the edited arguments alone; the result is the recorded one, and names them.
+// ranEdited: the body saw the edited arguments alone; the result is the recorded one, and names
+// them.
 func (a *actor) ranEdited(call core.ToolCall, result core.Message, r *ruling) string {
 	if why := a.ranWith(call, r.decision.Arguments); why != "" {
 		return why

@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
 
-// visit is the person behind one conversation on a target: [actor] over a network, who sees what the API shows and nothing else.
+// visit is the person behind one conversation on a target: [actor] over a network, who sees what
+// the API shows and nothing else.
 type visit struct {
 	*remote
 	script  script
@@ -96,8 +97,8 @@ func (v *visit) follow(ctx context.Context, run wire.Run, open bool) error {
 	}
 }
 
-// endedAsRecorded refuses an end that the recording does not have. A script that has no turn ends its run in error, which is how a
-// recording ends where nobody has the last word.
+// endedAsRecorded refuses an end that the recording does not have. A script that has no turn ends
+// its run in error, which is how a recording ends where nobody has the last word.
 func endedAsRecorded(run wire.Run, open bool) error {
 	reason := ""
 	if run.Reason != nil {
@@ -115,7 +116,8 @@ func endedAsRecorded(run wire.Run, open bool) error {
 // answer decides on a call that waits. Decisions are made once and sent until they are answered.
 func (v *visit) answer(ctx context.Context, run string, p wire.Pending) error {
 	d := decisionOn(p)
-	if p.Kind != core.KindUnknownOutcome.String() { // a recorded answer left no mark anywhere: what was lost may run again
+	// a recorded answer left no mark anywhere: what was lost may run again
+	if p.Kind != core.KindUnknownOutcome.String() {
 		r := v.rulings[p.CallID]
 		if r == nil {
 			r = v.rule(p)
@@ -166,7 +168,8 @@ func (v *visit) compare(ctx context.Context) error {
 	var got []core.Message
 	for _, m := range messages {
 		v.note(func(r *Report) { r.Calls += len(m.ToolCalls) })
-		if m.Role != string(core.RoleSystem) { // the runtime's own notices are no part of the conversation
+		// the runtime's own notices are no part of the conversation
+		if m.Role != string(core.RoleSystem) {
 			got = append(got, recording.MessageOf(m))
 		}
 	}
@@ -185,7 +188,8 @@ type tale struct {
 	ends    []core.EventType
 }
 
-// readEvents reads the log of every run of the thread, which are those that were started and no others.
+// readEvents reads the log of every run of the thread, which are those that were started and no
+// others.
 func (v *visit) readEvents(ctx context.Context) error {
 	var there []string
 	for cursor := ""; ; {

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// hold holds every call against what was decided about it, and returns the results of those that the recording does not say.
+// hold holds every call against what was decided about it, and returns the results of those that
+// the recording does not say.
 func (v *visit) hold(got []core.Message) (otherwise map[string]string) {
 	otherwise = map[string]string{}
 	results := map[string]core.Message{}
@@ -85,8 +86,8 @@ func (v *visit) deviates(call core.ToolCall, result core.Message, t *tale) strin
 	return why
 }
 
-// startedWith: whenever the journal says that the call was started, it was with these arguments. Not every start is written down before
-// the call runs: of one that may run again it need not be.
+// startedWith: whenever the journal says that the call was started, it was with these arguments.
+// Not every start is written down before the call runs: of one that may run again it need not be.
 func startedWith(t *tale, arguments []byte) string {
 	for _, with := range t.started {
 		if !core.IsNull(with) && canonical(with) != canonical(arguments) {

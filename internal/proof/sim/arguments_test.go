@@ -8,11 +8,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// twice is the value of a member that is there a second time: whatever reads it was told something else than those who read the first.
+// twice is the value of a member that is there a second time: whatever reads it was told something
+// else than those who read the first.
 const twice = "twice"
 
-// otherwise is how a model may write arguments: mostly as they are, now and then in another form of the same, or with a member that
-// two readers understand differently.
+// otherwise is how a model may write arguments: mostly as they are, now and then in another form of
+// the same, or with a member that two readers understand differently.
 func otherwise(arguments string, how int) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(arguments, "{"), "}")
 	switch how {
@@ -28,14 +29,16 @@ func otherwise(arguments string, how int) string {
 	return arguments
 }
 
-// readTwice: arguments that two readers understand differently come no further than the journal, as text.
+// readTwice: arguments that two readers understand differently come no further than the journal, as
+// text.
 func (c *cast) readTwice(what string, call core.ToolCall) {
 	if bytes.HasPrefix(bytes.TrimSpace(call.Arguments), []byte("{")) && bytes.Contains(call.Arguments, []byte(twice)) && !wellEdited(call.Arguments) {
 		c.s.wrong("I-4: %s has arguments with a member that is there twice, and %s: %s", call.Name, what, call.Arguments)
 	}
 }
 
-// inOneForm: what the journal has of a call's arguments is the one form that rules, approvers and services see.
+// inOneForm: what the journal has of a call's arguments is the one form that rules, approvers and
+// services see.
 func (w *watched) inOneForm(call core.ToolCall) {
 	var v any
 	read := json.NewDecoder(bytes.NewReader(call.Arguments))

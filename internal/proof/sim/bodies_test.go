@@ -41,7 +41,8 @@ func (c *cast) body(ctx context.Context, req engine.ToolRequest) (core.Outcome, 
 		_ = c.s.w.Sleep(ctx, c.s.w.Upto(lease/2))
 	}
 	if !c.s.plan.calm && c.s.w.Happens("slow", c.s.faults.Pause) {
-		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease)) // slow after the effect: the lease ends while it works
+		// slow after the effect: the lease ends while it works
+		_ = c.s.w.Sleep(ctx, c.s.w.Upto(2*lease))
 	}
 	c.lost("in a body")
 	req.State.Add(core.ThreadScope, "bodies", 1)
@@ -114,7 +115,8 @@ func (c *cast) onceOnly(run string, call core.ToolCall) bool {
 		r.spec.Delivery == core.DeliveryDefault && (r.effect == core.Ask || c.s.watched.approved[run+"/"+call.ID])
 }
 
-// told: a body that may have begun before under its key is told so. An owner that was left behind begins one in vain, whatever it is told.
+// told: a body that may have begun before under its key is told so. An owner that was left behind
+// begins one in vain, whatever it is told.
 func (c *cast) told(req engine.ToolRequest) {
 	if at, before := c.began[req.Key]; before && at <= req.Epoch && !req.Again && !c.onceOnly(req.Run, req.Call) {
 		c.s.wrong("the body of %s (%s) runs again under its key %s, and is not told so", req.Call.ID, req.Call.Name, req.Key)

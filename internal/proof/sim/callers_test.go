@@ -32,8 +32,9 @@ type thread struct {
 	batches  [][]wire.Decision // that were accepted
 }
 
-// saidText is a user message: how often it was accepted under one key, which must come to one. Without a key it is sent once, and a copy that
-// the network lets land later cannot be told from it.
+// saidText is a user message: how often it was accepted under one key, which must come to one.
+// Without a key it is sent once, and a copy that the network lets land later cannot be told from
+// it.
 type saidText struct{ accepted, keyless bool }
 
 // toldDecision is a decision whose caller was told that it counts, or which other one does.
@@ -81,8 +82,8 @@ func temporary(err error) bool {
 	return errors.Is(err, errBroken) || errors.Is(err, engine.ErrUnavailable)
 }
 
-// persist sends a request until it is answered for good, as a careful caller does, or until ctx ends: that of a body that cancels its own run
-// ends with the body's time.
+// persist sends a request until it is answered for good, as a careful caller does, or until ctx
+// ends: that of a body that cancels its own run ends with the body's time.
 func persist[T any](ctx context.Context, s *stage, request func(context.Context) (T, error)) (T, error) {
 	for {
 		v, err := once(ctx, request)
@@ -309,14 +310,16 @@ func (t *thread) answer(run string, p wire.Pending) json.RawMessage {
 	return json.RawMessage(`"more"`)
 }
 
-// settleOne decides truly, on some approvals with other arguments, or for the calls to come as well.
+// settleOne decides truly, on some approvals with other arguments, or for the calls to come as
+// well.
 func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 	d, what := t.truth(run, p), hash(string(p.Arguments), p.Tool, "how")
 	if p.Kind == "approval" && d.Action == "resume" {
 		if what%3 == 0 && p.ResumeMode != core.UseDecisionAsToolResult.String() {
 			d.Arguments = core.Encode(map[string]json.RawMessage{"edited": p.Arguments})
 		}
-		if what%2 == 0 && p.Grantable && !t.s.plan.calm { // how long a grant holds depends on when the next decision is taken up
+		// how long a grant holds depends on when the next decision is taken up
+		if what%2 == 0 && p.Grantable && !t.s.plan.calm {
 			d.Grant = string(core.GrantRun)
 		}
 	}
@@ -327,13 +330,14 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 		d.Shown = p.Fingerprint
 	}
 	t.decideOrDeny(ctx, run, p, d)
-	if d.Grant != "" && !t.s.plan.calm && t.pick(3) == 0 { // what was granted is not meant for this
+	// what was granted is not meant for this
+	if d.Grant != "" && !t.s.plan.calm && t.pick(3) == 0 {
 		t.say(ctx, t.s.person(starter), "and also "+t.s.w.Text(6), false)
 	}
 }
 
-// forestall lets somebody else, now and then, decide alike before the approver does, also by a link: whoever that is may have asked for
-// the work, or be in no list.
+// forestall lets somebody else, now and then, decide alike before the approver does, also by a
+// link: whoever that is may have asked for the work, or be in no list.
 func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
 	switch t.pick(16) {
 	case 0, 1, 2:
@@ -353,7 +357,8 @@ func (t *thread) forestall(ctx context.Context, run string, p wire.Pending, d wi
 // refusedResult is the prefix of the ids of decisions whose results fit no schema.
 const refusedResult = "misfit "
 
-// misfit sends a result that the schema of the call refuses. The call keeps waiting, and the journal records the refusal.
+// misfit sends a result that the schema of the call refuses. The call keeps waiting, and the
+// journal records the refusal.
 func (t *thread) misfit(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
 	if p.Kind != core.KindClient.String() || roles[p.Tool].spec.Result == nil {
 		return
@@ -366,7 +371,8 @@ func (t *thread) misfit(ctx context.Context, run string, p wire.Pending, d wire.
 // mistaken begins the ids of decisions whose senders read another question.
 const mistaken = "mistaken "
 
-// misread answers one question with the fingerprint of another, as a page does that was drawn before the call was suspended again.
+// misread answers one question with the fingerprint of another, as a page does that was drawn
+// before the call was suspended again.
 func (t *thread) misread(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
 	d.DecisionID, d.Shown = mistaken+t.s.w.Text(6), "v1:"+hex.EncodeToString([]byte(t.s.w.Text(32)))
 	for _, old := range t.seen {
@@ -378,7 +384,8 @@ func (t *thread) misread(ctx context.Context, run string, p wire.Pending, d wire
 	t.decide(ctx, t.answerer(p), run, d)
 }
 
-// decideOrDeny sends the true decision. Where no caller may approve, because one without a name asked for the work, it is a no.
+// decideOrDeny sends the true decision. Where no caller may approve, because one without a name
+// asked for the work, it is a no.
 func (t *thread) decideOrDeny(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
 	if t.decide(ctx, t.decider(p), run, d) == frontend.CodeSeparationOfDuties {
 		t.decide(ctx, t.s.person(approver), run, wire.Decision{DecisionID: "no " + d.Target, Target: d.Target, Action: "cancel", Reason: "nobody may approve it"})

@@ -97,16 +97,19 @@ type cast struct {
 	keys       map[string]int   // at-most-once executions by key
 	began      map[string]int64 // the newest epoch in which a body began, by key
 	executions []execution
-	happened   map[string]core.Outcome // by run and call: what it came to, unless that was to wait
-	effects    map[string]int          // by run and call: at-most-once bodies that came to an end
-	killed     int                     // processes, by their bodies
-	running    int                     // bodies
-	together   int                     // bodies that ran beside others
-	remembered map[string]int          // runs that were given to the agents' memory
-	denied     []string                // the tool that each deployed version denies beyond the one before
-	pins       map[string]string       // by run
-	asked      map[string]bool         // what gates were asked, see askedAbout
-	notified   map[string]bool         // suspensions that somebody was told of
+	// by run and call: what it came to, unless that was to wait
+	happened map[string]core.Outcome
+	// by run and call: at-most-once bodies that came to an end
+	effects    map[string]int
+	killed     int            // processes, by their bodies
+	running    int            // bodies
+	together   int            // bodies that ran beside others
+	remembered map[string]int // runs that were given to the agents' memory
+	// the tool that each deployed version denies beyond the one before
+	denied   []string
+	pins     map[string]string // by run
+	asked    map[string]bool   // what gates were asked, see askedAbout
+	notified map[string]bool   // suspensions that somebody was told of
 }
 
 func newCast(s *stage) *cast {
@@ -178,7 +181,8 @@ func (c *cast) Gate(call core.ToolCall, state core.State) core.Verdict {
 	return v
 }
 
-// askedAbout names a question to a gate: the call, the arguments and the part of the state that gates look at.
+// askedAbout names a question to a gate: the call, the arguments and the part of the state that
+// gates look at.
 func askedAbout(call core.ToolCall, kept json.RawMessage) string {
 	return fmt.Sprint(call.ID, " ", call.Name, " ", string(call.Arguments), " ", number(kept))
 }

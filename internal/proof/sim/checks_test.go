@@ -151,7 +151,8 @@ func (s *stage) checkDecisions(t *thread, journaled []decided) {
 	}
 }
 
-// checkTexts: what was accepted is in the conversation once, as a user's turn; what was not, at most once.
+// checkTexts: what was accepted is in the conversation once, as a user's turn; what was not, at
+// most once.
 func (s *stage) checkTexts(t *thread, log []core.Message) {
 	times := map[string]int{}
 	for _, m := range log {
@@ -178,7 +179,8 @@ func (s *stage) records(ctx context.Context, t *thread) []core.Record {
 	return records
 }
 
-// checkNarrow: what a start was narrowed by holds for it, for its retry, and for the runs of messages that were queued behind it.
+// checkNarrow: what a start was narrowed by holds for it, for its retry, and for the runs of
+// messages that were queued behind it.
 func (s *stage) checkNarrow(ctx context.Context, t *thread, segments []core.Segment) {
 	narrow := map[string]string{}
 	for _, r := range s.records(ctx, t) {
@@ -227,7 +229,8 @@ func begunBy(segments []core.Segment, text string) string {
 	return ""
 }
 
-// checkAnswered: a run does not come to its natural end with something that its user said and the model has not seen.
+// checkAnswered: a run does not come to its natural end with something that its user said and the
+// model has not seen.
 func (s *stage) checkAnswered(ctx context.Context, t *thread, log []core.Message) {
 	open := map[string]string{}
 	for _, m := range log {

@@ -49,8 +49,8 @@ func (w *watched) wait(h core.Head) {
 	}
 }
 
-// checkAwake: the time a run was awake and the time it was seen to wait are not more than there was. Workers whose clocks are wrong
-// measure wrongly.
+// checkAwake: the time a run was awake and the time it was seen to wait are not more than there
+// was. Workers whose clocks are wrong measure wrongly.
 func (s *stage) checkAwake(ctx context.Context, t *thread) {
 	h, err := s.db.Load(ctx, s.tenant, t.id)
 	if err != nil || s.plan.skew > 0 || s.plan.jumps > 0 {
@@ -61,8 +61,8 @@ func (s *stage) checkAwake(ctx context.Context, t *thread) {
 	}
 }
 
-// checkPauses: every interrupt that was stored is journaled once, and made its run wait if it says so: others came when it was waiting already, or
-// ended.
+// checkPauses: every interrupt that was stored is journaled once, and made its run wait if it says
+// so: others came when it was waiting already, or ended.
 func (s *stage) checkPauses(t *thread, segments []core.Segment) {
 	came, applied := map[string]int{}, map[string]int{}
 	for _, seg := range segments {
@@ -120,8 +120,9 @@ func (s *stage) checkSignals(t *thread, journaled []decided) {
 	}
 }
 
-// checkQueue: messages that waited for the end of a run begin the next ones in the order in which they were queued. A copy of one without
-// a key that the network lets land later is a message of its own, and may come when nothing waits.
+// checkQueue: messages that waited for the end of a run begin the next ones in the order in which
+// they were queued. A copy of one without a key that the network lets land later is a message of
+// its own, and may come when nothing waits.
 func (s *stage) checkQueue(t *thread, segments []core.Segment) {
 	var queued, begun []string
 	waits := map[string]bool{}
@@ -144,7 +145,8 @@ func (s *stage) checkQueue(t *thread, segments []core.Segment) {
 			}
 		}
 	}
-	if s.plan.late > 0 { // a copy of a message without a key cannot be told from another message
+	// a copy of a message without a key cannot be told from another message
+	if s.plan.late > 0 {
 		copied := func(text string) bool { return t.said[text] != nil && t.said[text].keyless }
 		queued, begun = slices.DeleteFunc(queued, copied), slices.DeleteFunc(begun, copied)
 	}
@@ -153,7 +155,8 @@ func (s *stage) checkQueue(t *thread, segments []core.Segment) {
 	}
 }
 
-// checkState: the state is what all committed writes come to, and each body that came to a result wrote once.
+// checkState: the state is what all committed writes come to, and each body that came to a result
+// wrote once.
 func (s *stage) checkState(ctx context.Context, t *thread, segments []core.Segment) {
 	h, err := s.db.Load(ctx, s.tenant, t.id)
 	if err != nil {
@@ -187,9 +190,11 @@ func (s *stage) checkState(ctx context.Context, t *thread, segments []core.Segme
 // tidy has no maps that are nil, so that two states that hold the same look the same.
 func tidy(s core.State) core.State { return s.Apply([]core.StateOp{{Key: "", Op: core.StateDelete}}) }
 
-// bodies counts what the journal says of bodies that kept what they wrote: a result of their own, or a wish to wait.
+// bodies counts what the journal says of bodies that kept what they wrote: a result of their own,
+// or a wish to wait.
 func bodies(segments []core.Segment) (n int) {
-	lost := map[string]bool{} // calls whose process was lost: their result may be somebody's word
+	// calls whose process was lost: their result may be somebody's word
+	lost := map[string]bool{}
 	told := map[string]bool{} // and is
 	for _, seg := range segments {
 		for _, e := range seg.Events {
@@ -214,8 +219,8 @@ func bodies(segments []core.Segment) (n int) {
 	return n
 }
 
-// readied counts calls that are let through in a commit of their own, because a hook refused another call
-// of the round; their bodies start later, or never.
+// readied counts calls that are let through in a commit of their own, because a hook refused
+// another call of the round; their bodies start later, or never.
 func (w *watched) readied(old, h core.Head) {
 	for id, c := range h.Calls {
 		if was := old.Calls[id]; c.HooksEpoch != 0 && (was.HooksEpoch == 0 || old.Run != h.Run) {
@@ -268,8 +273,10 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 		}
 		s.faults.Counts["hooks failed"] += failed[phase]
 		got := number(state.Get(core.ThreadScope, counted(phase)))
-		// A run may end before it starts, a call be taken for lost before it runs, and hooks be given up when their process is lost each time.
-		givenUp := (phase == core.RunEnd || phase == core.StepEnd) && s.plan.limits != unlimited // by a run that ends as a crash loop
+		// A run may end before it starts, a call be taken for lost before it runs, and
+		// hooks be given up when their process is lost each time.
+		// by a run that ends as a crash loop
+		givenUp := (phase == core.RunEnd || phase == core.StepEnd) && s.plan.limits != unlimited
 		fewer := phase == core.RunStart || phase == core.BeforeToolExecute || givenUp
 		most := want
 		if phase == core.BeforeToolExecute {
@@ -294,8 +301,8 @@ func failedIn(e core.Event) (core.Phase, bool) {
 	return 0, false
 }
 
-// checkMemory: every run that ended by itself was offered to the agent's memory, and no other. Where claims are counted it may be given up
-// instead, which the journal says.
+// checkMemory: every run that ended by itself was offered to the agent's memory, and no other.
+// Where claims are counted it may be given up instead, which the journal says.
 func (s *stage) checkMemory(ctx context.Context, t *thread, segments []core.Segment) {
 	givenUp := map[string]bool{}
 	for _, seg := range segments {

@@ -17,7 +17,8 @@ func (c *cast) deploy() {
 
 func (c *cast) version() string { return fmt.Sprintf("v%d", len(c.denied)+1) }
 
-// narrowed are the rules of any version under what is deployed now, and under the run's own permissions.
+// narrowed are the rules of any version under what is deployed now, and under the run's own
+// permissions.
 func (c *cast) narrowed(own json.RawMessage) core.Rules {
 	return underDeployed{c, append(slices.Clone(c.denied), denies(own)...)}
 }

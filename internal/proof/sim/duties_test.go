@@ -13,9 +13,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// roll is who did what in a thread, as the store was written. It knows the senders from the [desk], not from what was stored.
+// roll is who did what in a thread, as the store was written. It knows the senders from the [desk],
+// not from what was stored.
 type roll struct {
-	senders map[string]frontend.Caller // of signals that were stored, by run and place in the inbox
+	// of signals that were stored, by run and place in the inbox
+	senders map[string]frontend.Caller
 	said    map[string]frontend.Caller // of messages and starts, by their text
 	asks    []asking                   // who asked for work
 }
@@ -143,8 +145,9 @@ func (r *referee) queuedBy(l *ledger, e core.Event) {
 	r.compare(e, l.roll.said[core.Message{Parts: m.Parts}.Text()].By)
 }
 
-// saidBy holds a user's message, and the next of the events that tell of one, against who sent it. Whoever sent it asked for the work of
-// the run that has it now: a queued message begins a run of its own.
+// saidBy holds a user's message, and the next of the events that tell of one, against who sent it.
+// Whoever sent it asked for the work of the run that has it now: a queued message begins a run of
+// its own.
 func (r *referee) saidBy(l *ledger, m core.Message, received []string) (rest []string) {
 	who, known := l.roll.said[m.Text()]
 	if !known {
@@ -157,7 +160,8 @@ func (r *referee) saidBy(l *ledger, m core.Message, received []string) (rest []s
 	return received[min(1, len(received)):]
 }
 
-// decidedBy holds a decision against who sent it, and, where it lets a call run, against the rules on who may say so.
+// decidedBy holds a decision against who sent it, and, where it lets a call run, against the rules
+// on who may say so.
 func (r *referee) decidedBy(l *ledger, e core.Event) {
 	var rec core.DecisionRecord
 	_ = json.Unmarshal(e.Data, &rec)
@@ -205,8 +209,8 @@ func maker(c frontend.Caller) string {
 	return "token:" + c.Link.Maker
 }
 
-// listed says whether somebody may say that a call runs, as far as the agent's list goes. A link counts as its maker, who is known by
-// name alone.
+// listed says whether somebody may say that a call runs, as far as the agent's list goes. A link
+// counts as its maker, who is known by name alone.
 func (r *referee) listed(c frontend.Caller) bool {
 	approvers := r.s.plan.people.approvers
 	if c.Link != nil {
@@ -215,7 +219,8 @@ func (r *referee) listed(c frontend.Caller) bool {
 	return approvers.has(c.By)
 }
 
-// barred says whether the rule that asks bars a caller because of what was asked for up to a moment, and who it is that bars it.
+// barred says whether the rule that asks bars a caller because of what was asked for up to a
+// moment, and who it is that bars it.
 func (r *referee) barred(l *ledger, c frontend.Caller, s asked, upTo int) (by string, barred bool) {
 	if !s.guarded() || !r.s.plan.people.separate(s.tool) {
 		return "", false
@@ -230,7 +235,8 @@ func (r *referee) barred(l *ledger, c frontend.Caller, s asked, upTo int) (by st
 	return maker(c), c.Link != nil && (maker(c) == nameless || slices.Contains(askers, maker(c)))
 }
 
-// refusedFor holds the refusal of a decision for who sent it against the rules. Nothing of it may be stored.
+// refusedFor holds the refusal of a decision for who sent it against the rules. Nothing of it may
+// be stored.
 func (r *referee) refusedFor(l *ledger, q *question, was frontend.Code) {
 	r.s.faults.Counts[string(was)]++
 	right := false

@@ -15,11 +15,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// One schedule in readEvents has its events read. To read those of all would make the simulator a third slower.
+// One schedule in readEvents has its events read. To read those of all would make the simulator a
+// third slower.
 const readEvents = 8
 
-// checkEvents reads the thread's events as callers see them. Each has the shape that the API document gives it, and together they keep
-// what docs/events.md says.
+// checkEvents reads the thread's events as callers see them. Each has the shape that the API
+// document gives it, and together they keep what docs/events.md says.
 func (s *stage) checkEvents(ctx context.Context, t *thread, segments []core.Segment) {
 	if !s.reads {
 		return
@@ -43,7 +44,8 @@ func (s *stage) checkEvents(ctx context.Context, t *thread, segments []core.Segm
 	}
 }
 
-// commitsOf are the words of checkpoints that each event of a thread must have: those of its commit, if it is the last one of that.
+// commitsOf are the words of checkpoints that each event of a thread must have: those of its
+// commit, if it is the last one of that.
 func commitsOf(segments []core.Segment) (words [][]string) {
 	for _, seg := range segments {
 		for i, e := range seg.Events {
@@ -201,8 +203,8 @@ func (r *reading) data(e wire.Event, data any) {
 	}
 }
 
-// message notes that an event tells of a message. Of an assistant message several do, each of another part of it; of any other message one
-// does.
+// message notes that an event tells of a message. Of an assistant message several do, each of
+// another part of it; of any other message one does.
 func (r *reading) message(e wire.Event, id, part string) {
 	was := r.messages[id]
 	if len(was) > 0 && (part == "" || was[0] == "" || slices.Contains(was, part)) {
@@ -221,7 +223,8 @@ func (r *reading) turnStarted(e wire.Event, d *wire.TurnStartedData) {
 	r.open = true
 }
 
-// turnEnded holds the end of a turn against the run, if that is done with it, and against what waits.
+// turnEnded holds the end of a turn against the run, if that is done with it, and against what
+// waits.
 func (r *reading) turnEnded(e wire.Event, d *wire.TurnEndedData) {
 	r.met["turn ended "+strings.TrimSpace(d.Status+" "+d.Reason)]++
 	if !r.open {

@@ -14,11 +14,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// apiDocument is the OpenAPI document that the server publishes. It is read as a file: an adapter doesn't import another one.
+// apiDocument is the OpenAPI document that the server publishes. It is read as a file: an adapter
+// doesn't import another one.
 const apiDocument = "../../api/httpapi/openapi.json"
 
-// shapes are the schemas of the API document that events are held against: one of an object whose members are an event without its data, and
-// the data of each type, under the type's name.
+// shapes are the schemas of the API document that events are held against: one of an object whose
+// members are an event without its data, and the data of each type, under the type's name.
 type shapes struct {
 	schema *jsonschema.Resolved
 	types  map[string]bool // all that are documented; false: without data
@@ -97,9 +98,10 @@ func (s *shapes) once(what string, text json.RawMessage, check func(json.RawMess
 	return err
 }
 
-// formOf is a JSON text without what makes it differ from others of the same shape. Numbers are 0 or 1. Of a string with a space, which is
-// said by a person, a model or a tool, only that is left; in others every digit is 0, and a long run of letters and digits, as in ids and
-// digests, is a star. No schema tells more of them apart.
+// formOf is a JSON text without what makes it differ from others of the same shape. Numbers are 0
+// or 1. Of a string with a space, which is said by a person, a model or a tool, only that is left;
+// in others every digit is 0, and a long run of letters and digits, as in ids and digests, is a
+// star. No schema tells more of them apart.
 func formOf(text []byte) string {
 	form := make([]byte, 0, len(text))
 	number := false
@@ -173,7 +175,8 @@ func (s *shapes) checkData(kind string, raw json.RawMessage) error {
 	return s.validate(kind, raw)
 }
 
-// strictly decodes a text into a value that has a member for each of the text's, and makes the same text again.
+// strictly decodes a text into a value that has a member for each of the text's, and makes the same
+// text again.
 func strictly(raw json.RawMessage, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()

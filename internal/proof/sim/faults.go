@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Crash is what a task panics with when its process is lost. Nothing it held in memory counts any more.
+// Crash is what a task panics with when its process is lost. Nothing it held in memory counts any
+// more.
 type Crash struct{ Where string }
 
 // Kinds of fault, as they are counted.
@@ -31,17 +32,19 @@ type Faults struct {
 	Counts map[string]int
 	Ops    int64
 
-	// Pause is the chance that a process stands still for up to PauseMax before or after an operation: longer than its lease, and
-	// it comes back to a run that another one owns.
+	// Pause is the chance that a process stands still for up to PauseMax before or after an
+	// operation: longer than its lease, and it comes back to a run that another one owns.
 	Pause    float64
 	PauseMax time.Duration
 
-	// Late is the chance that a copy of a write lands again up to LateMax later, when nobody waits for its answer any more.
+	// Late is the chance that a copy of a write lands again up to LateMax later, when nobody
+	// waits for its answer any more.
 	Late    float64
 	LateMax time.Duration
 
-	// Choose, if set, says in place of chance what becomes of an operation: one of [CrashBefore], [CrashAfter], [NoAnswer], [LostReply],
-	// or nothing. Its number is that of Ops.
+	// Choose, if set, says in place of chance what becomes of an operation: one of
+	// [CrashBefore], [CrashAfter], [NoAnswer], [LostReply], or nothing. Its number is that of
+	// Ops.
 	Choose func(number int64, operation string) (kind string)
 }
 
@@ -55,7 +58,8 @@ func NewFaults(w *World, rate float64) *Faults {
 
 func (f *Faults) count(kind string) { f.Counts[kind]++ }
 
-// Lose is how a process is lost: it panics with a [Crash]. A store or queue whose users know another way names it.
+// Lose is how a process is lost: it panics with a [Crash]. A store or queue whose users know
+// another way names it.
 type Lose func(where string)
 
 func (l Lose) at(where string) {
@@ -134,7 +138,9 @@ func (f *Faults) copyLater(ctx context.Context, name string, do func(context.Con
 	}
 	wait := f.World.Upto(f.LateMax)
 	if f.World.Chance(0.5) {
-		wait = f.World.Upto(soon) // while the one who sent it still works: an activation takes some milliseconds of this world
+		// while the one who sent it still works: an activation takes some milliseconds of
+		// this world
+		wait = f.World.Upto(soon)
 	}
 	if !f.World.Allows("copy") {
 		return

@@ -17,8 +17,8 @@ type FullStore interface {
 	engine.Overdue
 }
 
-// Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's transactions: they are
-// sent one by one, so that they can be lost.
+// Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's
+// transactions: they are sent one by one, so that they can be lost.
 type Store struct {
 	Inner  FullStore
 	Faults *Faults
@@ -33,7 +33,8 @@ func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, e
 	})
 }
 
-// Commit is one operation, or two if the inner store lets its halves be seen: a copy of either may land later than the other.
+// Commit is one operation, or two if the inner store lets its halves be seen: a copy of either may
+// land later than the other.
 func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	req.Wake = nil
 	if inner, ok := s.Inner.(halves); ok {
@@ -169,7 +170,8 @@ type FullQueue interface {
 	engine.Receiver
 }
 
-// Queue puts faults between its users and an inner queue: messages are doubled, delayed and lost as well.
+// Queue puts faults between its users and an inner queue: messages are doubled, delayed and lost as
+// well.
 type Queue struct {
 	Inner  FullQueue
 	Faults *Faults

@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// feedFollower follows the feed of a tenant, like a program that watches for calls that wait. It reads after each write, also between the two
-// writes of a commit.
+// feedFollower follows the feed of a tenant, like a program that watches for calls that wait. It
+// reads after each write, also between the two writes of a commit.
 type feedFollower struct {
 	*stage
 	front *query.Reader
@@ -61,20 +61,22 @@ func (f *feedFollower) poll(ctx context.Context) {
 	}
 }
 
-// followed says whether the feeds of this schedule are read: one in readEvents, as looking after each write takes time.
+// followed says whether the feeds of this schedule are read: one in readEvents, as looking after
+// each write takes time.
 func (s *stage) followed() bool { return s.first.seed%readEvents == 0 }
 
 func feedKey(thread string, seq int64) string { return fmt.Sprint(thread, " ", seq) }
 
-// checkFeed: the follower received every suspension, decision and run end in the journals exactly once and nothing else, and the decision list
-// has each decision once.
+// checkFeed: the follower received every suspension, decision and run end in the journals exactly
+// once and nothing else, and the decision list has each decision once.
 func (s *stage) checkFeed(ctx context.Context) {
 	if !s.followed() {
 		return
 	}
 	s.follower.poll(ctx)
 	want, decisions := map[string]string{}, map[string]string{}
-	for _, thread := range slices.Sorted(maps.Keys(s.watched.last)) { // also threads whose caller crashed before it got their id
+	// also threads whose caller crashed before it got their id
+	for _, thread := range slices.Sorted(maps.Keys(s.watched.last)) {
 		if s.watched.last[thread].Tenant != s.tenant {
 			continue
 		}

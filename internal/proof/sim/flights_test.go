@@ -8,13 +8,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// flights are the bodies of each owner as they begin and end. They check the rules for decisions that arrive while bodies run.
+// flights are the bodies of each owner as they begin and end. They check the rules for decisions
+// that arrive while bodies run.
 type flights struct {
 	s     *stage
 	begun map[string]bool              // by idempotency key and owner
 	up    map[string]map[string]flying // by owner and call
-	back  map[string]map[string]string // by owner and call: the key of a body that has returned to a living owner
-	torn  map[string][][2]string       // by owner: two calls whose bodies wrote one key side by side
+	// by owner and call: the key of a body that has returned to a living owner
+	back map[string]map[string]string
+	// by owner: two calls whose bodies wrote one key side by side
+	torn map[string][][2]string
 }
 
 // flying is a body that runs.
@@ -61,9 +64,10 @@ func (f *flights) begin(ctx context.Context, req engine.ToolRequest) (end func()
 	}
 }
 
-// released checks an owner that has given its claim up. It has asked every body that still runs to stop (RD-4), and has committed the
-// outcomes of the bodies that returned to it (RD-3); a run that ends closes its calls whatever their outcomes. If two bodies overlapped and wrote a key
-// that only one may write, one of the writes counts.
+// released checks an owner that has given its claim up. It has asked every body that still runs to
+// stop (RD-4), and has committed the outcomes of the bodies that returned to it (RD-3); a run that
+// ends closes its calls whatever their outcomes. If two bodies overlapped and wrote a key that only
+// one may write, one of the writes counts.
 func (f *flights) released(h core.Head) {
 	owner := ownerOf(h.Thread, h.Epoch)
 	for call, body := range f.up[owner] {

@@ -25,7 +25,8 @@ func number(raw json.RawMessage) (n int64) {
 	return n
 }
 
-// fails says which hooks fail. It hangs on nothing that differs from one try to the next, so that a call whose hook fails never runs.
+// fails says which hooks fail. It hangs on nothing that differs from one try to the next, so that a
+// call whose hook fails never runs.
 func (h hook) fails(p core.Phase, about ...string) bool {
 	return h.s.plan.hooksFail && hash(append(about, "fails", p.String())...)%9 == 0
 }
@@ -65,7 +66,8 @@ func (h hook) AfterInference(ctx context.Context, req engine.HookRequest, _ core
 func (h hook) BeforeToolExecute(ctx context.Context, req engine.HookRequest, call core.ToolCall) (core.Effects, error) {
 	if h.refuses(call) {
 		h.s.w.Yield(ctx)
-		req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 1) // which does not count
+		// which does not count
+		req.State.Add(core.ThreadScope, counted(core.BeforeToolExecute), 1)
 		return core.Effects{}, errHook
 	}
 	return h.count(ctx, req, core.BeforeToolExecute)
@@ -122,7 +124,8 @@ func (n newest) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 	return append(waiting, records...), next, nil
 }
 
-// makeWay: a run that makes way for newer ones takes an answer of its model after a few that it gave up. A control may say so without end.
+// makeWay: a run that makes way for newer ones takes an answer of its model after a few that it
+// gave up. A control may say so without end.
 func (w *watched) makeWay(old, h core.Head) {
 	switch {
 	case h.YieldsInRow > h.Yields, h.YieldsInRow > core.MostYields && w.s.plan.yields == 0:

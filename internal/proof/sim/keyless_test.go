@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// sayWithoutKey sends a message that cannot be told from its repeat. Its caller does not send it again, and nor may anyone on the way.
+// sayWithoutKey sends a message that cannot be told from its repeat. Its caller does not send it
+// again, and nor may anyone on the way.
 func (t *thread) sayWithoutKey(ctx context.Context, text string) {
 	t.untilOwned(ctx)
 	who := t.asker()
@@ -24,7 +25,8 @@ func (t *thread) sayWithoutKey(ctx context.Context, text string) {
 	t.heard(who, text, got, err)
 }
 
-// untilOwned waits a while for somebody to work on the thread: what is stored then is soon taken up, and a repeat of it comes too late.
+// untilOwned waits a while for somebody to work on the thread: what is stored then is soon taken
+// up, and a repeat of it comes too late.
 func (t *thread) untilOwned(ctx context.Context) {
 	for range 60 {
 		if h, err := t.s.db.Load(ctx, t.s.tenant, t.id); err != nil || h.Lease != 0 && h.Open() {
@@ -34,8 +36,9 @@ func (t *thread) untilOwned(ctx context.Context) {
 	}
 }
 
-// startOn starts the next run of a thread, or sends its input to the run that is open if the request says what becomes of that; with a key or
-// without, and now and then with permissions of its own.
+// startOn starts the next run of a thread, or sends its input to the run that is open if the
+// request says what becomes of that; with a key or without, and now and then with permissions of
+// its own.
 func (t *thread) startOn(ctx context.Context, text string) {
 	who, on := t.asker(), []string{"", "", "queue", "abandon"}[t.pick(4)]
 	req := wire.StartRequest{Agent: fmt.Sprintf("agent-%d", t.n), ThreadID: t.id, Input: core.Encode(text), OnPending: on}

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 )
 
-// linkRecords are the approval links that were made. Their store has no faults: links are made once, and read.
+// linkRecords are the approval links that were made. Their store has no faults: links are made
+// once, and read.
 type linkRecords map[[3]string]engine.Link
 
 func (m linkRecords) PutLink(_ context.Context, l engine.Link) error {
@@ -46,7 +47,8 @@ func (m linkRecords) RevokeLink(ctx context.Context, tenant, run, id string, _ i
 	return m.Link(ctx, tenant, run, id)
 }
 
-// byLink lets a principal make an approval link for the newest approval that anybody saw, and its recipient answer by it.
+// byLink lets a principal make an approval link for the newest approval that anybody saw, and its
+// recipient answer by it.
 func (t *thread) byLink(ctx context.Context) {
 	for i := len(t.seen) - 1; i >= 0; i-- {
 		if p := t.seen[i]; p.Kind == "approval" {

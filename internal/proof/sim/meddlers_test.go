@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// meddler pauses runs and lets them go on, answers around and after deadlines, sends messages that give up what waits, or that wait
-// themselves, and retries what failed.
+// meddler pauses runs and lets them go on, answers around and after deadlines, sends messages that
+// give up what waits, or that wait themselves, and retries what failed.
 func (t *thread) meddler(ctx context.Context) {
 	for n := range t.s.plan.acts + t.pick(2*t.s.plan.acts) {
 		_ = t.s.w.Sleep(ctx, t.s.w.Upto(12*time.Second))
@@ -61,7 +61,8 @@ func (t *thread) again(request func(context.Context) error) {
 	})
 }
 
-// ask sends a request of which nothing is kept but that it may be sent again, and says what it was refused with.
+// ask sends a request of which nothing is kept but that it may be sent again, and says what it was
+// refused with.
 func (t *thread) ask(ctx context.Context, request func(context.Context) error) frontend.Code {
 	_, err := persist(ctx, t.s, func(ctx context.Context) (struct{}, error) { return struct{}{}, request(ctx) })
 	t.again(request)
@@ -104,7 +105,8 @@ func (t *thread) goOn(ctx context.Context, run string) {
 	})
 }
 
-// retry goes on with a run that ended in error; its own id is the key, so that two callers begin one run.
+// retry goes on with a run that ended in error; its own id is the key, so that two callers begin
+// one run.
 func (t *thread) retry(ctx context.Context, run string) {
 	who := t.asker()
 	refused := t.ask(ctx, func(ctx context.Context) error {

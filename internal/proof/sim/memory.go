@@ -11,13 +11,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Memory is a store of single items with conditional writes, as the protocol describes it for DynamoDB: a commit is a segment and then a
-// head, two writes between which anything can happen, and the index that the sweep reads lags behind. Safe
-// for concurrent use.
+// Memory is a store of single items with conditional writes, as the protocol describes it for
+// DynamoDB: a commit is a segment and then a head, two writes between which anything can happen,
+// and the index that the sweep reads lags behind. Safe for concurrent use.
 type Memory struct {
 	Clock engine.Clock
 
-	// Written keeps everything in its stored form and reads it anew each time, as a real store does. Slow.
+	// Written keeps everything in its stored form and reads it anew each time, as a real store
+	// does. Slow.
 	Written bool
 
 	// Lag is how old the index is that the sweep reads, in ms.
@@ -114,7 +115,8 @@ func (m *Memory) Claim(_ context.Context, req engine.ClaimRequest) (core.Head, e
 	return m.put(h), nil
 }
 
-// PutSegment is the first half of a commit. [engine.ErrFenced] if a later put of the same number is there.
+// PutSegment is the first half of a commit. [engine.ErrFenced] if a later put of the same number is
+// there.
 func (m *Memory) PutSegment(tenant, thread string, s core.Segment) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

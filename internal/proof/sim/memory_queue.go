@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// MemoryQueue hides what it hands out until it is acknowledged, given back, or its visibility ends. Safe for concurrent use.
+// MemoryQueue hides what it hands out until it is acknowledged, given back, or its visibility ends.
+// Safe for concurrent use.
 type MemoryQueue struct {
 	Clock       engine.Clock
 	Visibility  time.Duration

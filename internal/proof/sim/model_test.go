@@ -68,7 +68,8 @@ func (c model) turn(n, since int) (core.Turn, error) {
 		switch {
 		case name == core.FinishTool:
 			arguments = fmt.Sprintf(`{"output":"%d.%d","response_state":%q}`, n, i, []string{"done", "no_op", "awaiting_input"}[rng.IntN(3)])
-		case roles[name].fickle() && c.s.plan.calm: // who comes before whom depends on when decisions come
+		// who comes before whom depends on when decisions come
+		case roles[name].fickle() && c.s.plan.calm:
 			name = "look"
 		}
 		if name != core.FinishTool {

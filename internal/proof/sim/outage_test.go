@@ -7,7 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// isDown says whether the models do not answer now. Once they are down they stay so, also when the faults are over.
+// isDown says whether the models do not answer now. Once they are down they stay so, also when the
+// faults are over.
 func (s *stage) isDown() bool {
 	now := s.w.Now()
 	if now.Before(s.downUntil) {
@@ -51,8 +52,8 @@ func (s *stage) outageBound() int64 {
 	return s.plan.limits.Outage
 }
 
-// downRow: a run waits for its model from the first failure in a row on for as long as it may, no longer and no less, and tells each try. An
-// answer and a wait for a person end the row.
+// downRow: a run waits for its model from the first failure in a row on for as long as it may, no
+// longer and no less, and tells each try. An answer and a wait for a person end the row.
 func (w *watched) downRow(e core.Event) {
 	var told struct {
 		Reason, Code, Status string
@@ -94,8 +95,10 @@ func (w *watched) asleepInOutage(old, h core.Head) {
 	case h.Outage == nil && !was:
 	case h.Outage != nil && (h.AwakeSince != 0 || h.Status != core.RunRunning || was && h.Awake != old.Awake):
 		w.s.wrong("%s waits for its model, and is awake or waits for others: %s\n after %s", h.Run, core.Encode(h), core.Encode(old))
-	case h.Outage != nil && h.Lease == 0 && h.Seq == old.Seq && w.s.unserved.UnixMilli() >= h.At-1000: // given back as it was: its agent is unavailable
-	case h.Outage != nil && h.Lease == 0 && len(h.Out) > 0: // what could not be sent is tried again before the run waits
+	// given back as it was: its agent is unavailable
+	case h.Outage != nil && h.Lease == 0 && h.Seq == old.Seq && w.s.unserved.UnixMilli() >= h.At-1000:
+	// what could not be sent is tried again before the run waits
+	case h.Outage != nil && h.Lease == 0 && len(h.Out) > 0:
 	case h.Outage != nil && h.Lease == 0 && h.NotBefore > h.At && len(h.Inbox) == 0 && (hasWork(h) || h.Deadline > h.At && h.Deadline < h.NotBefore):
 		w.s.wrong("%s has something to do, or a deadline, before it asks its model again: %s", h.Run, core.Encode(h))
 	case h.Outage == nil && h.Status == core.RunRunning && h.End == nil && h.AwakeSince != h.At:

@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// anna starts the rounds of [TestARoundOfManyCallsIsDecidedInAnyOrder], where principals do not matter.
+// anna starts the rounds of [TestARoundOfManyCallsIsDecidedInAnyOrder], where principals do not
+// matter.
 var anna = frontend.Caller{Tenant: "t", By: "anna"}
 
 // The principals of a tenant. Both tenants have the same.
@@ -41,7 +42,8 @@ func (s *stage) person(by string) frontend.Caller {
 	return c
 }
 
-// circle is a list of callers: as an agent's definition has it, and the principals that it means. The referee goes by the latter.
+// circle is a list of callers: as an agent's definition has it, and the principals that it means.
+// The referee goes by the latter.
 type circle struct {
 	list   []string
 	means  []string
@@ -66,8 +68,9 @@ var approverLists = []circle{
 // people are the rules of one tenant on who may do what.
 type people struct {
 	starters, approvers circle
-	duties              uint64 // which tools bar whoever asked for the work from approving; 0: none
-	nameless            bool   // some callers have no name
+	// which tools bar whoever asked for the work from approving; 0: none
+	duties   uint64
+	nameless bool // some callers have no name
 }
 
 // meet chooses the rules, and how many tenants there are.
@@ -98,8 +101,9 @@ func (t *thread) someone() frontend.Caller {
 	return t.s.person(by)
 }
 
-// decider gives the true answer to what waits: the approver does, unless the answer becomes the call's result. The caller who gives that asks for
-// the work that follows, and when the approver does, depends on the faults.
+// decider gives the true answer to what waits: the approver does, unless the answer becomes the
+// call's result. The caller who gives that asks for the work that follows, and when the approver
+// does, depends on the faults.
 func (t *thread) decider(p wire.Pending) frontend.Caller {
 	if t.isQuestion(p) {
 		return t.s.person(both)
@@ -107,8 +111,8 @@ func (t *thread) decider(p wire.Pending) frontend.Caller {
 	return t.s.person(approver)
 }
 
-// isQuestion says whether the answer to what waits becomes the call's result, which the model reads, and the rule that asks does not bar those
-// who asked for the work.
+// isQuestion says whether the answer to what waits becomes the call's result, which the model
+// reads, and the rule that asks does not bar those who asked for the work.
 func (s *stage) isQuestion(kind core.Kind, mode core.ResumeMode, tool string) bool {
 	switch kind {
 	case core.KindInput, core.KindClient:
@@ -129,7 +133,8 @@ func (t *thread) isQuestion(p wire.Pending) bool {
 	return t.s.isQuestion(kind, mode, p.Tool)
 }
 
-// answerer is any principal who answers what waits; not the approver if the answer becomes a result.
+// answerer is any principal who answers what waits; not the approver if the answer becomes a
+// result.
 func (t *thread) answerer(p wire.Pending) frontend.Caller {
 	if t.isQuestion(p) {
 		return t.asker()
@@ -137,7 +142,8 @@ func (t *thread) answerer(p wire.Pending) frontend.Caller {
 	return t.someone()
 }
 
-// asker is any principal who asks for work. The approver does not, so that there is always somebody who may approve.
+// asker is any principal who asks for work. The approver does not, so that there is always somebody
+// who may approve.
 func (t *thread) asker() frontend.Caller {
 	who := t.someone()
 	if who.By == approver {
@@ -146,7 +152,8 @@ func (t *thread) asker() frontend.Caller {
 	return who
 }
 
-// turnedAway says whether a start or a message was refused because of who sent it, and holds that against the agent's list.
+// turnedAway says whether a start or a message was refused because of who sent it, and holds that
+// against the agent's list.
 func (t *thread) turnedAway(who frontend.Caller, err error) bool {
 	if code(err) != frontend.CodeNotAStarter {
 		return false
@@ -158,7 +165,8 @@ func (t *thread) turnedAway(who frontend.Caller, err error) bool {
 	return true
 }
 
-// request is what is known of a request wherever it is carried out: who sent it, and what it asks for.
+// request is what is known of a request wherever it is carried out: who sent it, and what it asks
+// for.
 type request struct {
 	who     frontend.Caller
 	text    string // of a start or a message
@@ -172,8 +180,8 @@ func requestOf(ctx context.Context) (request, bool) {
 	return r, ok
 }
 
-// desk is the frontend as callers reach it. It writes down who sends each request, on its own: what the frontend makes of that is
-// compared with it later.
+// desk is the frontend as callers reach it. It writes down who sends each request, on its own: what
+// the frontend makes of that is compared with it later.
 type desk struct{ *query.Reader }
 
 func (d desk) by(ctx context.Context, r request) context.Context {

@@ -85,7 +85,8 @@ func planOf(seed uint64) plan {
 	return p
 }
 
-// measure says how much there is of everything. Most schedules are small: what goes wrong goes wrong between few, and sooner.
+// measure says how much there is of everything. Most schedules are small: what goes wrong goes
+// wrong between few, and sooner.
 func (p *plan) measure(rng *rand.Rand) {
 	p.threads, p.runs, p.turns, p.calls, p.rivals, p.acts = 1, 1+rng.IntN(2), 1+rng.IntN(3), 1+rng.IntN(3), 1, 1+rng.IntN(3)
 	if rare := rng.IntN(150) == 0; rare || *large {
@@ -118,7 +119,8 @@ func (p plan) quiet() plan {
 
 func (p plan) isQuiet() bool { return p.rate+p.late+p.pause+p.jumps+float64(p.skew) == 0 }
 
-// plot chooses what the agents are like. Calm callers meet nothing whose outcome depends on when something happens.
+// plot chooses what the agents are like. Calm callers meet nothing whose outcome depends on when
+// something happens.
 func (p *plan) plot(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 78))
 	chance := func(one int) bool { return rng.IntN(one) == 0 }
@@ -138,8 +140,9 @@ func (p *plan) plot(seed uint64) {
 	}
 }
 
-// Timing on the virtual clock. Two clocks are at most twice the plan's skew apart, which is less than the margin. Others wait for the skew of the
-// engine, which is that of the step function, before they take a claim over.
+// Timing on the virtual clock. Two clocks are at most twice the plan's skew apart, which is less
+// than the margin. Others wait for the skew of the engine, which is that of the step function,
+// before they take a claim over.
 const (
 	lease       = 20 * time.Second
 	margin      = 7 * time.Second

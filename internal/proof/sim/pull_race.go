@@ -2,8 +2,8 @@
 
 package sim
 
-// pull is [iter.Pull] with a goroutine and two channels: under the race detector the runtime keeps some 20 kB of every coroutine that
-// has ended, and a simulation makes millions of them.
+// pull is [iter.Pull] with a goroutine and two channels: under the race detector the runtime keeps
+// some 20 kB of every coroutine that has ended, and a simulation makes millions of them.
 func pull(seq func(yield func(struct{}) bool)) (next func() (struct{}, bool), stop func()) {
 	turn, parked := make(chan bool), make(chan bool)
 	begun, over := false, false

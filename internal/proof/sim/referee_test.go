@@ -15,8 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// referee knows the rules a second time, in the plainest words: what a caller should be told at any one moment. It sees each head that
-// any write left, and no code of the frontend. An answer is right if it was so at some moment between the question and the answer.
+// referee knows the rules a second time, in the plainest words: what a caller should be told at any
+// one moment. It sees each head that any write left, and no code of the frontend. An answer is
+// right if it was so at some moment between the question and the answer.
 type referee struct {
 	s       *stage
 	threads map[string]*ledger
@@ -92,7 +93,8 @@ func (r *referee) saw(h core.Head) {
 		if c.Status == core.CallSuspended {
 			m.waits[c.Sus] = true
 			kind := r.s.watched.kinds[c.Sus]
-			m.refuses = m.refuses || kind != core.KindInput && kind != core.KindInterrupt // which a message answers
+			// which a message answers
+			m.refuses = m.refuses || kind != core.KindInput && kind != core.KindInterrupt
 		}
 	}
 	for key := range h.Inbox {
@@ -121,8 +123,8 @@ func (r *referee) read(thread string, seg core.Segment) {
 	r.names(l, seg)
 }
 
-// stored learns whose decision was first: that of the request in whose name the store was written. A request is stored once, wherever it
-// might fit.
+// stored learns whose decision was first: that of the request in whose name the store was written.
+// A request is stored once, wherever it might fit.
 func (r *referee) stored(ctx context.Context, thread, run, sus string) {
 	q, ok := ctx.Value(questionKey{}).(*question)
 	if !ok {
@@ -147,7 +149,8 @@ func (r *referee) paused(thread, run, key string) {
 	l.pauses[run+"/"+key] = true
 }
 
-// begun learns that a run was started, and by whom. One that a queued message begins was started by the run before it.
+// begun learns that a run was started, and by whom. One that a queued message begins was started by
+// the run before it.
 func (r *referee) begun(ctx context.Context, req engine.StartRequest) {
 	if start, ok := req.Head.Inbox[core.KeyStart]; ok && !req.Owned {
 		r.sent(ctx, req.Head.Tenant, req.Head.Thread, req.Head.Run, core.KeyStart, start)
@@ -180,7 +183,8 @@ func (t told) String() string {
 	return fmt.Sprintf("%s (same %v, applied %v, winner %q)", t.code, t.same, t.applied, t.winner)
 }
 
-// named is the rule for decisions that name a suspension or a call. A call means the suspension it had, if that was one.
+// named is the rule for decisions that name a suspension or a call. A call means the suspension it
+// had, if that was one.
 func (l *ledger) named(at int, q *question) (is []told) {
 	if _, byID := core.SuspensionSeq(q.decision.Target); byID {
 		return []told{l.decide(at, q)}
@@ -216,7 +220,8 @@ func (l *ledger) decide(at int, q *question) told {
 	case decided && rec.from <= at && rec.TimedOut:
 		return told{code: frontend.CodeLateDecision}
 	case decided && rec.from <= at && first == nil:
-		return told{code: frontend.CodeAlreadyDecided, winner: rec.DecisionID} // the run itself decided, or a message did
+		// the run itself decided, or a message did
+		return told{code: frontend.CodeAlreadyDecided, winner: rec.DecisionID}
 	case decided && rec.from <= at:
 		return l.compared(first, q, rec.Applied)
 	case m.run != q.run || m.over:
@@ -313,8 +318,8 @@ func heard(answer wire.DecisionAnswer, err error) (was told, refused bool) {
 	return was, false
 }
 
-// closing is the rule for a cancel or an interrupt: taken as long as the run takes anything. The end that a cancel asks for is there once
-// the run has it.
+// closing is the rule for a cancel or an interrupt: taken as long as the run takes anything. The
+// end that a cancel asks for is there once the run has it.
 func (r *referee) closing(thread, what, run, key string, from int, err error) {
 	taken, refused := err == nil, code(err) == frontend.CodeRunDone
 	if l := r.thread(thread); temporary(err) || taken && (what == cancelling && l.cancelled[run] || what == pausing && l.pauses[run+"/"+key]) {
@@ -330,7 +335,8 @@ const (
 	pausing    = "the interrupt"
 )
 
-// message is the rule for one that says nothing about what waits. One that was stored is known by its key from then on.
+// message is the rule for one that says nothing about what waits. One that was stored is known by
+// its key from then on.
 func (r *referee) message(thread string, q *question, err error) {
 	taken, refused := err == nil, code(err) == frontend.CodeRunOpen
 	if code(err) == frontend.CodeNotAStarter {
@@ -361,8 +367,8 @@ func (r *referee) shown(thread string, from int, run wire.Run) {
 	})
 }
 
-// pending is the rule for what a person is shown: the call as the model asked for it, or with the arguments that somebody gave it, and the
-// question as it was asked.
+// pending is the rule for what a person is shown: the call as the model asked for it, or with the
+// arguments that somebody gave it, and the question as it was asked.
 func (r *referee) pending(run string, p wire.Pending) {
 	w, what := r.s.watched, run+"/"+p.CallID
 	asked := w.asked[what]

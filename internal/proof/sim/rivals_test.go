@@ -78,7 +78,8 @@ func (t *thread) cancel(ctx context.Context, run string) {
 	})
 }
 
-// meddle decides anything, in any way, on a suspension that somebody once saw, by its id or by its call's.
+// meddle decides anything, in any way, on a suspension that somebody once saw, by its id or by its
+// call's.
 func (t *thread) meddle(ctx context.Context) {
 	if len(t.seen) == 0 {
 		return
@@ -94,7 +95,8 @@ func (t *thread) meddle(ctx context.Context) {
 	case 2:
 		d.DecisionID = ""
 	case 3:
-		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)] // there may be one, now or soon
+		// there may be one, now or soon
+		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)]
 	}
 	t.anything(&d)
 	t.decide(ctx, t.someone(), run, d)

@@ -23,7 +23,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// The round: how many calls one turn asks for, how many of them wait, and how many callers decide at once.
+// The round: how many calls one turn asks for, how many of them wait, and how many callers decide
+// at once.
 const (
 	roundCalls   = 20
 	roundWaiting = 7
@@ -40,12 +41,14 @@ type round struct {
 	bell   *bell
 	thread string
 
-	modes    map[string]core.ResumeMode // of the calls that wait, by the number in their arguments
-	happened map[string]core.Outcome    // by call id: what its body came to
+	// of the calls that wait, by the number in their arguments
+	modes    map[string]core.ResumeMode
+	happened map[string]core.Outcome // by call id: what its body came to
 	ran      map[string]int
-	winners  map[string]wire.Decision // the decisions that were told that they are first, by call id
-	asked    int
-	early    string // what a model saw too early, if it did
+	// the decisions that were told that they are first, by call id
+	winners map[string]wire.Decision
+	asked   int
+	early   string // what a model saw too early, if it did
 }
 
 func TestARoundOfManyCallsIsDecidedInAnyOrder(t *testing.T) {
@@ -182,7 +185,8 @@ func (r *round) start(ctx context.Context) {
 	r.thread = got.Run.ThreadID
 }
 
-// caller decides whatever waits, in an order of its own, until the run is done. Its decisions differ from those of the others.
+// caller decides whatever waits, in an order of its own, until the run is done. Its decisions
+// differ from those of the others.
 func (r *round) caller(ctx context.Context, n int) {
 	for range 2000 {
 		_ = r.w.Sleep(ctx, r.w.Upto(3*time.Second))
@@ -210,7 +214,8 @@ func (r *round) decide(ctx context.Context, n int, run string, p wire.Pending) {
 	case p.Kind == "unknown_outcome":
 	case hash(p.CallID, fmt.Sprint(n))%4 == 0:
 		d.Action, d.Reason = "cancel", fmt.Sprintf("caller %d says no", n)
-	case p.Kind == "approval" && p.ResumeMode == core.ReplayToolCall.String(): // it takes no result
+	// it takes no result
+	case p.Kind == "approval" && p.ResumeMode == core.ReplayToolCall.String():
 		d.Reason = fmt.Sprintf("caller %d says so", n)
 	default:
 		d.Result = core.Encode(fmt.Sprintf("caller %d says so", n))
@@ -226,7 +231,8 @@ func (r *round) decide(ctx context.Context, n int, run string, p wire.Pending) {
 	}
 }
 
-// check: each result is what its mode and its decision say, in call order, and the model was asked once more, with all of them.
+// check: each result is what its mode and its decision say, in call order, and the model was asked
+// once more, with all of them.
 func (r *round) check() {
 	ctx := r.t.Context()
 	h, err := r.db.Load(ctx, anna.Tenant, r.thread)

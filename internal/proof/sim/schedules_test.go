@@ -28,8 +28,9 @@ var (
 	progress  = flag.Bool("sim.progress", false, "say now and then how far it is")
 )
 
-// TestSchedules (I-1 to I-9) lets generated agents, callers, workers and sweeps meet every fault there is, and holds what they were told
-// and what is left against the invariants of the design. Each seed is one schedule; it stops at the first that is wrong.
+// TestSchedules (I-1 to I-9) lets generated agents, callers, workers and sweeps meet every fault
+// there is, and holds what they were told and what is left against the invariants of the design.
+// Each seed is one schedule; it stops at the first that is wrong.
 func TestSchedules(t *testing.T) {
 	b := newBatch(t, *seeds, cut{})
 	b.play()
@@ -170,7 +171,8 @@ func (b *batch) close() {
 	}
 }
 
-// mustMeet is what any large number of schedules must contain; a simulation in which it never happens proves nothing about it.
+// mustMeet is what any large number of schedules must contain; a simulation in which it never
+// happens proves nothing about it.
 var mustMeet = []string{"crash before", "crash after", "not done, no answer", "done, reply lost", "message doubled", "message delayed", "message lost", "paused",
 	"request landed again later", "lost in a body", "lost in a model call", "lost in a hook", "bodies side by side", "bodies begun beside others", "abandoned", "message.queued", "answered late", "timed out",
 	"decided with edited arguments", "decided for the whole run", "decided by message", "decided in vain", "suspended as approval", "suspended as client",
@@ -193,8 +195,8 @@ func chosen() (flags string) {
 	return flags
 }
 
-// schedule plays one seed. One whose callers only decide, each in one way, is played again without faults: both must come to the same
-// conversation (I-9).
+// schedule plays one seed. One whose callers only decide, each in one way, is played again without
+// faults: both must come to the same conversation (I-9).
 func schedule(t *testing.T, template func() []byte, seed uint64, c cut) (met map[string]int, wrong []string) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// settle waits for all callers, ends the faults, and demands that every thread comes to rest: done, or waiting for somebody;
-// what still waits is decided, and every run must end.
+// settle waits for all callers, ends the faults, and demands that every thread comes to rest: done,
+// or waiting for somebody; what still waits is decided, and every run must end.
 func (s *stage) settle(ctx context.Context) {
 	for s.busy > 0 {
 		_ = s.w.Sleep(ctx, 5*time.Second)
@@ -36,7 +36,8 @@ func (s *stage) end(ctx context.Context) {
 	}
 }
 
-// rest waits until the thread has nothing to do, and decides what waits; false once the run is done.
+// rest waits until the thread has nothing to do, and decides what waits; false once the run is
+// done.
 func (t *thread) rest(ctx context.Context) (open bool) {
 	for range 400 { // bodies that kill their process take their time
 		h, err := t.s.db.Load(ctx, t.s.tenant, t.id)

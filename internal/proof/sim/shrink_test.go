@@ -203,7 +203,8 @@ func (s *shrinker) kept() string {
 	return "kept " + strings.Join(kept, ", ")
 }
 
-// doors is a store that does not look for signals that a closing commit has not seen: what rule K is for.
+// doors is a store that does not look for signals that a closing commit has not seen: what rule K
+// is for.
 type doors struct{ *halved }
 
 func (d doors) UpdateHead(req engine.CommitRequest) (engine.Written, error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// stage is the whole system in one process, as one tenant knows it. A second tenant has a stage of its own, with everything else in common.
+// stage is the whole system in one process, as one tenant knows it. A second tenant has a stage of
+// its own, with everything else in common.
 type stage struct {
 	seed       uint64
 	plan       plan
@@ -149,7 +150,8 @@ func (s *stage) build(ctx context.Context) {
 	for range max(p.sweeps, 1) {
 		s.w.Daemon(ctx, "a sweep", func(ctx context.Context) {
 			if p.sweeps == 0 {
-				_ = s.w.Sleep(ctx, noSweep) // callers who insist would wait for ever without one
+				// callers who insist would wait for ever without one
+				_ = s.w.Sleep(ctx, noSweep)
 			}
 			s.sweep(ctx, store, queue, p.period)
 		})
@@ -164,7 +166,8 @@ func (s *stage) build(ctx context.Context) {
 	s.w.Go(ctx, "the end", s.settle)
 }
 
-// inNobodysWay: readers that waited for one another would do so outside of this world, which then stands still.
+// inNobodysWay: readers that waited for one another would do so outside of this world, which then
+// stands still.
 const inNobodysWay = 1 << 20
 
 // wrongClock is off by as much as the plan has it.

@@ -12,10 +12,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// act is one clause of a step: it is told how things are when the sentence begins, and what it returns is done then.
+// act is one clause of a step: it is told how things are when the sentence begins, and what it
+// returns is done then.
 type act func(p *performance) doing
 
-// doing is under way from a time on, or, if that is zero, with whatever else is in its sentence. It says whether it came true.
+// doing is under way from a time on, or, if that is zero, with whatever else is in its sentence. It
+// says whether it came true.
 type doing struct {
 	at time.Time
 	do func(ctx context.Context) bool

@@ -34,7 +34,8 @@ func newCallers() callers {
 		started: map[string]string{}, followers: map[string]*follower{}}
 }
 
-// sending is one request, which may be sent again. isNew says whether it was stored by this very request, as far as can be told.
+// sending is one request, which may be sent again. isNew says whether it was stored by this very
+// request, as far as can be told.
 type sending func(ctx context.Context, who frontend.Caller) (isNew bool, err error)
 
 const (
@@ -42,7 +43,8 @@ const (
 	toldBefore   = "accepted before"
 )
 
-// ask sends a request as a careful caller does, until it is answered for good, and remembers the answer.
+// ask sends a request as a careful caller does, until it is answered for good, and remembers the
+// answer.
 func (p *performance) ask(ctx context.Context, who string, send sending) {
 	p.sent[who] = send
 	p.told[who] = append(p.told[who], p.answer(ctx, who, send, false))
@@ -291,7 +293,8 @@ func (p *performance) follow(ctx context.Context, f *follower) {
 	}
 }
 
-// addStuck puts another run into the store, due since long; somebody holds it who does nothing about it.
+// addStuck puts another run into the store, due since long; somebody holds it who does nothing
+// about it.
 func (p *performance) addStuck(ctx context.Context) {
 	h := core.Head{Identity: core.Identity{Tenant: tenant, Thread: "thr_stuck", Run: "run_stuck_0", Agent: storyAgent, Schema: core.SchemaVersion},
 		Status: core.RunRunning, Ownership: core.Ownership{Lease: p.w.Now().Add(24 * time.Hour).UnixMilli()}, Inbox: map[string]core.Signal{}}

@@ -13,7 +13,8 @@ import (
 
 const storyAgent = "agent"
 
-// storyCast is the agent's other side: model, tools, rules, and a ledger of what was done. It is no process: it survives each.
+// storyCast is the agent's other side: model, tools, rules, and a ledger of what was done. It is no
+// process: it survives each.
 type storyCast struct {
 	p        *performance
 	bodies   []storyBody

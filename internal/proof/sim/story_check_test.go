@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// check holds what is left against what every story must come to, then against what this one says of its end.
+// check holds what is left against what every story must come to, then against what this one says
+// of its end.
 func (p *performance) check() {
 	h, segments := p.head(), p.journal()
 	messages := core.Messages(segments)
@@ -56,7 +57,8 @@ func (p *performance) checkJournal(h core.Head, segments []core.Segment) {
 	}
 }
 
-// checkCalls: each call has one result, once (I-3, I-6), but for those that wait; the model's view is well formed (I-7).
+// checkCalls: each call has one result, once (I-3, I-6), but for those that wait; the model's view
+// is well formed (I-7).
 func (p *performance) checkCalls(h core.Head, log []core.Message) {
 	results := map[string]int{}
 	for _, m := range log {

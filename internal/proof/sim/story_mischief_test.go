@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// mischief is what a story does to one request: a copy of it lands again, or its sender stands still.
+// mischief is what a story does to one request: a copy of it lands again, or its sender stands
+// still.
 type mischief struct {
 	said   string
 	sort   mischiefSort
@@ -74,7 +75,8 @@ func holdsEvent(req engine.CommitRequest, what, tool string) bool {
 	})
 }
 
-// landings are when copies land: each looks at how things are when the request is sent, and then says whether it is time.
+// landings are when copies land: each looks at how things are when the request is sent, and then
+// says whether it is time.
 var landings = speak([]sentence[func(*performance) func() bool]{
 	{`{time} later`, func(args []string) (func(*performance) func() bool, error) {
 		return func(p *performance) func() bool {
@@ -153,7 +155,8 @@ func (t *tampered) copyOf(ctx context.Context, m mischief, again func()) {
 	})
 }
 
-// tampered is the store as one process reaches it: behind the story's mischief, then the faults, then the witness.
+// tampered is the store as one process reaches it: behind the story's mischief, then the faults,
+// then the witness.
 type tampered struct {
 	sim.Store
 	p  *performance

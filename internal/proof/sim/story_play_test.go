@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// storySweep is how often the sweep of a story looks, and patience how long a story waits for what must come.
+// storySweep is how often the sweep of a story looks, and patience how long a story waits for what
+// must come.
 const (
 	storySweep = 30 * time.Second
 	patience   = time.Hour
@@ -87,8 +88,8 @@ func (p *performance) build(ctx context.Context) {
 	}
 }
 
-// process is one life of a worker. Once it is lost, nothing of it reaches store or queue any more, whoever in it tries. Callers and the
-// sweep have none: they hold nothing between two requests.
+// process is one life of a worker. Once it is lost, nothing of it reaches store or queue any more,
+// whoever in it tries. Callers and the sweep have none: they hold nothing between two requests.
 type process struct{ lost bool }
 
 func (q *process) end(string) {
@@ -174,14 +175,16 @@ func (p *performance) work(ctx context.Context) {
 	}
 }
 
-// limits are the usual ones. Whoever loses a second process asks for a life more: what happens at the limit is a story of its own.
+// limits are the usual ones. Whoever loses a second process asks for a life more: what happens at
+// the limit is a story of its own.
 func (p *performance) limits() planner.Limits {
 	limits := planner.DefaultLimits
 	limits.BodyTries += max(0, len(p.points)-1)
 	return limits
 }
 
-// await waits for the bell if there is nothing to receive at all; a message that is not visible yet rings when it is.
+// await waits for the bell if there is nothing to receive at all; a message that is not visible yet
+// rings when it is.
 func (p *performance) await(context.Context, *processQueue) {
 	for p.queue.out == 0 {
 		p.w.Await(p.bell.next(), nil)
@@ -206,7 +209,8 @@ func (p *performance) handle(ctx context.Context, e *engine.Engine, queue *proce
 	_ = queue.Ack(ctx, got[0])
 }
 
-// sweep looks when there is something to find: looking in vain is nothing that a crash could disturb.
+// sweep looks when there is something to find: looking in vain is nothing that a crash could
+// disturb.
 func (p *performance) sweep(ctx context.Context) {
 	store, queue := p.connect(nil)
 	for {

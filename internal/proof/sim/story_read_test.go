@@ -36,7 +36,8 @@ type claim struct {
 
 type fails func(*performance) string
 
-// sentence is one entry of the vocabulary: a pattern, and what it means. {who}, {tool} and the like stand for what they name.
+// sentence is one entry of the vocabulary: a pattern, and what it means. {who}, {tool} and the like
+// stand for what they name.
 type sentence[T any] struct {
 	pattern string
 	means   func(args []string) (T, error)
@@ -193,7 +194,8 @@ func (s *script) readAlternative(said string) error {
 	return err
 }
 
-// sentencesOf parts a line at full stops that are outside of quotes and braces. What is quoted word by word is one sentence.
+// sentencesOf parts a line at full stops that are outside of quotes and braces. What is quoted word
+// by word is one sentence.
 func sentencesOf(line string) (all []string) {
 	if strings.Contains(line, "he conversation is: ") || strings.HasPrefix(line, "or: ") {
 		return []string{line}

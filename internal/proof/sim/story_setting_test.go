@@ -142,7 +142,8 @@ func (t *storyTool) due(within string, outcome core.DeadlineOutcome, result stri
 	t.deadline = core.Deadline{Within: readDuration(within).Milliseconds(), Outcome: outcome, Result: core.Encode(result)}
 }
 
-// readTurns reads what the model does, one thing after the other: `calls refund {"amount":5} and mail {}, then says "Done."`.
+// readTurns reads what the model does, one thing after the other: `calls refund {"amount":5} and
+// mail {}, then says "Done."`.
 func readTurns(said string) (change, error) {
 	var turns []storyTurn
 	var next storyTurn

@@ -49,8 +49,9 @@ func TestStories(t *testing.T) {
 // tally counts what was played.
 type tally struct{ stories, points, pairs atomic.Int64 }
 
-// TestCrashPoints plays every story again and again, each time with one fault: at each of its operations, of each kind; short ones
-// also with each pair of crashes. The end must be right whatever happens on the way.
+// TestCrashPoints plays every story again and again, each time with one fault: at each of its
+// operations, of each kind; short ones also with each pair of crashes. The end must be right
+// whatever happens on the way.
 func TestCrashPoints(t *testing.T) {
 	var all tally
 	for _, s := range allStories(t) {
@@ -111,7 +112,8 @@ const (
 	thin       = 41 // one pair of so many is played if not all are
 )
 
-// pairsWith plays each pair of crashes that begins with one, up to the last operation that there was with that one alone.
+// pairsWith plays each pair of crashes that begins with one, up to the last operation that there
+// was with that one alone.
 func pairsWith(t *testing.T, s *script, k int64, kind string, ops int64, all *tally) (bad int) {
 	for second := k + 1; second <= ops && *storyPairs != "none"; second++ {
 		for _, other := range []string{sim.CrashBefore, sim.CrashAfter} {

@@ -22,9 +22,10 @@ type witness struct {
 	last   map[string]core.Head
 	named  map[string]core.Stamp // segments that a head has named
 
-	asked    map[string]core.ToolCall      // by run and call: as the model asked for it
-	tools    map[string]string             // by run and call
-	waiting  map[string]core.SuspendedCall // by tool: the last suspension that a story's people are asked about
+	asked map[string]core.ToolCall // by run and call: as the model asked for it
+	tools map[string]string        // by run and call
+	// by tool: the last suspension that a story's people are asked about
+	waiting  map[string]core.SuspendedCall
 	kinds    map[string]core.Kind
 	approved map[string]bool
 	edited   map[string]json.RawMessage
@@ -68,7 +69,8 @@ func (w *witness) Signal(ctx context.Context, req engine.SignalRequest) (engine.
 	return got, err
 }
 
-// look holds the head against the one before: what never goes back, what an open run must have, what is history.
+// look holds the head against the one before: what never goes back, what an open run must have,
+// what is history.
 func (w *witness) look(tenant, thread string) {
 	h, err := w.Load(context.Background(), tenant, thread)
 	if err != nil {

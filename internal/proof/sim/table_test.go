@@ -16,10 +16,11 @@ import (
 
 const tableName = "dormouse"
 
-// table is the store on DynamoDB's protocol, spoken with the real client to a double. What goes wrong on the wire goes wrong inside of one
-// operation of the store, where the faults between operations do not reach: a process is lost between the put of a segment and the update of
-// the head; an answer is lost, and the client meets its own first copy; a request lands much later, or a second time; the table is throttled; the
-// indexes are behind.
+// table is the store on DynamoDB's protocol, spoken with the real client to a double. What goes
+// wrong on the wire goes wrong inside of one operation of the store, where the faults between
+// operations do not reach: a process is lost between the put of a segment and the update of the
+// head; an answer is lost, and the client meets its own first copy; a request lands much later, or
+// a second time; the table is throttled; the indexes are behind.
 type table struct {
 	*dynamo.Store
 	s      *stage
@@ -28,7 +29,8 @@ type table struct {
 	wrote  bool // something may have changed since the last look
 }
 
-// readLag is how many writes behind a read of the table is that does not ask for consistency. The store has none on which anything depends.
+// readLag is how many writes behind a read of the table is that does not ask for consistency. The
+// store has none on which anything depends.
 const readLag = 5
 
 func (s *stage) onTable(t *testing.T) *table {
@@ -66,14 +68,16 @@ func (at *table) settle() {
 	}
 }
 
-// land lets what is on its way land. Two of that may be granted, so each is looked at before the next.
+// land lets what is on its way land. Two of that may be granted, so each is looked at before the
+// next.
 func (at *table) land() {
 	for at.double.ReleaseOne() {
 		at.lookAtAll()
 	}
 }
 
-// lookAtAll is done before each request, so that no two writes come between two looks, whatever a lost process has left.
+// lookAtAll is done before each request, so that no two writes come between two looks, whatever a
+// lost process has left.
 func (at *table) lookAtAll() {
 	at.wrote = false
 	for _, of := range at.s.tenants() {

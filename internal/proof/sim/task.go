@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// task is a coroutine: switching to it and back costs a fraction of what handing over between goroutines does.
+// task is a coroutine: switching to it and back costs a fraction of what handing over between
+// goroutines does.
 type task struct {
 	name   string
 	daemon bool
@@ -40,7 +41,8 @@ func newTask(w *World, name string, daemon bool, f func()) *task {
 	return t
 }
 
-// passOn lets a task end whose process was lost, and gives everything else to the world with the place where it came from.
+// passOn lets a task end whose process was lost, and gives everything else to the world with the
+// place where it came from.
 func passOn(name string) {
 	p := recover()
 	if _, lost := p.(Crash); p != nil && !lost {
@@ -63,7 +65,8 @@ func (t *task) resume() (parked bool) {
 	return parked
 }
 
-// park stops here until the world gives the task another turn. At the end of the world it does not come back.
+// park stops here until the world gives the task another turn. At the end of the world it does not
+// come back.
 func (t *task) park(p parking) {
 	t.parking = p
 	if !t.yield(struct{}{}) {
@@ -75,7 +78,8 @@ func (t *task) park(p parking) {
 	}
 }
 
-// end lets the task's deferred functions run. It ends whoever calls stop as well, so that is a goroutine for it alone.
+// end lets the task's deferred functions run. It ends whoever calls stop as well, so that is a
+// goroutine for it alone.
 func (t *task) end() {
 	ended := make(chan struct{})
 	go func() {

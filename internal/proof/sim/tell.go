@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What operations are in words, for whoever follows a schedule. Nothing here is made unless somebody does.
+// What operations are in words, for whoever follows a schedule. Nothing here is made unless
+// somebody does.
 
 func (w *World) tell(words func() string) {
 	if w.Traced() {

@@ -15,8 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// neighbourhood is a second tenant on the same store, queue, frontend and workers. Its agents, principals, keys and texts have the names
-// that those of the first tenant have.
+// neighbourhood is a second tenant on the same store, queue, frontend and workers. Its agents,
+// principals, keys and texts have the names that those of the first tenant have.
 type neighbourhood struct {
 	people people
 	twin   bool // its thread has the id of the first tenant's, and so have its runs
@@ -39,8 +39,8 @@ func (s *stage) stageOf(tenant string) *stage {
 	return nil
 }
 
-// settleNextDoor makes the stage of the second tenant. It has a plan of its own, which is small, and everything that is not of one tenant
-// in common with the first.
+// settleNextDoor makes the stage of the second tenant. It has a plan of its own, which is small,
+// and everything that is not of one tenant in common with the first.
 func (s *stage) settleNextDoor() {
 	n := s.plan.neighbour
 	if n == nil {
@@ -112,7 +112,8 @@ func (w *watched) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (
 	return w.FullStore.Feed(ctx, tenant, q)
 }
 
-// storeOfAll is the store of both tenants: each request goes to the tenant that it names, where it is watched.
+// storeOfAll is the store of both tenants: each request goes to the tenant that it names, where it
+// is watched.
 type storeOfAll struct {
 	sim.FullStore // for the sweep, which is nobody's
 	s             *stage
@@ -179,7 +180,8 @@ func (a storeOfAll) Feed(ctx context.Context, tenant string, q engine.FeedQuery)
 	return a.at(tenant).Feed(ctx, tenant, q)
 }
 
-// halvesOfAll is storeOfAll where commits are two writes and the sweep moves one entry after the other.
+// halvesOfAll is storeOfAll where commits are two writes and the sweep moves one entry after the
+// other.
 type halvesOfAll struct {
 	storeOfAll
 	m *sim.Memory
@@ -313,7 +315,8 @@ func (t *thread) trespass(ctx context.Context) {
 		p = victim.seen[len(victim.seen)-1-min(t.pick(len(victim.seen)), t.pick(len(victim.seen)))]
 	}
 	t.s.faults.Counts["trespasses"]++
-	if t.s.watched.runs[run] { // a run of one's own has the same id: what waits there has another
+	// a run of one's own has the same id: what waits there has another
+	if t.s.watched.runs[run] {
 		if p.Suspension.ID != "" {
 			t.decide(ctx, t.someone(), run, wire.Decision{Target: p.Suspension.ID, DecisionID: "trespass " + t.s.w.Text(6), Action: "resume"})
 		}
@@ -322,7 +325,8 @@ func (t *thread) trespass(ctx context.Context) {
 	t.intrude(ctx, victim.id, run, p)
 }
 
-// intrude sends one request about a run of the other tenant. It must be told what it would be told of a run that never was.
+// intrude sends one request about a run of the other tenant. It must be told what it would be told
+// of a run that never was.
 func (t *thread) intrude(ctx context.Context, thread, run string, p wire.Pending) {
 	who, f := t.someone(), t.s.front
 	text, target := "intruding "+t.s.w.Text(6), cmp.Or(p.Suspension.ID, "c0")

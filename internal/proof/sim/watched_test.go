@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// watched looks at the head after every write: what never goes back, what an open run must have, what is history.
+// watched looks at the head after every write: what never goes back, what an open run must have,
+// what is history.
 type watched struct {
 	sim.FullStore
 	s     *stage
@@ -22,8 +23,9 @@ type watched struct {
 	runs  map[string]bool
 	named map[string]string // segments that a head has named, by thread and number
 
-	kinds    map[string]core.Kind       // of suspensions
-	told     map[string]bool            // of those: the model reads the result that answers them
+	kinds map[string]core.Kind // of suspensions
+	// of those: the model reads the result that answers them
+	told     map[string]bool
 	messages map[string]string          // and what they say
 	turns    map[string][]core.ToolCall // the last turn of each run
 	answered map[string]string          // by run and call: what somebody said yes to
@@ -31,20 +33,24 @@ type watched struct {
 	approved map[string]bool            // and whether somebody said yes to the gate's question,
 	edited   map[string]json.RawMessage // with which arguments it runs instead of those,
 	closed   map[string]string          // and why it may not run any more
-	granted  map[string]grant           // by run and tool: an approver said yes for the rest of the turn
-	covered  map[string]int64           // by run and call: the owner that has journaled its start under a grant
+	// by run and tool: an approver said yes for the rest of the turn
+	granted map[string]grant
+	// by run and call: the owner that has journaled its start under a grant
+	covered map[string]int64
 
 	deadlines map[string]int64 // of suspensions that have one
-	patient   map[string]bool  // texts that are to begin a run of their own if theirs waits, or ends
-	opened    map[string]bool  // runs that a user message was journaled of
-	claims    map[string]int64 // the number of deploys before a claim, by run and epoch
-	stored    []engine.SignalRequest
-	sent      map[letter]posted    // what was ever put on a wire, if there is one
-	begun     map[string]opening   // by opening: who asked for it there
-	waited    map[string]int64     // ms that a run was seen to wait
-	waiting   map[string]int64     // since when it does
-	down      map[string]outageRow // the failures of its model in a row, by run
-	ready     map[string]int       // calls that hooks have let through, and that have not started, by thread
+	// texts that are to begin a run of their own if theirs waits, or ends
+	patient map[string]bool
+	opened  map[string]bool  // runs that a user message was journaled of
+	claims  map[string]int64 // the number of deploys before a claim, by run and epoch
+	stored  []engine.SignalRequest
+	sent    map[letter]posted    // what was ever put on a wire, if there is one
+	begun   map[string]opening   // by opening: who asked for it there
+	waited  map[string]int64     // ms that a run was seen to wait
+	waiting map[string]int64     // since when it does
+	down    map[string]outageRow // the failures of its model in a row, by run
+	// calls that hooks have let through, and that have not started, by thread
+	ready map[string]int
 }
 
 func watch(s *stage) *watched {
@@ -75,7 +81,8 @@ func (w *watched) claimed(old, h core.Head, req engine.ClaimRequest) {
 	if h.Epoch == old.Epoch {
 		return // the answer to a repeat
 	}
-	if old.Claim == req.Claim { // after somebody else's, a copy that lands late is a ghost, which costs a lease
+	// after somebody else's, a copy that lands late is a ghost, which costs a lease
+	if old.Claim == req.Claim {
 		w.s.wrong("H3: the claim %s of %s was granted twice in a row", req.Claim, h.Thread)
 	}
 	if h.Tries != old.Tries+1 {
@@ -169,8 +176,8 @@ type posted struct {
 	req engine.SignalRequest
 }
 
-// landed finds what was stored since the last look. On a wire a write may land whose answer is lost, or that was given up long before; so
-// what is answered does not tell.
+// landed finds what was stored since the last look. On a wire a write may land whose answer is
+// lost, or that was given up long before; so what is answered does not tell.
 func (w *watched) landed(old, h core.Head) {
 	if by := w.begun[openingOf(h)]; by.ctx != nil && h.Run != old.Run {
 		w.s.referee.begun(by.ctx, by.req)
@@ -246,7 +253,8 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	w.s.follower.poll(ctx)
 }
 
-// inTime: a run that waits is woken by the first deadline of what it waits for, as the journal has it.
+// inTime: a run that waits is woken by the first deadline of what it waits for, as the journal has
+// it.
 func (w *watched) inTime(h core.Head) {
 	if h.Status != core.RunWaiting {
 		return
@@ -296,7 +304,8 @@ func (w *watched) remember(ctx context.Context, old, h core.Head) {
 	w.readied(old, h)
 }
 
-// inVain: an accepted decision takes effect, unless the run ends in the same commit; beside a cancel none does.
+// inVain: an accepted decision takes effect, unless the run ends in the same commit; beside a
+// cancel none does.
 func (w *watched) inVain(old, h core.Head, seg core.Segment) {
 	_, cancel := old.Inbox[core.KeyCancel]
 	_, still := h.Inbox[core.KeyCancel]
@@ -330,8 +339,8 @@ func (w *watched) undone(seg core.Segment) {
 	}
 }
 
-// swallowed: a message that would wait for the end of its run begins another one if it comes together with a cancel, and is no last word of
-// the run that nobody hears.
+// swallowed: a message that would wait for the end of its run begins another one if it comes
+// together with a cancel, and is no last word of the run that nobody hears.
 func (w *watched) swallowed(old, h core.Head, seg core.Segment) {
 	ends := old.Run == h.Run && old.End == nil && h.End != nil && h.End.Kind == core.Cancelled
 	for _, m := range seg.Messages {
@@ -345,7 +354,8 @@ func (w *watched) swallowed(old, h core.Head, seg core.Segment) {
 	}
 }
 
-// inTurn: what the gate says of a new call, if that is more than yes, is used only when all calls before it have run: they may change what it says.
+// inTurn: what the gate says of a new call, if that is more than yes, is used only when all calls
+// before it have run: they may change what it says.
 func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 	judged := map[string]bool{}
 	for _, e := range seg.Events {
@@ -373,7 +383,8 @@ func (w *watched) inTurn(old, h core.Head, seg core.Segment) {
 	}
 }
 
-// inFull is a segment as it must stay. The simulated store replaces segments, but never writes into one: its stamp will do.
+// inFull is a segment as it must stay. The simulated store replaces segments, but never writes into
+// one: its stamp will do.
 func (s *stage) inFull(seg core.Segment) string {
 	if s.plan.sqlite || s.plan.dynamo || s.plan.written {
 		return string(core.Encode(seg))
@@ -410,8 +421,9 @@ func (w *watched) index(s core.Segment) {
 	w.endGrants(s)
 }
 
-// cover learns which calls an owner has begun to run under a grant. It runs them also if the grant ends before their bodies begin: the
-// model asked for them without what ended it. Another owner asks again.
+// cover learns which calls an owner has begun to run under a grant. It runs them also if the grant
+// ends before their bodies begin: the model asked for them without what ended it. Another owner
+// asks again.
 func (w *watched) cover(seg core.Segment) {
 	spoken := map[string]bool{}
 	for _, m := range seg.Messages {
@@ -458,7 +470,8 @@ func (w *watched) decided(run string, rec core.DecisionRecord) {
 	}
 }
 
-// grant is what an approver allowed beyond the call at hand: to the owners of an epoch before until.
+// grant is what an approver allowed beyond the call at hand: to the owners of an epoch before
+// until.
 type grant struct{ until int64 }
 
 const never = math.MaxInt64
@@ -469,8 +482,9 @@ func (w *watched) grants(run string, call core.ToolCall, epoch int64) bool {
 	return given && (epoch < g.until || w.covered[run+"/"+call.ID] == epoch)
 }
 
-// endGrants: no grant outlives its turn, the next user message, or an answer beside it. An owner that decided before the commit that ends it, and has
-// not noticed that the run is another's, still acts on what it saw.
+// endGrants: no grant outlives its turn, the next user message, or an answer beside it. An owner
+// that decided before the commit that ends it, and has not noticed that the run is another's, still
+// acts on what it saw.
 func (w *watched) endGrants(seg core.Segment) {
 	ends := map[string]bool{}
 	for _, m := range seg.Messages {
@@ -505,7 +519,8 @@ func (w *watched) tells(decided core.Event) bool {
 	return rec.Error != "" || !core.IsNull(rec.Result) && w.told[rec.Suspension]
 }
 
-// asksSomebody says whether a turn ends because the agent asks, and not only because nobody knows what became of a lost body.
+// asksSomebody says whether a turn ends because the agent asks, and not only because nobody knows
+// what became of a lost body.
 func asksSomebody(turnEnded core.Event) bool {
 	var ended struct {
 		Pending []struct{ Kind core.Kind }

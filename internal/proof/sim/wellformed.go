@@ -6,8 +6,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Malformed says what is wrong with a transcript that a model is sent, "" if nothing is: each call has its one result directly behind
-// its turn, in call order, and no result is without its call (I-7). With placeholders, a result may be one that says it will follow.
+// Malformed says what is wrong with a transcript that a model is sent, "" if nothing is: each call
+// has its one result directly behind its turn, in call order, and no result is without its call
+// (I-7). With placeholders, a result may be one that says it will follow.
 func Malformed(messages []core.Message, placeholders bool) string {
 	var open []string
 	for _, m := range messages {

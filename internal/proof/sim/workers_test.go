@@ -66,8 +66,8 @@ type worker struct {
 	engine *engine.Engine
 }
 
-// work takes one message after the other. When its process is lost, another one takes its place a little later: also when a timer that
-// the lost one left behind takes that one with it.
+// work takes one message after the other. When its process is lost, another one takes its place a
+// little later: also when a timer that the lost one left behind takes that one with it.
 func (w *worker) work(ctx context.Context) {
 	for {
 		w.tick()

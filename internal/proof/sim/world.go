@@ -1,6 +1,7 @@
-// Package sim runs workers and callers of one system one at a time on a virtual clock, in an order that a seed decides, and
-// injects faults where they touch a store or a queue. The same seed, the same run. It brings a store and a queue of its own, harder than
-// real ones, for what is to be played often. It knows the ports of package engine and nothing of what is simulated.
+// Package sim runs workers and callers of one system one at a time on a virtual clock, in an order
+// that a seed decides, and injects faults where they touch a store or a queue. The same seed, the
+// same run. It brings a store and a queue of its own, harder than real ones, for what is to be
+// played often. It knows the ports of package engine and nothing of what is simulated.
 package sim
 
 import (
@@ -13,15 +14,16 @@ import (
 	"time"
 )
 
-// World schedules tasks. Exactly one task runs at a time; it runs until it yields, sleeps, waits or ends. Time moves a little with
-// each turn, and jumps to the next sleeper when nobody can run. What a task does beside itself must be tasks of this world as well
-// ([World.Spawn]): a goroutine that it does not know of may not touch it.
+// World schedules tasks. Exactly one task runs at a time; it runs until it yields, sleeps, waits or
+// ends. Time moves a little with each turn, and jumps to the next sleeper when nobody can run. What
+// a task does beside itself must be tasks of this world as well ([World.Spawn]): a goroutine that
+// it does not know of may not touch it.
 type World struct {
 	// Order is how the next task is chosen among those that can run.
 	Order Order
 
-	// Veto, if set, is asked before the n-th event of a kind that need not happen. Those it refuses do not: that is how a schedule is
-	// made smaller.
+	// Veto, if set, is asked before the n-th event of a kind that need not happen. Those it
+	// refuses do not: that is how a schedule is made smaller.
 	Veto func(kind string, n int) bool
 
 	happened map[string]int
@@ -41,9 +43,10 @@ type World struct {
 type Order int
 
 const (
-	AnyOrder   Order = iota // each turn is anybody's
-	LongTurns               // who runs goes on for a while
-	Priorities              // the most important of those that can run, until it falls behind all others
+	AnyOrder  Order = iota // each turn is anybody's
+	LongTurns              // who runs goes on for a while
+	// the most important of those that can run, until it falls behind all others
+	Priorities
 )
 
 type timer struct {
@@ -71,15 +74,16 @@ func (w *World) Daemon(ctx context.Context, name string, f func(context.Context)
 	w.start(newTask(w, name, true, func() { f(ctx) }))
 }
 
-// Spawn starts a part of the task that runs: a daemon with its name. It implements the engine's Scheduler, with Await.
+// Spawn starts a part of the task that runs: a daemon with its name. It implements the engine's
+// Scheduler, with Await.
 func (w *World) Spawn(f func()) {
 	t := newTask(w, w.name(), true, f)
 	t.parent = w.turn
 	w.start(t)
 }
 
-// Lose ends the process that the running task is a part of: its parts stop where they stand, for good, and the task that spawned them
-// panics with a [Crash].
+// Lose ends the process that the running task is a part of: its parts stop where they stand, for
+// good, and the task that spawned them panics with a [Crash].
 func (w *World) Lose(where string) {
 	whole := w.turn.whole()
 	if whole == w.turn {
@@ -107,7 +111,8 @@ func (w *World) name() string {
 	return w.turn.name
 }
 
-// Run gives turns until every task but the daemons has ended, or limit turns were given; 0 is no limit. Then it ends the daemons.
+// Run gives turns until every task but the daemons has ended, or limit turns were given; 0 is no
+// limit. Then it ends the daemons.
 func (w *World) Run(limit int64) error {
 	defer w.endAll()
 	for w.alive > 0 {
@@ -282,11 +287,12 @@ func (w *World) Text(n int) string {
 // Chance is true with probability p.
 func (w *World) Chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
 
-// Happens is true with probability p, unless that is vetoed. Only what may be left out without harm is asked for here.
+// Happens is true with probability p, unless that is vetoed. Only what may be left out without harm
+// is asked for here.
 func (w *World) Happens(kind string, p float64) bool { return w.Chance(p) && w.Allows(kind) }
 
-// Allows counts one more event of a kind and says whether it may happen. What is drawn for it is best drawn before, so that without it all
-// others stay as they are.
+// Allows counts one more event of a kind and says whether it may happen. What is drawn for it is
+// best drawn before, so that without it all others stay as they are.
 func (w *World) Allows(kind string) bool {
 	w.happened[kind]++
 	return w.Veto == nil || !w.Veto(kind, w.happened[kind])

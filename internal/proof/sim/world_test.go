@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
-// beside lets a task run n parts beside itself, and another task of its own, and writes down who ran when.
+// beside lets a task run n parts beside itself, and another task of its own, and writes down who
+// ran when.
 func beside(t *testing.T, seed uint64, order sim.Order, n int) string {
 	t.Helper()
 	w := sim.NewWorld(seed)

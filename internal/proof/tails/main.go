@@ -1,5 +1,5 @@
-// Command tails measures the longest files and functions and the widest types of the project, and fails if one is beyond its limit. Tests
-// and generated files do not count.
+// Command tails measures the longest files and functions and the widest types of the project, and
+// fails if one is beyond its limit. Tests and generated files do not count.
 package main
 
 import (

@@ -11,8 +11,10 @@ import (
 	"strings"
 )
 
-// The agents of a server that this package starts itself, or that has the files of [WriteAgents]; their tools are put behind them. The pay
-// tool writes a line into a ledger and cannot take it back, so that a call which ran twice, ran without leave or ran with other arguments is there for all to see.
+// The agents of a server that this package starts itself, or that has the files of [WriteAgents];
+// their tools are put behind them. The pay tool writes a line into a ledger and cannot take it
+// back, so that a call which ran twice, ran without leave or ran with other arguments is there for
+// all to see.
 var ownAgents = map[string]string{
 	// Everything is allowed.
 	"torture-auto": `
@@ -70,7 +72,8 @@ permissions: {allow: [look, pay, ask_caller]}
 `,
 }
 
-// httpTools are requests to a service that keeps the ledger; it is put in for %[1]s, and whether its address is a private one for %[2]v.
+// httpTools are requests to a service that keeps the ledger; it is put in for %[1]s, and whether
+// its address is a private one for %[2]v.
 const httpTools = `
 tools:
   - name: look
@@ -127,8 +130,9 @@ func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
 //	GET  SERVICE/orders/{order}   looks an order up
 //	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header Idempotency-Key: RUN/CALL/ATTEMPT
 //
-// The service answers with JSON, and a ledger ([Options.Ledger]) is right if it appends {"key":...,"order":...,"amount":...} for each request to
-// pay before it answers, and looks for no repeats. Without a service the answers of the tools stand in the files, and there is no ledger.
+// The service answers with JSON, and a ledger ([Options.Ledger]) is right if it appends
+// {"key":...,"order":...,"amount":...} for each request to pay before it answers, and looks for no
+// repeats. Without a service the answers of the tools stand in the files, and there is no ledger.
 func WriteAgents(dir, service string) error {
 	if service == "" {
 		return writeAgents(dir, recordedTools)

@@ -23,7 +23,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("violated: %s\n  promised  %s\n  to        %s\n  found     %s", v.Rule, v.Promised, to, v.Found)
 }
 
-// Check holds what was promised against what was found. None of both is changed, and nothing is asked of a server.
+// Check holds what was promised against what was found. None of both is changed, and nothing is
+// asked of a server.
 func Check(p *Promises, e Evidence) []Violation {
 	c := &check{p: p, e: e, found: slices.Clone(p.Broken), cancelled: map[string]bool{}, wanted: map[string]map[string]want{}}
 	c.prepare()
@@ -131,8 +132,8 @@ func orNothing(text string) string {
 	return text
 }
 
-// thread: what was said is there as often as it was accepted, runs are over and have a reason to be there, and each keeps the rules of
-// its calls.
+// thread: what was said is there as often as it was accepted, runs are over and have a reason to be
+// there, and each keeps the rules of its calls.
 func (c *check) thread(id string, t Thread) {
 	c.said(id, t)
 	c.numbered(id, t)
@@ -204,8 +205,8 @@ func (c *check) ended(r RunLog) {
 	}
 }
 
-// givenUp says whether a run was ended because its process was lost in it again and again. That is what the server says it does; with
-// a kill a few times a second it may hit anyone.
+// givenUp says whether a run was ended because its process was lost in it again and again. That is
+// what the server says it does; with a kill a few times a second it may hit anyone.
 func givenUp(r RunLog) bool { return r.Error != nil && r.Error.Code == "crash_loop" }
 
 func waitsFor(r RunLog) string {
@@ -234,7 +235,8 @@ func (c *check) cancels() {
 			reasons[r.ID] = "nothing"
 			switch {
 			case givenUp(r):
-				reasons[r.ID] = "cancelled" // or as good as that: nobody was left to look at the cancel
+				// or as good as that: nobody was left to look at the cancel
+				reasons[r.ID] = "cancelled"
 			case r.Reason != nil:
 				reasons[r.ID] = *r.Reason
 			}

@@ -93,7 +93,8 @@ func says(d Decision) string {
 	return d.Action
 }
 
-// decisions: of those on one suspension one was accepted, and the journal has that one and no other.
+// decisions: of those on one suspension one was accepted, and the journal has that one and no
+// other.
 func (c *check) decisions() {
 	for _, key := range slices.Sorted(maps.Keys(c.decided)) {
 		all := c.decided[key]
@@ -125,7 +126,8 @@ func (c *check) decidedOnce() {
 	}
 }
 
-// decision: one that was accepted is recorded as it was made and applied; one that was refused is not.
+// decision: one that was accepted is recorded as it was made and applied; one that was refused is
+// not.
 func (c *check) decision(d Decision, there []recorded) {
 	var mine *recorded
 	for i := range there {
@@ -165,14 +167,16 @@ func decisionsIn(there []recorded) string {
 	return orNothing(strings.Join(all, ", "))
 }
 
-// isAs says whether the journal has the decision as it was made. An action that was left out is for the server to read.
+// isAs says whether the journal has the decision as it was made. An action that was left out is for
+// the server to read.
 func (d Decision) isAs(r recorded) bool {
 	sameArguments := !present(d.Arguments) && !present(r.Arguments) || same(d.Arguments, r.Arguments)
 	sameResult := !present(d.Result) && !present(r.Result) || same(d.Result, r.Result)
 	return r.CallID == d.Shown.CallID && (d.Action == "" || d.Action == r.Action) && sameArguments && sameResult && r.Error == d.Error
 }
 
-// overtaken says whether the run ended in a way that may come before a decision: by a cancel, or by an error.
+// overtaken says whether the run ended in a way that may come before a decision: by a cancel, or by
+// an error.
 func (c *check) overtaken(run string) bool {
 	for _, t := range c.e.Threads {
 		if r, there := t.run(run); there {

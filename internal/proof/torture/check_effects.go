@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// effects: what tools did outside of the system, they did at most once for each call, with leave and with the arguments that were
-// allowed, and not before the journal said that they would.
+// effects: what tools did outside of the system, they did at most once for each call, with leave
+// and with the arguments that were allowed, and not before the journal said that they would.
 func (c *check) effects() {
 	if !c.e.HasEffects {
 		return

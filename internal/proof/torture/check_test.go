@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// What happened in the history that every case here begins with: one run of an agent that asks before it pays. A first call was
-// approved with another amount, a second was refused, a third was refused by a person whose rival had been first.
+// What happened in the history that every case here begins with: one run of an agent that asks
+// before it pays. A first call was approved with another amount, a second was refused, a third was
+// refused by a person whose rival had been first.
 const (
 	aThread = "thr_a"
 	aRun    = "run_a_0"

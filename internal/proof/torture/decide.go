@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Of ten who decide, so many send their decision again, and so many have somebody beside them who says the opposite at the same
-// moment.
+// Of ten who decide, so many send their decision again, and so many have somebody beside them who
+// says the opposite at the same moment.
 const (
 	inTenRepeat = 2
 	inTenRivals = 3
@@ -84,7 +84,8 @@ func edited(arguments json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// outcome says what became of a call whose process was killed: the ledger knows. Without one nobody does, and the call is left alone.
+// outcome says what became of a call whose process was killed: the ledger knows. Without one nobody
+// does, and the call is left alone.
 func (t *talk) outcome(run string, p wire.Pending, d *wire.Decision) error {
 	if t.ledger == "" {
 		d.Action = "cancel"

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 )
 
-// door is where the server answers now. Each life of a server that is killed has an address of its own.
+// door is where the server answers now. Each life of a server that is killed has an address of its
+// own.
 type door struct {
 	mu     sync.Mutex
 	api    *client.Client // nil while it is shut
@@ -50,11 +51,12 @@ func (d *door) enter(ctx context.Context) (*client.Client, error) {
 	}
 }
 
-// breath is the pause before a request that got no answer is sent again: its server is dead and the next one not there yet, or it is
-// busy.
+// breath is the pause before a request that got no answer is sent again: its server is dead and the
+// next one not there yet, or it is busy.
 const breath = 20 * time.Millisecond
 
-// ask sends a request until the server answers it, the same one each time. A refusal is an answer and comes as a [*client.Error].
+// ask sends a request until the server answers it, the same one each time. A refusal is an answer
+// and comes as a [*client.Error].
 func ask[T any](ctx context.Context, d *door, send func(*client.Client) (T, error)) (v T, err error) {
 	for {
 		api, down := d.enter(ctx)
@@ -74,7 +76,8 @@ func ask[T any](ctx context.Context, d *door, send func(*client.Client) (T, erro
 	}
 }
 
-// refusal is the code that a request was refused with, "" if it was done; every other error means that there is no answer.
+// refusal is the code that a request was refused with, "" if it was done; every other error means
+// that there is no answer.
 func refusal(err error) (code string, refused *client.Error, failed error) {
 	switch {
 	case err == nil:

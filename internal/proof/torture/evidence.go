@@ -15,16 +15,19 @@ import (
 // Evidence is what the server shows once the faults have stopped.
 type Evidence struct {
 	Threads map[string]Thread `json:"threads"` // by id: those that promises are about
-	Again   map[string]string `json:"again"`   // by key: the run that the start was answered with when it was sent once more
+	// by key: the run that the start was answered with when it was sent once more
+	Again map[string]string `json:"again"`
 
 	// Listed is how often the list of all runs names each; nil if others use the server, too.
 	Listed map[string]int `json:"listed,omitempty"`
 
-	// Effects are the marks of the tools, for a server with our own agents; HasEffects says that they were looked for.
+	// Effects are the marks of the tools, for a server with our own agents; HasEffects says
+	// that they were looked for.
 	Effects    []Effect `json:"effects,omitempty"`
 	HasEffects bool     `json:"has_effects"`
 
-	// Gated are tools that must not run without a decision, by agent, where that is known beforehand.
+	// Gated are tools that must not run without a decision, by agent, where that is known
+	// beforehand.
 	Gated map[string]string `json:"gated,omitempty"`
 
 	// Own: the agents are known to end in no way but a natural end or a cancel.
@@ -55,8 +58,9 @@ func (t Thread) run(id string) (RunLog, bool) {
 
 const pageSize = 100
 
-// look reads everything that the promises are about, some threads at a time. What the server does not know is left out; the check
-// will miss it. A server that does not answer for longer than patience is an error.
+// look reads everything that the promises are about, some threads at a time. What the server does
+// not know is left out; the check will miss it. A server that does not answer for longer than
+// patience is an error.
 func (w *world) look(ctx context.Context, readers int, patience time.Duration) (Evidence, error) {
 	found := Evidence{Threads: map[string]Thread{}, Again: map[string]string{}, Own: w.own}
 	starts := firstOfEach(w.kept.Starts)
@@ -174,7 +178,8 @@ func (w *world) readRun(ctx context.Context, id string) (r RunLog, there bool, e
 	}
 }
 
-// list counts every run that the server names. Of a server that others use, too, those of threads that nobody here began are theirs.
+// list counts every run that the server names. Of a server that others use, too, those of threads
+// that nobody here began are theirs.
 func (w *world) list(ctx context.Context, ours map[string]Thread) (map[string]int, error) {
 	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
 		return api.Runs(ctx, client.List{Limit: pageSize, Cursor: cursor})

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Effect is a mark that a tool left outside of the system: one line of a ledger, a JSON object with the idempotency key of the execution
-// and the arguments it ran with.
+// Effect is a mark that a tool left outside of the system: one line of a ledger, a JSON object with
+// the idempotency key of the execution and the arguments it ran with.
 type Effect struct {
 	Key       string          `json:"key"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -26,8 +26,8 @@ func (e Effect) Of() (run, call string) {
 	return parts[0], parts[1]
 }
 
-// ReadLedger reads a file of effects. Of each line, "key" is the key and all other members are the arguments. A file that is not
-// there has none, and a last line without its end is not written yet.
+// ReadLedger reads a file of effects. Of each line, "key" is the key and all other members are the
+// arguments. A file that is not there has none, and a last line without its end is not written yet.
 func ReadLedger(file string) (effects []Effect, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

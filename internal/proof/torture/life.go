@@ -118,8 +118,8 @@ func (l *lives) endEarly() error {
 // oneInEarly is how often a process is killed while it starts: one time in so many.
 const oneInEarly = 8
 
-// torture kills so many times at random moments, some of them in the middle of a start, and leaves a server that lives. The error is
-// that ctx ended, or that a server did not come back.
+// torture kills so many times at random moments, some of them in the middle of a start, and leaves
+// a server that lives. The error is that ctx ended, or that a server did not come back.
 func (l *lives) torture(ctx context.Context, kills int) error {
 	for range kills {
 		if l.now == nil && l.random.IntN(oneInEarly) == 0 {

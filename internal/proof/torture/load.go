@@ -37,9 +37,10 @@ const (
 )
 
 const (
-	mostMessages = 4                     // in a conversation, beside its input
-	lookEvery    = 20 * time.Millisecond // how often a run that works is looked at; a read that is held would be told later
-	requestLimit = 15 * time.Second      // after which a request counts as unanswered
+	mostMessages = 4 // in a conversation, beside its input
+	// how often a run that works is looked at; a read that is held would be told later
+	lookEvery    = 20 * time.Millisecond
+	requestLimit = 15 * time.Second // after which a request counts as unanswered
 )
 
 // work lets n callers have conversations until it is over, and finish what they have begun.
@@ -90,7 +91,8 @@ func quoted(text string) json.RawMessage {
 	return raw
 }
 
-// converse has one conversation after another until the time is over, and one at least, however short that is.
+// converse has one conversation after another until the time is over, and one at least, however
+// short that is.
 func (c *caller) converse(ctx context.Context) error {
 	for first := true; ; first = false {
 		select {
@@ -198,8 +200,8 @@ func (t *talk) attend(ctx context.Context, run wire.Run) error {
 	return t.act(ctx, run)
 }
 
-// act answers whatever the run waits for. At times it says something as well, or wants the run to end. All of it is sent at once, so
-// that it meets in the inbox while a worker takes things out.
+// act answers whatever the run waits for. At times it says something as well, or wants the run to
+// end. All of it is sent at once, so that it meets in the inbox while a worker takes things out.
 func (t *talk) act(ctx context.Context, run wire.Run) error {
 	var sends []func() error
 	if t.messages > 0 && t.chance(oneInMessage) {

@@ -54,7 +54,8 @@ func serveOwn(t *testing.T, service string) (address string) {
 	return "http://" + server.Addr()
 }
 
-// gateway stands before a server as the one of a cloud does: at times it did not reach it, and at times it did and does not know.
+// gateway stands before a server as the one of a cloud does: at times it did not reach it, and at
+// times it did and does not know.
 func gateway(t *testing.T, address string, seed uint64) (front string, failed *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(address)

@@ -23,8 +23,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Agents that run by themselves, that ask a person and that ask their caller. Each pays from the ledger that a refund cannot be
-// taken back from, so that a call which ran twice is there twice.
+// Agents that run by themselves, that ask a person and that ask their caller. Each pays from the
+// ledger that a refund cannot be taken back from, so that a call which ran twice is there twice.
 var killAgents = map[string]string{
 	"auto": `
 name: auto
@@ -83,8 +83,9 @@ permissions: {allow: [pay, ask_browser]}
 `,
 }
 
-// killMargin is how long before the end of all tests, which `go test -timeout` says, these give up: a run that is stranded shows as that, with
-// the logs of its processes. How long a run may take on a busy machine nobody knows.
+// killMargin is how long before the end of all tests, which `go test -timeout` says, these give up:
+// a run that is stranded shows as that, with the logs of its processes. How long a run may take on
+// a busy machine nobody knows.
 const killMargin = 20 * time.Second
 
 func TestKilledAgainAndAgainNothingIsLostAndNothingTwice(t *testing.T) {
@@ -266,7 +267,8 @@ func (w *killWorld) any(random *rand.Rand) (*client.Client, error) {
 	}
 }
 
-// torture lets callers work while processes are killed, and returns when all that was begun is done.
+// torture lets callers work while processes are killed, and returns when all that was begun is
+// done.
 func (w *killWorld) torture(kills, callers int) {
 	over := make(chan struct{})
 	var wg sync.WaitGroup

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// Promises is what callers were told. The zero value is empty; the methods are safe for concurrent use, the fields are for
-// reading once nobody writes any more.
+// Promises is what callers were told. The zero value is empty; the methods are safe for concurrent
+// use, the fields are for reading once nobody writes any more.
 type Promises struct {
 	mu        sync.Mutex
 	Starts    []Start     `json:"starts"`
@@ -27,7 +27,8 @@ type Start struct {
 	Thread  string            `json:"thread"`
 }
 
-// Message is one that somebody sent. Refusal is the code it was refused with; "" if it was accepted.
+// Message is one that somebody sent. Refusal is the code it was refused with; "" if it was
+// accepted.
 type Message struct {
 	Caller  int    `json:"caller"`
 	Thread  string `json:"thread"`
@@ -35,8 +36,8 @@ type Message struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// Decision is an answer to a call that was shown as Shown. It was accepted as the first one, or refused; Winner is then the id of
-// the decision that was said to be first, if one was.
+// Decision is an answer to a call that was shown as Shown. It was accepted as the first one, or
+// refused; Winner is then the id of the decision that was said to be first, if one was.
 type Decision struct {
 	Caller  int          `json:"caller"`
 	Run     string       `json:"run"`

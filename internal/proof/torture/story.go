@@ -6,13 +6,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// story is what the events of a run tell, by call and by suspension. The shapes are those of the API's events; what this package does
-// not look at is left out.
+// story is what the events of a run tell, by call and by suspension. The shapes are those of the
+// API's events; what this package does not look at is left out.
 type story struct {
-	calls            []*call // in the order in which the model made them
-	byID             map[string]*call
-	recorded         map[string][]recorded // by suspension, in order; not those that came after a deadline
-	answeredBySaying []string              // messages that were taken as the answer to a call
+	calls []*call // in the order in which the model made them
+	byID  map[string]*call
+	// by suspension, in order; not those that came after a deadline
+	recorded         map[string][]recorded
+	answeredBySaying []string // messages that were taken as the answer to a call
 }
 
 // call is what happened to one call.

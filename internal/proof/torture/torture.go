@@ -24,9 +24,11 @@ type Options struct {
 	Every   time.Duration
 	Dir     string // where data and agents are put; must be there
 
-	// Client reaches a server that somebody else runs, and kills. Callers start runs of Agents with Input, and a mark behind it, for
-	// For. Ledger is a file to which its tools append what they did, if there is one. With Own the server has the agents of [WriteAgents]:
-	// those are run, Agents and Input are not looked at, and what their tools did is checked, too.
+	// Client reaches a server that somebody else runs, and kills. Callers start runs of Agents
+	// with Input, and a mark behind it, for For. Ledger is a file to which its tools append
+	// what they did, if there is one. With Own the server has the agents of [WriteAgents]:
+	// those are run, Agents and Input are not looked at, and what their tools did is checked,
+	// too.
 	Client *client.Client
 	Own    bool
 	Agents []string
@@ -34,10 +36,13 @@ type Options struct {
 	Ledger string
 	For    time.Duration
 
-	Callers  int
-	Seed     uint64        // of what callers do and when the server is killed; what the operating system makes of it is not repeatable
-	Session  string        // makes keys that nobody has used
-	Patience time.Duration // how long runs may take to come to their end once the faults have stopped
+	Callers int
+	// of what callers do and when the server is killed; what the operating system makes of it
+	// is not repeatable
+	Seed    uint64
+	Session string // makes keys that nobody has used
+	// how long runs may take to come to their end once the faults have stopped
+	Patience time.Duration
 	Progress func(Progress)
 }
 
@@ -60,8 +65,9 @@ type Report struct {
 	Violations []Violation `json:"violations,omitempty"`
 }
 
-// Run tortures a server and checks what it has promised. An error means that nothing can be said: the server could not be started or
-// reached, or ctx ended. That a server does not start again after a kill is no error but a violation.
+// Run tortures a server and checks what it has promised. An error means that nothing can be said:
+// the server could not be started or reached, or ctx ended. That a server does not start again
+// after a kill is no error but a violation.
 func Run(ctx context.Context, o Options) (Report, error) {
 	t, err := prepare(ctx, o)
 	if err != nil {
@@ -171,8 +177,8 @@ func (t *torment) panics() []Violation {
 // errDoesNotRise: the server was killed, and did not start again.
 var errDoesNotRise = errors.New("the server did not start again")
 
-// load lets callers work under faults, and then until what they have begun is done. A run that does not come to its end is no error
-// here: the check finds it.
+// load lets callers work under faults, and then until what they have begun is done. A run that does
+// not come to its end is no error here: the check finds it.
 func (t *torment) load(ctx context.Context) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

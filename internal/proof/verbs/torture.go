@@ -136,7 +136,8 @@ func (a *app) torture(cmd *cobra.Command, o torture.Options, program string) err
 	return err
 }
 
-// findProgram is the dormouse program: the one that was named, or the one beside this program, or the one in the path.
+// findProgram is the dormouse program: the one that was named, or the one beside this program, or
+// the one in the path.
 func findProgram(named string) (string, error) {
 	if named != "" {
 		found, err := exec.LookPath(named)
@@ -219,7 +220,8 @@ func (a *app) tortured(ctx context.Context, o torture.Options) error {
 	return cmdline.Fail(cmdline.ExitBroken, "broken", detail)
 }
 
-// tortureProgress tells people how far it is: of the kills, or, if somebody else kills, of the time.
+// tortureProgress tells people how far it is: of the kills, or, if somebody else kills, of the
+// time.
 func tortureProgress(p *display.Progress, o torture.Options) func(torture.Progress) {
 	if p == nil {
 		return nil

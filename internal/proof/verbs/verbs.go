@@ -1,5 +1,5 @@
-// Package verbs has the verbs that test Dormouse itself, replay and torture, and the program that they belong to. What people install
-// does not link them.
+// Package verbs has the verbs that test Dormouse itself, replay and torture, and the program that
+// they belong to. What people install does not link them.
 package verbs
 
 import (
@@ -21,8 +21,8 @@ const exitCodes = `  0  done as asked, and every promise was kept
 // app is one invocation of the program, for the verbs of this package.
 type app struct{ *cmdline.App }
 
-// Main runs the command that args name (without the program's name) until it is finished or ctx ends, and returns
-// the exit code, as [cmdline.App.Execute] does.
+// Main runs the command that args name (without the program's name) until it is finished or ctx
+// ends, and returns the exit code, as [cmdline.App.Execute] does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts cmdline.Options) int {
 	opts.Name = "dormouse-proof"
 	a := &app{cmdline.New(stdin, stdout, stderr, opts)}

@@ -20,7 +20,9 @@ const CodeNoAgent frontend.Code = "intake_agent_missing"
 
 // Order is one run that a message asks for.
 type Order struct {
-	Origin  []byte // what is put elsewhere if it cannot be started now: in the form it came in, with nothing of the other orders
+	// what is put elsewhere if it cannot be started now: in the form it came in, with nothing
+	// of the other orders
+	Origin  []byte
 	Message []byte // as [Read] reads it
 	Refused *Fate  // set: it cannot be started as it is
 }
@@ -29,7 +31,8 @@ func refusedOrder(origin []byte, code frontend.Code, detail string) Order {
 	return Order{Origin: origin, Refused: &Fate{Outcome: Dead, Code: code, Detail: detail}}
 }
 
-// event is what is looked at to tell forms apart. EventBridge and S3 notifications are told by members that no message of ours may have.
+// event is what is looked at to tell forms apart. EventBridge and S3 notifications are told by
+// members that no message of ours may have.
 type event struct {
 	ID         string            `json:"id"`
 	Source     string            `json:"source"`
@@ -42,9 +45,10 @@ type event struct {
 // testEvent is what S3 sends once, when a notification is set up.
 const testEvent = "s3:TestEvent"
 
-// Orders finds the runs that a message asks for: one in the form of this package, an event of EventBridge, or a notification of S3, which
-// may ask for several or for none. Anything else is taken for the form of this package, so that its error names that form. agent is the
-// one that events of other services start; "" refuses them.
+// Orders finds the runs that a message asks for: one in the form of this package, an event of
+// EventBridge, or a notification of S3, which may ask for several or for none. Anything else is
+// taken for the form of this package, so that its error names that form. agent is the one that
+// events of other services start; "" refuses them.
 func Orders(body []byte, agent string) []Order {
 	ours := []Order{{Origin: body, Message: body}}
 	var e event
@@ -75,7 +79,8 @@ func fromS3(records []json.RawMessage, agent string) (orders []Order) {
 	return orders
 }
 
-// orderOf makes a message of an event: it starts the agent of the queue, once per key, and the event is its input.
+// orderOf makes a message of an event: it starts the agent of the queue, once per key, and the
+// event is its input.
 func orderOf(origin, event []byte, agent, key string, metadata map[string]string) Order {
 	if agent == "" {
 		return refusedOrder(origin, CodeNoAgent, "the message is an event of another service, and DORMOUSE_INTAKE_AGENT does not say which agent "+
@@ -107,8 +112,8 @@ type record struct {
 var errNoObject = errors.New("the message has records, and one of them is no notification of S3 about an object; send the other service's events " +
 	"through EventBridge, or messages of the form of POST /v1/runs")
 
-// object is the idempotency key of a record, and the metadata of its run. S3 may send a record twice; what happens to an object next has
-// another sequencer.
+// object is the idempotency key of a record, and the metadata of its run. S3 may send a record
+// twice; what happens to an object next has another sequencer.
 func object(raw json.RawMessage) (key string, metadata map[string]string, err error) {
 	var r record
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -138,7 +143,8 @@ func keyOf(bucket, object, mark string) string {
 	return "s3:sha256:" + hex.EncodeToString(sum[:])
 }
 
-// maxShown bounds what is shown of an object's key, as JSON: the metadata of a run are small, and the whole key is in its input.
+// maxShown bounds what is shown of an object's key, as JSON: the metadata of a run are small, and
+// the whole key is in its input.
 const maxShown = 1000
 
 // plain is an object's key as people write it: S3 has it as in the query of a URL.

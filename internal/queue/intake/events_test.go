@@ -74,7 +74,8 @@ func TestABusyMessageWaitsLongerEachTime(t *testing.T) {
 	}
 }
 
-// Whatever is on the intake queue: nothing panics, and what is put elsewhere asks for the same run again.
+// Whatever is on the intake queue: nothing panics, and what is put elsewhere asks for the same run
+// again.
 func FuzzOrders(f *testing.F) {
 	for _, seed := range []string{good, bridged, stored, `{"Records":[` + stored + `]}`, `{"Service":"Amazon S3","Event":"s3:TestEvent"}`} {
 		f.Add(seed)

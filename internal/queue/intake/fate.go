@@ -27,7 +27,8 @@ const (
 	Started Outcome = iota
 	// Known: its run had been there before, under the same key. The message may go.
 	Known
-	// Busy: it could not be started now, by nobody's fault. It comes again, as often as it takes: a thread may be busy for days.
+	// Busy: it could not be started now, by nobody's fault. It comes again, as often as it
+	// takes: a thread may be busy for days.
 	Busy
 	// Failed: something of ours is broken. It comes again, but not for ever.
 	Failed
@@ -47,9 +48,10 @@ type Fate struct {
 // Gone says whether the message leaves the queue because its run is there.
 func (f Fate) Gone() bool { return f.Outcome == Started || f.Outcome == Known }
 
-// Whole is the fate of a message that has to stay whole, if there is such a one among the fates of its parts. Each part has a fate of its
-// own: what is busy is put back alone, and what can never be started is put aside alone. Only a failure of ours keeps the message whole:
-// no part is moved then, and all are tried again. Those that were started are known by their keys.
+// Whole is the fate of a message that has to stay whole, if there is such a one among the fates of
+// its parts. Each part has a fate of its own: what is busy is put back alone, and what can never be
+// started is put aside alone. Only a failure of ours keeps the message whole: no part is moved
+// then, and all are tried again. Those that were started are known by their keys.
 func Whole(fates []Fate) (f Fate, stays bool) {
 	n := slices.IndexFunc(fates, func(f Fate) bool { return f.Outcome == Failed })
 	if n < 0 {
@@ -58,7 +60,8 @@ func Whole(fates []Fate) (f Fate, stays bool) {
 	return fates[n], true
 }
 
-// Longer is how long a busy message waits that was handed over so often: four times as long each time.
+// Longer is how long a busy message waits that was handed over so often: four times as long each
+// time.
 func Longer(after time.Duration, times int) time.Duration {
 	return after << (2 * min(max(times-1, 0), 10))
 }
@@ -81,8 +84,8 @@ type Desk struct {
 	MaxFailures int
 }
 
-// Decide starts what a message asks for and says what is to become of it. Nothing in it makes Decide itself fail. If ctx ends, the message
-// has to come again.
+// Decide starts what a message asks for and says what is to become of it. Nothing in it makes
+// Decide itself fail. If ctx ends, the message has to come again.
 func (d *Desk) Decide(ctx context.Context, m Delivery) Fate {
 	if m.Attempts > d.MaxFailures {
 		return Fate{Outcome: Dead, Code: CodeLost, Detail: fmt.Sprintf(
@@ -102,7 +105,8 @@ func (d *Desk) Decide(ctx context.Context, m Delivery) Fate {
 	return Fate{Outcome: Known, Run: started.Run.ID}
 }
 
-// start turns a panic into an error, so that one message costs itself an attempt and not the process.
+// start turns a panic into an error, so that one message costs itself an attempt and not the
+// process.
 func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.Started, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -113,8 +117,8 @@ func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.
 	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
 }
 
-// fate says what an error means. A refusal with a time to come back, a store that fails, and a thread whose run is not done, pass; every
-// other refusal would be the same for ever.
+// fate says what an error means. A refusal with a time to come back, a store that fails, and a
+// thread whose run is not done, pass; every other refusal would be the same for ever.
 func (d *Desk) fate(m Delivery, err error) Fate {
 	var refused *frontend.Error
 	switch known := errors.As(err, &refused); {

@@ -1,10 +1,12 @@
-// Package intake decides what becomes of the messages of the intake queue, through which pipelines start runs. A message is the body of
-// POST /v1/runs with an idempotency key in it, and the only copy of what somebody asked for: it leaves the queue when its run is there,
-// or when it is put aside as a dead letter with the reason.
+// Package intake decides what becomes of the messages of the intake queue, through which pipelines
+// start runs. A message is the body of POST /v1/runs with an idempotency key in it, and the only
+// copy of what somebody asked for: it leaves the queue when its run is there, or when it is put
+// aside as a dead letter with the reason.
 //
-// Messages come at least once and in any order. One key starts one run, because [frontend.Frontend.Start] does; so a message that is
-// handed over again after a crash, or put into the queue again, changes nothing. The package keeps no queue and works on no run: a
-// [Queue] stands in front of it and a [Starter] behind it.
+// Messages come at least once and in any order. One key starts one run, because
+// [frontend.Frontend.Start] does; so a message that is handed over again after a crash, or put into
+// the queue again, changes nothing. The package keeps no queue and works on no run: a [Queue]
+// stands in front of it and a [Starter] behind it.
 package intake
 
 import (
@@ -23,7 +25,8 @@ const MaxBody = 1 << 20
 const (
 	CodeTooLarge frontend.Code = "too_large"
 	CodeInternal frontend.Code = "internal" // it failed too often, by a fault of ours
-	CodeLost     frontend.Code = "lost"     // it was handed over too often, and nobody said what came of it
+	// it was handed over too often, and nobody said what came of it
+	CodeLost frontend.Code = "lost"
 )
 
 // Message is what a pipeline puts into the queue. Whose it is says the queue, never the message.
@@ -32,8 +35,8 @@ type Message struct {
 	wire.StartRequest
 }
 
-// Read reads a message as strictly as the HTTP API reads a body. The error is a [*frontend.Error] and says what to mend. What needs to be
-// looked up, such as the agent, is not looked at.
+// Read reads a message as strictly as the HTTP API reads a body. The error is a [*frontend.Error]
+// and says what to mend. What needs to be looked up, such as the agent, is not looked at.
 func Read(raw []byte) (Message, error) {
 	var m Message
 	if len(raw) > MaxBody {

@@ -13,8 +13,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
-// A message is either refused, with a code and words, and then nothing is started; or it is read, and then the rest of it is what the
-// HTTP API would take, and what is written back is read as the same.
+// A message is either refused, with a code and words, and then nothing is started; or it is read,
+// and then the rest of it is what the HTTP API would take, and what is written back is read as the
+// same.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{good, `{"agent":"a"}`, `{"idempotency_key":"k","Agent":"a"}`, "\xff", `{"idempotency_key":"k","idempotency_key":"k"}`,
 		`{"idempotency_key":"k","input":[{"type":"text","text":"x"}],"memory":false,"permissions":{"deny":["*"]}}`, `{"StartRequest":{}}`, `[]`, ``} {

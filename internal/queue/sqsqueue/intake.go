@@ -18,12 +18,14 @@ var _ intake.Queue = (*Intake)(nil)
 
 // Attributes of messages of the intake queue. A pipeline sets none of them.
 const (
-	AttributeReturned = "returned" // how often it was put back because the thread or the store was busy
-	AttributeCode     = "code"     // of a dead letter: why it is one
-	AttributeDetail   = "detail"   // of a dead letter: why, in words
+	// how often it was put back because the thread or the store was busy
+	AttributeReturned = "returned"
+	AttributeCode     = "code"   // of a dead letter: why it is one
+	AttributeDetail   = "detail" // of a dead letter: why, in words
 )
 
-// Intake is the intake queue of one tenant, and the queue of its dead letters. Safe for concurrent use.
+// Intake is the intake queue of one tenant, and the queue of its dead letters. Safe for concurrent
+// use.
 type Intake struct {
 	queue
 	dead   queue
@@ -58,7 +60,8 @@ func ReadReturned(text string) int {
 	return n
 }
 
-// Settle implements [intake.Queue], but for its promise of all or nothing: see the package's comment.
+// Settle implements [intake.Queue], but for its promise of all or nothing: see the package's
+// comment.
 func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) error {
 	gone, err := q.Move(ctx, d, f)
 	if err != nil || !gone {
@@ -67,17 +70,18 @@ func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) e
 	return q.remove(ctx, d.Receipt)
 }
 
-// A message as large as SQS takes has no room for an attribute more. It is hidden for long where others are sent anew; should its thread be busy for
-// hours, it ends among the dead letters.
+// A message as large as SQS takes has no room for an attribute more. It is hidden for long where
+// others are sent anew; should its thread be busy for hours, it ends among the dead letters.
 const (
 	mostSentAnew = 1<<20 - 1<<10
 	hidden       = time.Hour
 )
 
-// Move does everything that a fate asks for but remove the message; gone says that it is to be removed now. On an error it is to stay.
+// Move does everything that a fate asks for but remove the message; gone says that it is to be
+// removed now. On an error it is to stay.
 //
-// A busy message is not given back but sent anew: SQS counts hand-overs and nothing takes one back, so that a thread which is busy for days
-// would make a dead letter of it.
+// A busy message is not given back but sent anew: SQS counts hand-overs and nothing takes one back,
+// so that a thread which is busy for days would make a dead letter of it.
 func (q *Intake) Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error) {
 	switch f.Outcome {
 	case intake.Busy:
@@ -107,7 +111,8 @@ func (q queue) put(ctx context.Context, body []byte, delay time.Duration, attrib
 	return nil
 }
 
-// shown is a reason as an attribute may have it: not empty, not long, and of characters that SQS takes.
+// shown is a reason as an attribute may have it: not empty, not long, and of characters that SQS
+// takes.
 func shown(detail string) string {
 	const most = 1000
 	clean := strings.Map(func(r rune) rune {

@@ -1,18 +1,24 @@
-// Package sqsqueue is the queue of wake-ups and the intake queue on standard queues of Amazon SQS. It sends, receives and settles; what a
-// wake-up is good for says package engine, and what becomes of a message of the intake queue package intake.
+// Package sqsqueue is the queue of wake-ups and the intake queue on standard queues of Amazon SQS.
+// It sends, receives and settles; what a wake-up is good for says package engine, and what becomes
+// of a message of the intake queue package intake.
 //
-// A standard queue promises less than the queue in package sqlite, and engine and intake need no more:
+// A standard queue promises less than the queue in package sqlite, and engine and intake need no
+// more:
 //
 //   - There is no order, and a message may be handed over twice although nobody gave it back.
-//   - A receipt is not revoked by the next hand-over: a late [Wake.Ack] may be taken, and the message be gone or not. Likewise after a
+//   - A receipt is not revoked by the next hand-over: a late [Wake.Ack] may be taken, and the
+//     message be gone or not. Likewise after a
 //     [Wake.Nack]. Whoever holds such a receipt has lost the run to another epoch long before.
-//   - Times are whole seconds, rounded up: a message that came too early would be dropped as stale. The longest delay is [MaxDelay].
+//   - Times are whole seconds, rounded up: a message that came too early would be dropped as stale.
+//     The longest delay is [MaxDelay].
 //   - A dead letter does not say why it is one, but for those that [Intake.Move] puts aside itself.
-//   - Nothing is one transaction: a message of the intake queue is put elsewhere first and removed then, so that a crash between leaves
+//   - Nothing is one transaction: a message of the intake queue is put elsewhere first and removed
+//     then, so that a crash between leaves
 //     two and never none. One key starts one run.
 //
-// What is on a queue and is not ours never loops: on the wake queue it is reported as failed each time, until the queue's redrive policy
-// makes it a dead letter, where an alarm tells a person. On the intake queue it is moved to the dead letters at once, with the reason.
+// What is on a queue and is not ours never loops: on the wake queue it is reported as failed each
+// time, until the queue's redrive policy makes it a dead letter, where an alarm tells a person. On
+// the intake queue it is moved to the dead letters at once, with the reason.
 package sqsqueue
 
 import (
@@ -28,8 +34,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// MaxDelay is the longest delay of a message. A wake-up that is wanted later is sent too early, finds nothing to claim and is dropped:
-// the sweep sends the one that counts.
+// MaxDelay is the longest delay of a message. A wake-up that is wanted later is sent too early,
+// finds nothing to claim and is dropped: the sweep sends the one that counts.
 const MaxDelay = 900 * time.Second
 
 // maxVisibility is the longest a message can be hidden.
@@ -38,8 +44,9 @@ const maxVisibility = 12 * time.Hour
 // maxReceive is the most that one request hands over.
 const maxReceive = 10
 
-// API is what is asked of the SDK's client. Its retryer has sent a request a few times before an error comes back; so an error of the
-// network, a throttle and a fault of the service are [engine.ErrUnavailable] at once.
+// API is what is asked of the SDK's client. Its retryer has sent a request a few times before an
+// error comes back; so an error of the network, a throttle and a fault of the service are
+// [engine.ErrUnavailable] at once.
 type API interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput, opts ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 	ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, opts ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
@@ -74,7 +81,8 @@ func (q queue) remove(ctx context.Context, receipt string) error {
 	return q.settled("deleting from", err)
 }
 
-// hide shows a message again after a while. [engine.ErrRefused] if the receipt is none of this queue's, or the message is not hidden.
+// hide shows a message again after a while. [engine.ErrRefused] if the receipt is none of this
+// queue's, or the message is not hidden.
 func (q queue) hide(ctx context.Context, receipt string, after time.Duration) error {
 	_, err := q.api.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &q.url, ReceiptHandle: &receipt,
 		VisibilityTimeout: seconds(after, maxVisibility)})
@@ -94,7 +102,8 @@ func (q queue) settled(doing string, err error) error {
 	return q.translated(doing, err)
 }
 
-// translated leaves none of the SDK's errors to be asked for by type; their text stays, for the log.
+// translated leaves none of the SDK's errors to be asked for by type; their text stays, for the
+// log.
 func (q queue) translated(doing string, err error) error {
 	switch {
 	case err == nil:
@@ -107,7 +116,8 @@ func (q queue) translated(doing string, err error) error {
 	return fmt.Errorf("%w: %s %s: %v", engine.ErrUnavailable, doing, q.url, err)
 }
 
-// refused says whether SQS knows the receipt no more. It says so in one of several ways, by what became of the message.
+// refused says whether SQS knows the receipt no more. It says so in one of several ways, by what
+// became of the message.
 func refused(err error) bool {
 	var invalid *types.ReceiptHandleIsInvalid
 	var shown *types.MessageNotInflight

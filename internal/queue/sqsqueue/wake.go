@@ -20,8 +20,8 @@ var (
 type Wake struct {
 	queue
 
-	// Wait is how long [Wake.Receive] waits for something to come, at most 20 s. Without it a request asks some of SQS's servers only,
-	// and may find nothing where there is something.
+	// Wait is how long [Wake.Receive] waits for something to come, at most 20 s. Without it a
+	// request asks some of SQS's servers only, and may find nothing where there is something.
 	Wait time.Duration
 }
 
@@ -36,8 +36,8 @@ func (q *Wake) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) e
 	return q.translated("sending to", err)
 }
 
-// Receive implements [engine.Receiver], for tools and tests: functions are handed their messages. What is not ours is left out and stays
-// hidden, so that it becomes a dead letter in time.
+// Receive implements [engine.Receiver], for tools and tests: functions are handed their messages.
+// What is not ours is left out and stays hidden, so that it becomes a dead letter in time.
 func (q *Wake) Receive(ctx context.Context, max int) (ds []engine.Delivery, err error) {
 	messages, err := q.receive(ctx, max, q.Wait)
 	for _, m := range messages {
@@ -51,7 +51,8 @@ func (q *Wake) Receive(ctx context.Context, max int) (ds []engine.Delivery, err 
 // Ack implements [engine.Receiver].
 func (q *Wake) Ack(ctx context.Context, d engine.Delivery) error { return q.remove(ctx, d.Receipt) }
 
-// Nack implements [engine.Receiver]. There is no place for the cause: whoever gives back has logged it.
+// Nack implements [engine.Receiver]. There is no place for the cause: whoever gives back has logged
+// it.
 func (q *Wake) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, _ string) error {
 	return q.hide(ctx, d.Receipt, delay)
 }

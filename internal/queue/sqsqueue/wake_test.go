@@ -104,10 +104,11 @@ func (q suiteQueue) Redrive(ctx context.Context, limit int) (int, error) {
 
 func TestQueue(t *testing.T) {
 	t.Parallel()
+	// SQS counts the turns itself and promises no order.
 	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {
 		c := newCloud(t, clock)
 		return suiteQueue{sqsqueue.NewWake(c.api, c.url), sqsqueue.NewWake(c.api, c.dead)}
-	}, enginetest.LastingReceipts, enginetest.WholeSeconds, enginetest.SilentDead, enginetest.LateDead, enginetest.NoTurns) // SQS sees to turns, and promises no order
+	}, enginetest.LastingReceipts, enginetest.WholeSeconds, enginetest.SilentDead, enginetest.LateDead, enginetest.NoTurns)
 }
 
 func TestAWakeUpCarriesTenantAndThreadAndNothingElse(t *testing.T) {

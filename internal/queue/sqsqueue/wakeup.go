@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
-// ErrNotOurs is a message of the wake queue that no program of ours has sent. It would be the same the next time.
+// ErrNotOurs is a message of the wake queue that no program of ours has sent. It would be the same
+// the next time.
 var ErrNotOurs = errors.New("sqsqueue: this is no wake-up; find out who sends to this queue, " +
 	"which is for the stack's own functions alone")
 
@@ -33,7 +34,8 @@ func ReadWakeup(body string) (engine.Wakeup, error) {
 	return w, nil
 }
 
-// written is the body of a wake-up, in ASCII: SQS refuses some characters, and tenants come from outside.
+// written is the body of a wake-up, in ASCII: SQS refuses some characters, and tenants come from
+// outside.
 func written(w engine.Wakeup) string {
 	text, err := json.Marshal(w)
 	if err != nil {
@@ -55,8 +57,9 @@ func written(w engine.Wakeup) string {
 // groupName is what SQS takes as a group.
 var groupName = regexp.MustCompile(`^[a-zA-Z0-9!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~]{1,128}$`)
 
-// group is the tenant as a message group, by which SQS keeps a tenant with many messages from holding up the others. On a standard queue it
-// orders nothing. A name that SQS does not take is one of its own by its hash.
+// group is the tenant as a message group, by which SQS keeps a tenant with many messages from
+// holding up the others. On a standard queue it orders nothing. A name that SQS does not take is
+// one of its own by its hash.
 func group(tenant string) string {
 	if groupName.MatchString(tenant) {
 		return tenant

@@ -1,6 +1,7 @@
-// Package ssmsecret finds secrets in the Parameter Store of AWS Systems Manager: the secret NAME is the parameter NAME below one path. It keeps
-// what it read for some minutes, so that a call costs a look into memory. It writes no parameter, lists none, and holds the key to none: a
-// SecureString is decrypted by the service, for a role that may.
+// Package ssmsecret finds secrets in the Parameter Store of AWS Systems Manager: the secret NAME is
+// the parameter NAME below one path. It keeps what it read for some minutes, so that a call costs a
+// look into memory. It writes no parameter, lists none, and holds the key to none: a SecureString
+// is decrypted by the service, for a role that may.
 package ssmsecret
 
 import (
@@ -31,21 +32,24 @@ type Options struct {
 }
 
 const (
-	// fresh is how long a value counts without another look: so long a changed one may go unseen.
+	// fresh is how long a value counts without another look: so long a changed one may go
+	// unseen.
 	fresh = 5 * time.Minute
 
-	// usable is how long a value is used while the service does not answer. One that the service refuses to tell is not.
+	// usable is how long a value is used while the service does not answer. One that the
+	// service refuses to tell is not.
 	usable = time.Hour
 
-	// rest is how long nothing is asked after a lookup that found nothing or failed: many calls at once must not become many requests of a service
-	// that allows some forty a second.
+	// rest is how long nothing is asked after a lookup that found nothing or failed: many calls
+	// at once must not become many requests of a service that allows some forty a second.
 	rest = 5 * time.Second
 
 	// patience bounds one lookup, repeats of the client included.
 	patience = 5 * time.Second
 )
 
-// New returns a source that asks the service when a value is needed, once at a time for each name. Its errors hold no value.
+// New returns a source that asks the service when a value is needed, once at a time for each name.
+// Its errors hold no value.
 func New(client Client, o Options) secret.Source {
 	s := &store{client: client, o: o, known: map[string]*entry{}}
 	return s.lookup
@@ -68,7 +72,8 @@ type entry struct {
 	pending chan struct{}
 }
 
-// mostKnown bounds the names that are remembered. Definitions name secrets, so there is no end to them.
+// mostKnown bounds the names that are remembered. Definitions name secrets, so there is no end to
+// them.
 const mostKnown = 1000
 
 func (s *store) lookup(ctx context.Context, name string) (string, error) {
@@ -97,7 +102,8 @@ func (s *store) at(ctx context.Context, name string) (value string, wait chan st
 	}
 	if e.pending == nil {
 		e.pending = make(chan struct{})
-		// Whoever began it may leave, and others wait for the same: it is nobody's own, and ends by itself.
+		// Whoever began it may leave, and others wait for the same: it is nobody's own, and
+		// ends by itself.
 		go s.fetch(context.WithoutCancel(ctx), name, e)
 	}
 	return "", e.pending, nil
@@ -154,7 +160,8 @@ func (s *store) get(ctx context.Context, name string) (string, error) {
 	return *out.Parameter.Value, nil
 }
 
-// passing says whether an error says nothing of the parameter: no answer, a fault of the service, too many requests.
+// passing says whether an error says nothing of the parameter: no answer, a fault of the service,
+// too many requests.
 func passing(err error) bool {
 	var refusal smithy.APIError
 	var response *awshttp.ResponseError

@@ -17,8 +17,9 @@ func (s *Store) PutDefinition(ctx context.Context, d engine.Definition) error {
 	return s.putOnce(ctx, "storing a version of an agent", versionKey(d.Tenant, d.Name, d.Digest).attributes(), d.Body)
 }
 
-// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not stored. Versions are never taken away, so
-// that nothing can happen to it between the look and the write.
+// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not
+// stored. Versions are never taken away, so that nothing can happen to it between the look and the
+// write.
 func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	const doing = "deploying an agent"
 	version, err := s.get(ctx, doing, versionKey(tenant, name, digest))
@@ -28,20 +29,22 @@ func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	case version == nil:
 		return engine.ErrNotFound
 	}
-	_, err = s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: tenantKey(tenant).attributes()}) // first: it may be listed and have nothing
+	// first: it may be listed and have nothing
+	_, err = s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: tenantKey(tenant).attributes()})
 	if err != nil {
 		return s.unavailable(doing, err)
 	}
 	return s.setCurrent(ctx, doing, tenant, name, digest)
 }
 
-// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to them.
+// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to
+// them.
 func (s *Store) Undeploy(ctx context.Context, tenant, name string) error {
 	return s.setCurrent(ctx, "undeploying an agent", tenant, name, "")
 }
 
-// setCurrent says which version is deployed; "" is none, and leaves the item with its revision. It is on condition of what was read, so that a late
-// copy changes nothing:
+// setCurrent says which version is deployed; "" is none, and leaves the item with its revision. It
+// is on condition of what was read, so that a late copy changes nothing:
 //
 //	deploy 1 (+ copy) ── deploy 2, which denies more ── the copy lands: refused
 //
@@ -117,7 +120,8 @@ func (s *Store) Current(ctx context.Context, tenant, name string) (engine.Defini
 	return s.Definition(ctx, tenant, name, digest)
 }
 
-// Deployed implements frontend.Catalog. The index that it goes through may miss for a moment what was deployed just now.
+// Deployed implements frontend.Catalog. The index that it goes through may miss for a moment what
+// was deployed just now.
 func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Definition, err error) {
 	in := indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, mostInBatch)
 	err = s.query(ctx, "listing agents", in, func(hit item) (bool, error) {

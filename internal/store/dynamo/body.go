@@ -16,12 +16,13 @@ import (
 
 // Attributes of a body: it stands in one of the first two, or in pieces.
 const (
-	attrBody     = "body"   // as it is
-	attrDeflated = "z"      // compressed
-	attrPieces   = "pieces" // how many; the item's key, the set's name and a number are their keys
-	attrSet      = "set"
-	attrForm     = "form" // which of the first two the pieces are of
-	attrPiece    = "piece"
+	attrBody     = "body" // as it is
+	attrDeflated = "z"    // compressed
+	// how many; the item's key, the set's name and a number are their keys
+	attrPieces = "pieces"
+	attrSet    = "set"
+	attrForm   = "form" // which of the first two the pieces are of
+	attrPiece  = "piece"
 )
 
 const (
@@ -46,7 +47,8 @@ func deflate(body []byte) []byte {
 		_, err = w.Write(body)
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		panic("dynamo: compressing in memory: " + err.Error()) // neither the level nor the buffer can fail
+		// neither the level nor the buffer can fail
+		panic("dynamo: compressing in memory: " + err.Error())
 	}
 	return out.Bytes()
 }
@@ -66,8 +68,9 @@ func packedAttribute(form string, packed []byte) types.AttributeValue {
 	return bytesOf(packed)
 }
 
-// putOnce stores a body with the attributes of it, unless something is there; that stays as it is. Pieces are put first, under a name made of
-// their content: whoever finds the item finds them all, and two writers cannot mix theirs.
+// putOnce stores a body with the attributes of it, unless something is there; that stays as it is.
+// Pieces are put first, under a name made of their content: whoever finds the item finds them all,
+// and two writers cannot mix theirs.
 func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte) error {
 	form, packed := pack(body)
 	if len(packed) <= mostInOne {

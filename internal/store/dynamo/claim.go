@@ -7,9 +7,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// claimable is [core.Head.Claimable]. That the claim differs is among the conditions, so that a late copy of a claim does not take a run that
-// was released since; whether a refused claim is the caller's own is decided afterwards. What is compared with an attribute that is not
-// there does not hold.
+// claimable is [core.Head.Claimable]. That the claim differs is among the conditions, so that a
+// late copy of a claim does not take a run that was released since; whether a refused claim is the
+// caller's own is decided afterwards. What is compared with an attribute that is not there does not
+// hold.
 var claimable = []string{
 	"{v} <= :schema",
 	"attribute_not_exists({lease}) OR {lease} < :now",
@@ -43,13 +44,15 @@ func (s *Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, 
 	return refuseClaim(req, h)
 }
 
-// refuseClaim says what came of a claim that old refused. A claim whose answer was lost finds itself there:
+// refuseClaim says what came of a claim that old refused. A claim whose answer was lost finds
+// itself there:
 //
 //	client: claim c ──────────────> server: epoch 6, claim c
 //	                  answer lost <──
 //	client: claim c, again ───────> server: refused, for claim = c; here is the head
 //
-// It is granted, and the epoch was raised once. After a release the lease is gone, and it is an old copy.
+// It is granted, and the epoch was raised once. After a release the lease is gone, and it is an old
+// copy.
 func refuseClaim(req engine.ClaimRequest, old core.Head) (core.Head, error) {
 	switch {
 	case old.Thread == "":

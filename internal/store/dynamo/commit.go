@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Commit implements [engine.Store]. The segment is put first, under its own stamp, and is part of the journal only once the head names it: a
-// crash in between leaves an item that nobody reads.
+// Commit implements [engine.Store]. The segment is put first, under its own stamp, and is part of
+// the journal only once the head names it: a crash in between leaves an item that nobody reads.
 func (s *Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	if err := req.Check(); err != nil {
 		return engine.Written{}, err
@@ -52,8 +52,8 @@ func (s *Store) commitUpdate(req engine.CommitRequest) *update {
 	return u
 }
 
-// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that landed is no longer the caller's
-// business.
+// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that
+// landed is no longer the caller's business.
 func refuseCommit(req engine.CommitRequest, old core.Head) error {
 	switch {
 	case old.Thread == "" || old.Epoch != req.Next.Epoch:

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// What each write costs: requests, and units of the table and of its indexes. A change of an index entry costs two.
+// What each write costs: requests, and units of the table and of its indexes. A change of an index
+// entry costs two.
 func TestWhatWritesCost(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)

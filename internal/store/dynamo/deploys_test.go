@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-// A copy of a write that was sent when an agent was deployed lands when another version is, or none.
+// A copy of a write that was sent when an agent was deployed lands when another version is, or
+// none.
 func TestALateCopyOfADeployBringsNothingBack(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
@@ -46,7 +47,8 @@ func TestALateCopyOfADeployBringsNothingBack(t *testing.T) {
 	}
 }
 
-// An operator takes the last key out, and not the item: links made before are no good, and the next one has a key.
+// An operator takes the last key out, and not the item: links made before are no good, and the next
+// one has a key.
 func TestAnEmptyListOfLinkKeysIsFilled(t *testing.T) {
 	t.Parallel()
 	s := onDouble(newDouble(t))

@@ -13,7 +13,8 @@ import (
 // readLag is how many writes behind a read of the double is that does not ask for consistency.
 const readLag = 3
 
-// newDouble is a double that must have known everything it was asked. Reads that do not ask for consistency are stale.
+// newDouble is a double that must have known everything it was asked. Reads that do not ask for
+// consistency are stale.
 func newDouble(t *testing.T) *awsdouble.Double {
 	t.Helper()
 	d := awsdouble.New(awsdouble.Options{})

@@ -38,8 +38,9 @@ var hints = map[string]string{
 	"RequestLimitExceeded":                   "the account is throttled; it is retried later. If it lasts, ask for a higher limit",
 }
 
-// unavailable is the error for whatever a request came to that has no name in the protocol. doing says what for. What the server cannot
-// understand is no [engine.ErrUnavailable]: nothing was done, and nothing would be done the next time.
+// unavailable is the error for whatever a request came to that has no name in the protocol. doing
+// says what for. What the server cannot understand is no [engine.ErrUnavailable]: nothing was done,
+// and nothing would be done the next time.
 func (s *Store) unavailable(doing string, err error) error {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return err
@@ -48,7 +49,8 @@ func (s *Store) unavailable(doing string, err error) error {
 	if errors.As(err, &api) && otherKeys(api) {
 		return fmt.Errorf("%w: %s, table %s: it has other keys than ours; look at the table's name: %w", engine.ErrGone, doing, s.o.Table, err)
 	}
-	if errors.As(err, &api) && api.ErrorCode() == codeValidation { // it would be the same the next time
+	// it would be the same the next time
+	if errors.As(err, &api) && api.ErrorCode() == codeValidation {
 		return fmt.Errorf("dynamo: %s, table %s: %s: %w", doing, s.o.Table, hints[codeValidation], err)
 	}
 	if errors.As(err, &api) {
@@ -70,11 +72,13 @@ func reason(code string) error {
 	return engine.ErrUnavailable
 }
 
-// ofOtherKeys are how DynamoDB's words begin about a table that has other keys or indexes than the requests say.
+// ofOtherKeys are how DynamoDB's words begin about a table that has other keys or indexes than the
+// requests say.
 var ofOtherKeys = []string{"The provided key element does not match the schema", "Query condition missed key schema element", "The table does not have the specified index",
 	"One or more parameter values were invalid: Missing the key"}
 
-// otherKeys says whether the table is not one of ours: DynamoDB says so with the code that it has for every request it cannot understand.
+// otherKeys says whether the table is not one of ours: DynamoDB says so with the code that it has
+// for every request it cannot understand.
 func otherKeys(e smithy.APIError) bool {
 	return e.ErrorCode() == codeValidation && slices.ContainsFunc(ofOtherKeys, func(words string) bool { return strings.HasPrefix(e.ErrorMessage(), words) })
 }
@@ -84,7 +88,8 @@ func unreadable(what string, err error) error {
 	return fmt.Errorf("%w: dynamo: the stored %s: %w: %w", engine.ErrUnavailable, what, engine.ErrUnreadable, err)
 }
 
-// refusal says whether err is the word that a condition did not hold, and brings the item that refused, if the server sent it.
+// refusal says whether err is the word that a condition did not hold, and brings the item that
+// refused, if the server sent it.
 func refusal(err error) (old item, refused bool) {
 	var e *types.ConditionalCheckFailedException
 	if !errors.As(err, &e) {

@@ -20,7 +20,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// Every first try of a request fails without effect, in one way after the other; the whole contract holds.
+// Every first try of a request fails without effect, in one way after the other; the whole contract
+// holds.
 func TestStoreWhereEveryFirstTryFails(t *testing.T) {
 	t.Parallel()
 	enginetest.TestStore(t, func(t *testing.T) enginetest.Store {
@@ -31,7 +32,8 @@ func TestStoreWhereEveryFirstTryFails(t *testing.T) {
 	})
 }
 
-// insisting sends what the store sends once by itself, a message without a key, again: a caller may who knows that nothing was done.
+// insisting sends what the store sends once by itself, a message without a key, again: a caller may
+// who knows that nothing was done.
 type insisting struct{ *dynamo.Store }
 
 func (s insisting) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
@@ -43,8 +45,9 @@ func (s insisting) Signal(ctx context.Context, req engine.SignalRequest) (engine
 	}
 }
 
-// firstTry gives the faults in turn to what is tried for the first time. A transaction that is cancelled, as the last fault does it, is a request of
-// its own when it is sent again, so that the client's count of tries does not bound that one: it comes once in so many.
+// firstTry gives the faults in turn to what is tried for the first time. A transaction that is
+// cancelled, as the last fault does it, is a request of its own when it is sent again, so that the
+// client's count of tries does not bound that one: it comes once in so many.
 func firstTry(faults ...awsdouble.Fault) func(awsdouble.Call) awsdouble.Fault {
 	var n atomic.Int64
 	return func(c awsdouble.Call) awsdouble.Fault {
@@ -111,7 +114,8 @@ func TestStoreOnAServerThatDoesNotSayWhatRefused(t *testing.T) {
 	})
 }
 
-// Each write lands and its answer is lost; the client sends it again, and again. It has happened once.
+// Each write lands and its answer is lost; the client sends it again, and again. It has happened
+// once.
 func TestAWriteWhoseAnswerWasLostHappensOnce(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]awsdouble.Fault{"lost": awsdouble.LoseReply(), "an error": awsdouble.InternalErrorAfter()} {
@@ -143,7 +147,8 @@ func TestAWriteWhoseAnswerWasLostHappensOnce(t *testing.T) {
 	}
 }
 
-// A signal without a key cannot tell its own copy from another's: it is refused, and the inbox shows whose is there.
+// A signal without a key cannot tell its own copy from another's: it is refused, and the inbox
+// shows whose is there.
 func TestASignalWhoseAnswerWasLostIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -163,7 +168,8 @@ func TestASignalWhoseAnswerWasLostIsShown(t *testing.T) {
 	s.want(0, 0, 2)
 }
 
-// A message without a key cannot be told from its repeat once a worker has drained it. So it is sent once, whatever the client would do.
+// A message without a key cannot be told from its repeat once a worker has drained it. So it is
+// sent once, whatever the client would do.
 func TestAMessageWithoutAKeyIsSentOnce(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]awsdouble.Fault{"answer lost": awsdouble.LoseReply(), "an error after it": awsdouble.InternalErrorAfter()} {
@@ -189,7 +195,8 @@ func TestAMessageWithoutAKeyIsSentOnce(t *testing.T) {
 	}
 }
 
-// No answer comes at all; what was asked has happened. The caller sends the same request again when the network is back.
+// No answer comes at all; what was asked has happened. The caller sends the same request again when
+// the network is back.
 func TestTheSameRequestAfterUnavailableHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -260,7 +267,8 @@ func TestLateCopiesChangeNothing(t *testing.T) {
 	s.want(1, 4, 3, "one", "two", "bye")
 }
 
-// An owner is held up between the put of its segment and the write of the head, loses the run, and goes on.
+// An owner is held up between the put of its segment and the write of the head, loses the run, and
+// goes on.
 func TestASegmentOfAStaleOwnerDoesNotReachTheJournal(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)

@@ -74,7 +74,8 @@ type rest struct {
 
 type stored struct{ core.Head }
 
-// position is where a head stands in the list of approvals. No two heads of a tenant stand at one place, so that a page may end anywhere.
+// position is where a head stands in the list of approvals. No two heads of a tenant stand at one
+// place, so that a page may end anywhere.
 func position(h core.Head) string {
 	if h.Oldest == "" || strings.HasSuffix(h.Oldest, "#"+h.Run) {
 		return h.Oldest
@@ -119,7 +120,8 @@ func ownerAttributes(h core.Head) []attribute {
 	}
 }
 
-// startAttributes are those that a start writes beside the owner's. The inbox is there from the start, so that a signal can be put into it.
+// startAttributes are those that a start writes beside the owner's. The inbox is there from the
+// start, so that a signal can be put into it.
 func (s *Store) startAttributes(h core.Head) []attribute {
 	var shard types.AttributeValue
 	if h.Due != 0 {

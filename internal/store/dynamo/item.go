@@ -20,7 +20,8 @@ func bytesOf(b []byte) types.AttributeValue { return &types.AttributeValueMember
 
 func mapOf(m item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 
-// textAt and numberAt read an attribute; what is not there, or is something else, is the zero value.
+// textAt and numberAt read an attribute; what is not there, or is something else, is the zero
+// value.
 func textAt(it item, name string) string {
 	v, ok := it[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -59,8 +60,8 @@ func mapAt(it item, name string) item {
 
 func keyOf(it item) key { return key{textAt(it, attrPK), textAt(it, attrSK)} }
 
-// expression collects the names and values of the expressions of one request. Every name goes through an alias: many short words are
-// reserved, and ids may hold any character.
+// expression collects the names and values of the expressions of one request. Every name goes
+// through an alias: many short words are reserved, and ids may hold any character.
 type expression struct {
 	names  map[string]string
 	values item

@@ -20,8 +20,8 @@ const (
 	attrW    = "w"
 )
 
-// putSegment stores a segment under its stamp. No put replaces another, so that no late one, of whichever owner, can change what a head
-// names:
+// putSegment stores a segment under its stamp. No put replaces another, so that no late one, of
+// whichever owner, can change what a head names:
 //
 //	owner:      put 5 (w 11) ── commit refused: a signal ── put 5 (w 12) ── commit: the head names 5, w 12
 //	network:                       put 5 (w 11), again ─────────────────────────────────────────> lands beside it
@@ -69,8 +69,9 @@ func alike(stored []item) []item {
 	return stored[:n]
 }
 
-// named finds, of several segments with one number, the one that is in the journal. Whoever put the next one had read a head that names it,
-// and a head never names another one for a number; so any of the next ones tells, in the journal or not. If there is none, the head does.
+// named finds, of several segments with one number, the one that is in the journal. Whoever put the
+// next one had read a head that names it, and a head never names another one for a number; so any
+// of the next ones tells, in the journal or not. If there is none, the head does.
 func (s *Store) named(ctx context.Context, tenant, thread string, same, after []item) (item, error) {
 	newest := same[len(same)-1]
 	seq := segmentSeq(newest)

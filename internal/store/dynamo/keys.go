@@ -69,7 +69,8 @@ func linkKey(tenant, run, id string) key {
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
 
-// segmentSK has the stamp in it: no put of a segment can replace another, whoever sends it, and however late.
+// segmentSK has the stamp in it: no put of a segment can replace another, whoever sends it, and
+// however late.
 func segmentSK(seq int64, w core.Stamp) string {
 	return fmt.Sprintf("%s%016x", segmentPrefix(seq), int64(w))
 }
@@ -110,8 +111,9 @@ func (s *Store) shard(pk string) string {
 
 func join(a, b string) string { return escape(a) + "#" + escape(b) }
 
-// escape makes text that has no # in it, and is never the same for two different texts. What is no UTF-8 is kept too: on its way to the
-// server it would become the same replacement character everywhere.
+// escape makes text that has no # in it, and is never the same for two different texts. What is no
+// UTF-8 is kept too: on its way to the server it would become the same replacement character
+// everywhere.
 func escape(s string) string {
 	var b strings.Builder
 	for i, r := range s {

@@ -17,15 +17,16 @@ const attrKeys = "keys"
 
 const linkKeyBytes = 32
 
-// LinkKeys are the keys that sign approval links and tickets, the one for new ones first. It makes a first one if there is none; of several
-// that do so at once one wins, and all get the same.
+// LinkKeys are the keys that sign approval links and tickets, the one for new ones first. It makes
+// a first one if there is none; of several that do so at once one wins, and all get the same.
 func (s *Store) LinkKeys(ctx context.Context) (access.LinkKeys, error) {
 	keys, err := s.readLinkKeys(ctx)
 	if err != nil || len(keys) > 0 {
 		return keys, err
 	}
 	u := &update{key: linksKey}
-	u.require("attribute_not_exists({keys}) OR size({keys}) = :zero") // an operator may have taken the last one out
+	// an operator may have taken the last one out
+	u.require("attribute_not_exists({keys}) OR size({keys}) = :zero")
 	u.value("zero", number(0))
 	if err := s.putLinkKey(ctx, u); err != nil {
 		return nil, err
@@ -33,12 +34,14 @@ func (s *Store) LinkKeys(ctx context.Context) (access.LinkKeys, error) {
 	return s.readLinkKeys(ctx)
 }
 
-// AddLinkKey makes a new key that signs what is signed from now on. What older ones signed is still good. Done twice, it makes two.
+// AddLinkKey makes a new key that signs what is signed from now on. What older ones signed is still
+// good. Done twice, it makes two.
 func (s *Store) AddLinkKey(ctx context.Context) error {
 	return s.putLinkKey(ctx, &update{key: linksKey})
 }
 
-// putLinkKey puts a new key before the others. That u's condition does not hold is no error: another was first.
+// putLinkKey puts a new key before the others. That u's condition does not hold is no error:
+// another was first.
 func (s *Store) putLinkKey(ctx context.Context, u *update) error {
 	made, err := s.newLinkKey()
 	if err != nil {

@@ -18,7 +18,8 @@ const (
 	attrRevokedBy = "revoked_by"
 )
 
-// PutLink implements frontend.LinkStore. A put that comes late, or again, does not undo a revocation: it never replaces a record.
+// PutLink implements frontend.LinkStore. A put that comes late, or again, does not undo a
+// revocation: it never replaces a record.
 func (s *Store) PutLink(ctx context.Context, l engine.Link) error {
 	it := linkKey(l.Tenant, l.Run, l.ID).attributes()
 	it[attrBody] = text(encoded(l))
@@ -52,7 +53,8 @@ func (s *Store) Links(ctx context.Context, tenant, run string) (links []engine.L
 	return links, err
 }
 
-// RevokeLink implements frontend.LinkStore. The first revocation counts; a later one changes nothing.
+// RevokeLink implements frontend.LinkStore. The first revocation counts; a later one changes
+// nothing.
 func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
 	u := &update{key: linkKey(tenant, run, id)}
 	u.set(attrRevoked, number(at))

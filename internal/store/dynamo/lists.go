@@ -47,8 +47,8 @@ type listed[T any] struct {
 	of T
 }
 
-// Runs implements frontend.Store. A run that cannot be read, because a newer program has written it or because it is damaged, is listed with
-// what its keys say; reading that run by its id says why.
+// Runs implements frontend.Store. A run that cannot be read, because a newer program has written it
+// or because it is damaged, is listed with what its keys say; reading that run by its id says why.
 func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(listRuns, cursor)
 	if err != nil {
@@ -69,7 +69,8 @@ func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 	return page, next, nil
 }
 
-// RunsBehind implements frontend.Store. Without a run it is the place before the first run of that time: a key sorts before the keys that it is a prefix of.
+// RunsBehind implements frontend.Store. Without a run it is the place before the first run of that
+// time: a key sorts before the keys that it is a prefix of.
 func (s *Store) RunsBehind(born int64, run string) string {
 	return cursor{listRuns, runPosition(born, run)}.text()
 }
@@ -79,7 +80,8 @@ func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit in
 	err = s.pages(ctx, indexQuery(indexList, attrListPK, runsPartition(tenant), attrListSK, after, false, limit), func(hits []item) (bool, error) {
 		page, err := s.runsAt(ctx, hits)
 		for _, r := range page {
-			if len(found) == 0 || found[len(found)-1].at != r.at { // the index may know a run in two places while it moves
+			// the index may know a run in two places while it moves
+			if len(found) == 0 || found[len(found)-1].at != r.at {
 				found = append(found, r)
 			}
 		}
@@ -88,7 +90,8 @@ func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit in
 	return found, err
 }
 
-// runsAt reads what the index says. A head that has moved on to the next run since has left a record of the one the index means.
+// runsAt reads what the index says. A head that has moved on to the next run since has left a
+// record of the one the index means.
 func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Record], err error) {
 	const doing = "listing runs"
 	keys := make([]key, len(hits))
@@ -123,7 +126,8 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 	return found, nil
 }
 
-// listedRun is the run of a head or of a record as lists show it: one that cannot be read must not hide the others.
+// listedRun is the run of a head or of a record as lists show it: one that cannot be read must not
+// hide the others.
 func listedRun(it item) listed[core.Record] {
 	at := textAt(it, attrListSK)
 	if textAt(it, attrSK) != skHead {
@@ -148,8 +152,9 @@ func placed(it item, position string) core.Record {
 	return r
 }
 
-// runsOfThread reads them all: their keys are not in the order of their birth. The head is read before the records: a run that moves from one
-// to the other in between is found twice and shown once. The other way round it would be missed.
+// runsOfThread reads them all: their keys are not in the order of their birth. The head is read
+// before the records: a run that moves from one to the other in between is found twice and shown
+// once. The other way round it would be missed.
 func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) (found []listed[core.Record], err error) {
 	const doing = "listing the runs of a thread"
 	head, err := s.get(ctx, doing, headKey(tenant, thread))
@@ -174,8 +179,9 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 	return slices.DeleteFunc(found, func(r listed[core.Record]) bool { return after != "" && r.at >= after }), nil
 }
 
-// Approvals implements frontend.Store. A head that cannot be read is listed without calls, as by Runs. An entry whose head has nothing suspended
-// any more is left out. One whose head has something else suspended by now is shown where it was found.
+// Approvals implements frontend.Store. A head that cannot be read is listed without calls, as by
+// Runs. An entry whose head has nothing suspended any more is left out. One whose head has
+// something else suspended by now is shown where it was found.
 func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	after, err := parseCursor(listApprovals, cursor)
 	if err != nil {

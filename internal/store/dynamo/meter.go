@@ -8,8 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Meter is an [API] that asks the server what each request has consumed, and adds it up. What was refused by a condition is billed, too, and not told, so
-// that it is not in the sum. Safe for concurrent use.
+// Meter is an [API] that asks the server what each request has consumed, and adds it up. What was
+// refused by a condition is billed, too, and not told, so that it is not in the sum. Safe for
+// concurrent use.
 type Meter struct {
 	API
 

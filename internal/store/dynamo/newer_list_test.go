@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// wantListed demands that both lists have two runs, of which the first cannot be read and has no calls, in pages of one.
+// wantListed demands that both lists have two runs, of which the first cannot be read and has no
+// calls, in pages of one.
 func wantListed(t *testing.T, store *dynamo.Store, bad, good string) {
 	t.Helper()
 	heads, next, err := store.Approvals(t.Context(), "acme", "", 1)
@@ -42,7 +43,8 @@ func wantListed(t *testing.T, store *dynamo.Store, bad, good string) {
 	}
 }
 
-// spoiled is a store where the runs of thr_a and thr_b wait, and these attributes were written over those of the head of thr_a.
+// spoiled is a store where the runs of thr_a and thr_b wait, and these attributes were written over
+// those of the head of thr_a.
 func spoiled(t *testing.T, s server, attributes map[string]types.AttributeValue) *dynamo.Store {
 	t.Helper()
 	client, table := s.client(), s.table(t)
@@ -87,8 +89,9 @@ func waitsIn(t *testing.T, store *dynamo.Store, thread string) {
 	st.commit(waiting)
 }
 
-// One head that a newer program has written, in words that this one does not know, hides no other from the lists and from the sweep: while a
-// canary is taken back, people still have to find what waits for them.
+// One head that a newer program has written, in words that this one does not know, hides no other
+// from the lists and from the sweep: while a canary is taken back, people still have to find what
+// waits for them.
 func TestAHeadOfANewerSchemaHidesNoOther(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {

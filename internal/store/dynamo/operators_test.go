@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// What an operator has done to the table has a name of its own, in reads and writes alike, and is not tried again and again.
+// What an operator has done to the table has a name of its own, in reads and writes alike, and is
+// not tried again and again.
 func TestATableThatIsGoneAnotherOneOrRefusedSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,9 +11,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved only if the head says the same. An entry
-// that cannot be moved, a throttled head for example, is passed over, and so is the rest of a shard that cannot be read: one hot
-// key must not keep the runs of every tenant asleep.
+// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved
+// only if the head says the same. An entry that cannot be moved, a throttled head for example, is
+// passed over, and so is the rest of a shard that cannot be read: one hot key must not keep the
+// runs of every tenant asleep.
 func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
 	shards := make([]*shardReader, s.o.Shards)
 	for i := range shards {
@@ -48,8 +49,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return s.unavailable("moving what is due", context.Cause(ctx))
 }
 
-// OldestDue is the first due time at or before now; 0 if nothing is due. It asks the index, which may be behind: good for a measure of how late
-// the sweep is, and for nothing else.
+// OldestDue is the first due time at or before now; 0 if nothing is due. It asks the index, which
+// may be behind: good for a measure of how late the sweep is, and for nothing else.
 func (s *Store) OldestDue(ctx context.Context, now int64) (oldest int64, err error) {
 	for i := range s.o.Shards {
 		found, err := s.readShard(ctx, &shardReader{name: shardName(i)}, now, 1)

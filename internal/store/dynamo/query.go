@@ -8,7 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// query calls each for what it finds, page after page, until there is no more or each does not want more.
+// query calls each for what it finds, page after page, until there is no more or each does not want
+// more.
 func (s *Store) query(ctx context.Context, doing string, in *dynamodb.QueryInput, each func(item) (more bool, err error)) error {
 	in.TableName = &s.o.Table
 	for {
@@ -77,7 +78,8 @@ func (s *Store) items(ctx context.Context, doing string, keys []key) (map[key]it
 	return found, nil
 }
 
-// batch reads up to mostInBatch items and returns the keys that the server left for another request.
+// batch reads up to mostInBatch items and returns the keys that the server left for another
+// request.
 func (s *Store) batch(ctx context.Context, keys []item, found map[key]item) (unread []item, err error) {
 	out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
 		s.o.Table: {Keys: keys, ConsistentRead: aws.Bool(true)}}})

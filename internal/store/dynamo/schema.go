@@ -13,12 +13,12 @@ const (
 	indexApprovals = "approvals"
 )
 
-// TTLAttribute is when DynamoDB may delete an item by itself, in seconds since the Unix epoch. Nothing is gone before that, and readers do
-// not wait for it.
+// TTLAttribute is when DynamoDB may delete an item by itself, in seconds since the Unix epoch.
+// Nothing is gone before that, and readers do not wait for it.
 const TTLAttribute = attrTTL
 
-// Schema is the table with its indexes, as tests and tools create it. The template of the stack says the same. The deletion of expired items
-// is a setting of its own; see [TTLAttribute].
+// Schema is the table with its indexes, as tests and tools create it. The template of the stack
+// says the same. The deletion of expired items is a setting of its own; see [TTLAttribute].
 func Schema(table string) *dynamodb.CreateTableInput {
 	text, number := types.ScalarAttributeTypeS, types.ScalarAttributeTypeN
 	return &dynamodb.CreateTableInput{

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A head that the version before has written is claimed, keeps everything, and has this version's schema once it is committed.
+// A head that the version before has written is claimed, keeps everything, and has this version's
+// schema once it is committed.
 func TestAHeadOfTheSchemaBeforeIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {

@@ -10,20 +10,24 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Signal implements frontend.Store. One without a key is one write; a message without one is sent once, and [engine.ErrUnavailable] if its answer
-// is lost, since it could not be told from its repeat. A repeat of a write that landed is refused, and the head that refused
-// has the signal in its inbox: whether that is the caller's own is for the caller to tell, who knows what else may have come.
+// Signal implements frontend.Store. One without a key is one write; a message without one is sent
+// once, and [engine.ErrUnavailable] if its answer is lost, since it could not be told from its
+// repeat. A repeat of a write that landed is refused, and the head that refused has the signal in
+// its inbox: whether that is the caller's own is for the caller to tell, who knows what else may
+// have come.
 func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	u := s.signalUpdate(req)
 	switch {
-	case req.Suspension != "" && req.Call == "": // no call has no id, and no attribute has no name
+	// no call has no id, and no attribute has no name
+	case req.Suspension != "" && req.Call == "":
 		h, err := s.head(ctx, u.key)
 		return engine.Written{Head: h}, orRefused(err)
 	case req.Key != nil:
 		return s.keyedSignal(ctx, req, u)
 	}
 	var how []func(*dynamodb.Options)
-	if req.Signal.Kind == core.SignalMessage { // all others are spent once they were drained, and refused from then on
+	// all others are spent once they were drained, and refused from then on
+	if req.Signal.Kind == core.SignalMessage {
 		how = append(how, onlyRefused)
 	}
 	h, won, err := s.changeHead(ctx, "storing a signal", u, how...)
@@ -33,8 +37,8 @@ func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Wr
 	return engine.Written{Head: h}, err
 }
 
-// keyedSignal stores the key with the signal. A transaction does not say what it left behind, so that the head is read: a later one, by which
-// somebody may have drained the signal already.
+// keyedSignal stores the key with the signal. A transaction does not say what it left behind, so
+// that the head is read: a later one, by which somebody may have drained the signal already.
 func (s *Store) keyedSignal(ctx context.Context, req engine.SignalRequest, u *update) (engine.Written, error) {
 	old, won, err := s.transact(ctx, "storing a message", req.Key, u, nil)
 	switch {
@@ -75,7 +79,8 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	return u
 }
 
-// together adds another decision of a batch to the update of the first one: one item, one write, one condition.
+// together adds another decision of a batch to the update of the first one: one item, one write,
+// one condition.
 func (s *Store) together(u *update, thread string, i int, one engine.Answer) {
 	n := strconv.Itoa(i)
 	place := u.in("{inbox}.") + u.alias("key"+n, packed(thread, one.Suspension))

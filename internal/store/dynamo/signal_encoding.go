@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A signal in the inbox is a part of the head, and the head shall fit one unit. So a signal says nothing twice, and hashes are bytes.
+// A signal in the inbox is a part of the head, and the head shall fit one unit. So a signal says
+// nothing twice, and hashes are bytes.
 
 // Attributes of a signal.
 const (

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Start implements [engine.Store] and frontend.Store. The first run of a thread is one write; a later one is a transaction.
+// Start implements [engine.Store] and frontend.Store. The first run of a thread is one write; a
+// later one is a transaction.
 func (s *Store) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
 	if err := req.Check(); err != nil {
 		return engine.Written{}, err
@@ -64,8 +65,8 @@ func (s *Store) headItem(h core.Head) item {
 	return it
 }
 
-// startUpdate writes every attribute of the head that this program knows, and no other. The counters that never go back are the caller's to
-// continue.
+// startUpdate writes every attribute of the head that this program knows, and no other. The
+// counters that never go back are the caller's to continue.
 func (s *Store) startUpdate(req engine.StartRequest) *update {
 	h := req.Head
 	u := &update{key: headKey(h.Tenant, h.Thread)}

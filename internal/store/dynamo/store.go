@@ -30,12 +30,13 @@ type Options struct {
 	Clock  engine.Clock  // for the expiry of keys, and for waiting before a retry
 	Random engine.Random // for keys that sign links, and for the jitter of retries
 
-	// Shards is over how many partitions the due entries are spread, 4 if 0. It may rise and never fall: a sweep that knows fewer does not
-	// see the entries of the others.
+	// Shards is over how many partitions the due entries are spread, 4 if 0. It may rise and
+	// never fall: a sweep that knows fewer does not see the entries of the others.
 	Shards int
 }
 
-// Store is a table. It keeps nothing in memory, and is safe for concurrent use, by any number of processes.
+// Store is a table. It keeps nothing in memory, and is safe for concurrent use, by any number of
+// processes.
 type Store struct {
 	api    API
 	o      Options
@@ -45,8 +46,8 @@ type Store struct {
 
 const usualShards = 4
 
-// New returns the store on the table that o names. It asks the server nothing: a table that is not there is found by the first request. The
-// client behind api should be made with [Retries].
+// New returns the store on the table that o names. It asks the server nothing: a table that is not
+// there is found by the first request. The client behind api should be made with [Retries].
 func New(api API, o Options) *Store {
 	if o.Shards <= 0 {
 		o.Shards = usualShards
@@ -61,16 +62,17 @@ const (
 	mostBackoff  = 300 * time.Millisecond
 )
 
-// Retries lets a client send a request again that was throttled, met a fault of the server or a broken connection, or stood in the way of a
-// transaction: three attempts in all, the pauses random and short, since somebody pays for them: what is still refused then is
-// [engine.ErrUnavailable], and comes again by the queue. There is no budget over all requests: each is bounded by itself, and what a retry may
-// cost a full table is small beside a run that stops.
+// Retries lets a client send a request again that was throttled, met a fault of the server or a
+// broken connection, or stood in the way of a transaction: three attempts in all, the pauses random
+// and short, since somebody pays for them: what is still refused then is [engine.ErrUnavailable],
+// and comes again by the queue. There is no budget over all requests: each is bounded by itself,
+// and what a retry may cost a full table is small beside a run that stops.
 func Retries() func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) { o.Retryer = retryer(retry.DefaultRetryables, codeConflict, codeInternal) }
 }
 
-// onlyRefused is for a write that does not know itself: it is sent again if the server has said that it did not do it, and not if the answer
-// is missing.
+// onlyRefused is for a write that does not know itself: it is sent again if the server has said
+// that it did not do it, and not if the answer is missing.
 //
 //	stored, answer lost ── a worker drains it ── sent again: stored twice
 func onlyRefused(o *dynamodb.Options) {

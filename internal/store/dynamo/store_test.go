@@ -38,7 +38,8 @@ func TestBodiesOfAnySizeComeBack(t *testing.T) {
 		store := s.on(t, nil)
 		for name, body := range bodies {
 			must(t, store.PutPayload(t.Context(), "acme", "thr_a", name, []byte(body)))
-			must(t, store.PutPayload(t.Context(), "acme", "thr_a", name, []byte("another"))) // what is there stays
+			// what is there stays
+			must(t, store.PutPayload(t.Context(), "acme", "thr_a", name, []byte("another")))
 			got, err := store.Payload(t.Context(), "acme", "thr_a", name)
 			if err != nil || string(got) != body {
 				t.Errorf("%s: %d bytes came back of %d, %v", name, len(got), len(body), err)
@@ -60,7 +61,8 @@ func TestAJournalOfManyPagesIsReadInOrder(t *testing.T) {
 		st.begin()
 		st.claim("w1", 2000)
 		var want []string
-		for i, size := range []int{10, 800000, 300000, 2000, 300000, 300000, 5, 300000} { // pages are of 1 MB
+		// pages are of 1 MB
+		for i, size := range []int{10, 800000, 300000, 2000, 300000, 300000, 5, 300000} {
 			text := noise(size + i)
 			st.commit(st.commitRequest(i+1, text))
 			want = append(want, text)
@@ -231,7 +233,8 @@ func TestWhatANewerProgramWroteIsLeftAlone(t *testing.T) {
 		if v, ok := out.Item["novelty"].(*types.AttributeValueMemberS); !ok || v.Value != "unheard of" {
 			t.Errorf("what it wrote is %v", out.Item["novelty"])
 		}
-		change("SET #v = :v, #n = :n, #st = :st", "hibernating") // a word that this program does not know
+		// a word that this program does not know
+		change("SET #v = :v, #n = :n, #st = :st", "hibernating")
 		if _, err := st.store.Signal(t.Context(), st.say("m2", nil)); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrNewerSchema) {
 			t.Errorf("a signal that was stored, and whose head cannot be read: %v", err)
 		}

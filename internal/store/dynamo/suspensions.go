@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// The id of a suspension ends with its thread, which the head's key says already. In a head it is stored without: a final underscore
-// stands for the thread.
+// The id of a suspension ends with its thread, which the head's key says already. In a head it is
+// stored without: a final underscore stands for the thread.
 //
 //	sus_2_lt3l2msrmzhpnsyu_ewuibbrzogybp3m2aylul3cr  in a head of that thread:  sus_2_lt3l2msrmzhpnsyu_
 
@@ -25,7 +25,8 @@ func unpacked(thread, id string) string {
 	return id
 }
 
-// isSuspension says whether id is that of a suspension, or made of one: the key of a late answer, or of a notice in the outbox.
+// isSuspension says whether id is that of a suspension, or made of one: the key of a late answer,
+// or of a notice in the outbox.
 func isSuspension(id string) bool {
 	for _, prefix := range []string{"", core.LateKey(""), core.MisfitKey(""), core.NoticeKey("")} {
 		if rest, ok := strings.CutPrefix(id, prefix); ok && strings.HasPrefix(rest, "sus_") {

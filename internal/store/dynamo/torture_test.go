@@ -23,8 +23,9 @@ var tortureKills = flag.Int("torture.kills", 10, "how often the store's torture 
 const (
 	tortureURL   = "DORMOUSE_TEST_TORTURE_URL"   // the server
 	tortureTable = "DORMOUSE_TEST_TORTURE_TABLE" // the table
-	tortureQueue = "DORMOUSE_TEST_TORTURE_QUEUE" // the file with the queue, which is not what is tested here
-	tortureWork  = "DORMOUSE_TEST_TORTURE_WORK"  // [enginetest.TortureWork] as JSON
+	// the file with the queue, which is not what is tested here
+	tortureQueue = "DORMOUSE_TEST_TORTURE_QUEUE"
+	tortureWork  = "DORMOUSE_TEST_TORTURE_WORK" // [enginetest.TortureWork] as JSON
 )
 
 // wakeups are what a torture store has of a queue.
@@ -75,7 +76,8 @@ func TestStoreTorture(t *testing.T) {
 	})
 }
 
-// TestProcessOfTheTorture is what the processes of [TestStoreTorture] run until they are killed. Among the other tests it is nothing.
+// TestProcessOfTheTorture is what the processes of [TestStoreTorture] run until they are killed.
+// Among the other tests it is nothing.
 func TestProcessOfTheTorture(t *testing.T) {
 	url := os.Getenv(tortureURL)
 	if url == "" {

@@ -14,16 +14,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// mostConflicts is how often a transaction is tried that meets others. The SDK does not retry it: it cannot know that nothing is wrong with
-// the request.
+// mostConflicts is how often a transaction is tried that meets others. The SDK does not retry it:
+// it cannot know that nothing is wrong with the request.
 const (
 	mostConflicts = 9
 	firstPause    = 10 * time.Millisecond
 	mostPause     = time.Second
 )
 
-// transact stores a key, changes a head and puts a record, all or nothing; key and record may be nil. A [*engine.KeyTakenError] comes before
-// everything else; then won says whether the head's conditions held, and old is the head that refused.
+// transact stores a key, changes a head and puts a record, all or nothing; key and record may be
+// nil. A [*engine.KeyTakenError] comes before everything else; then won says whether the head's
+// conditions held, and old is the head that refused.
 func (s *Store) transact(ctx context.Context, doing string, k *engine.Key, u *update, record item) (old core.Head, won bool, err error) {
 	for n := range mostConflicts {
 		var moved bool
@@ -38,7 +39,8 @@ func (s *Store) transact(ctx context.Context, doing string, k *engine.Key, u *up
 	return core.Head{}, false, s.unavailable(doing, err)
 }
 
-// tryTransaction sends it once. moved: others were in the way, and the same again may succeed; err says what they did.
+// tryTransaction sends it once. moved: others were in the way, and the same again may succeed; err
+// says what they did.
 func (s *Store) tryTransaction(ctx context.Context, doing string, k *engine.Key, u *update, record item) (
 	old core.Head, won, moved bool, err error) {
 	writes := s.writes(k, u, record)
@@ -78,8 +80,8 @@ func (s *Store) writes(k *engine.Key, u *update, record item) (writes []types.Tr
 	return writes
 }
 
-// firstReason is what refused a transaction first, in the order of its writes. One that met another write may hide a refusal behind it, so
-// that nothing is said about what comes later.
+// firstReason is what refused a transaction first, in the order of its writes. One that met another
+// write may hide a refusal behind it, so that nothing is said about what comes later.
 func firstReason(err error) (at int, reason types.CancellationReason) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {

@@ -22,8 +22,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// size is an item's as DynamoDB counts it: names and values, UTF-8; a number half a byte a digit and one more; a map or list three and one
-// for each entry.
+// size is an item's as DynamoDB counts it: names and values, UTF-8; a number half a byte a digit
+// and one more; a map or list three and one for each entry.
 func size(it map[string]types.AttributeValue) (n int) {
 	for name, v := range it {
 		n += len(name) + sizeOf(v)

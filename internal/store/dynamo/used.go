@@ -11,8 +11,9 @@ import (
 
 // Attributes of an idempotency key; its run is in run.
 const (
-	attrDigest  = "digest"
-	attrExpires = "expires" // in ms; DynamoDB deletes it some time after, and nobody waits for that
+	attrDigest = "digest"
+	// in ms; DynamoDB deletes it some time after, and nobody waits for that
+	attrExpires = "expires"
 )
 
 // keyPut records that something is done. A record that expired makes room.
@@ -30,7 +31,8 @@ func (s *Store) keyPut(k engine.Key) *types.Put {
 		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
 }
 
-// takenBy is who used a key, as the refusal says; a server that does not say it is asked. gone: nobody any more.
+// takenBy is who used a key, as the refusal says; a server that does not say it is asked. gone:
+// nobody any more.
 func (s *Store) takenBy(ctx context.Context, k engine.Key, old item) (taken error, gone bool, err error) {
 	if len(old) == 0 {
 		if old, err = s.get(ctx, "reading a key", usedKey(k.Tenant, k.Key)); err != nil {

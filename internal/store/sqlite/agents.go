@@ -15,7 +15,8 @@ func (db *DB) PutDefinition(ctx context.Context, d engine.Definition) error {
 	})
 }
 
-// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not stored.
+// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not
+// stored.
 func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 	const query = `INSERT INTO deployed (tenant, name, digest)
 		SELECT tenant, name, digest FROM definitions WHERE tenant = ? AND name = ? AND digest = ?
@@ -29,7 +30,8 @@ func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 	})
 }
 
-// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to them.
+// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to
+// them.
 func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
 	return exec(ctx, db, func(t *tx) error {
 		_, err := t.exec("DELETE FROM deployed WHERE tenant = ? AND name = ?", tenant, name)

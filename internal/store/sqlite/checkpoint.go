@@ -14,13 +14,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// SQLite copies its log to the main file by itself, now and then, and keeps the result of that for itself. Two things make it ours:
+// SQLite copies its log to the main file by itself, now and then, and keeps the result of that for
+// itself. Two things make it ours:
 //
 //	copy: flush of the main file fails ── next copy: flush succeeds ── the log is reused ── loss of power
 //
-// The second flush does not write the pages again whose writing failed in the first: the system counts them as written. They are lost
-// with the power, and the log has them no more. So after a failed flush nothing is copied, and the process ends: the next one
-// finds a whole log and copies all of it again, see [DB.alone]. And a copy that fails for ever (a full disk) lets the log grow without an end.
+// The second flush does not write the pages again whose writing failed in the first: the system
+// counts them as written. They are lost with the power, and the log has them no more. So after a
+// failed flush nothing is copied, and the process ends: the next one finds a whole log and copies
+// all of it again, see [DB.alone]. And a copy that fails for ever (a full disk) lets the log grow
+// without an end.
 
 // What the log may grow to.
 const (
@@ -75,8 +78,8 @@ func pagesWritten(conn *sql.Conn) (n int, err error) {
 	return n, err
 }
 
-// keepUp copies the log if that is due. It is called after the answers were given, so that no caller waits for it but those of the next
-// batch.
+// keepUp copies the log if that is due. It is called after the answers were given, so that no
+// caller waits for it but those of the next batch.
 func (w *writer) keepUp() {
 	if w.log.pages < w.db.copyPages {
 		return

@@ -46,8 +46,8 @@ func TestTheLogIsCopiedAsItGrows(t *testing.T) {
 	}
 }
 
-// A reader that stays keeps the log from being copied whole. It grows to its bound; then writes are refused until the reader is gone, and
-// then it shrinks again.
+// A reader that stays keeps the log from being copied whole. It grows to its bound; then writes are
+// refused until the reader is gone, and then it shrinks again.
 func TestALogThatCannotBeCopiedIsBoundedAndShrinksAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	o := options(t, enginetest.AtMilli(1000))

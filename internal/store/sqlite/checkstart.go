@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// checkStart examines the file before it is used, for as long as [Options.Examine] says, and refuses it if something is wrong, unless it is to be
-// served as it is.
+// checkStart examines the file before it is used, for as long as [Options.Examine] says, and
+// refuses it if something is wrong, unless it is to be served as it is.
 func (db *DB) checkStart(ctx context.Context) error {
 	if db.examine == 0 || db.made {
 		return nil
@@ -18,7 +18,8 @@ func (db *DB) checkStart(ctx context.Context) error {
 	short, stop := context.WithTimeout(ctx, db.examine)
 	defer stop()
 	r, err := Examine(short, db.path, nil)
-	for err != nil && dbfile.Busy(err) && short.Err() == nil { // another process is opening it, or ending
+	// another process is opening it, or ending
+	for err != nil && dbfile.Busy(err) && short.Err() == nil {
 		r, err = Examine(short, db.path, nil)
 	}
 	if err != nil || ctx.Err() != nil {
@@ -39,8 +40,9 @@ func (db *DB) checkStart(ctx context.Context) error {
 	return damage
 }
 
-// alone refuses a file that a failed flush has left while another process has it open. What the log's index says was copied before may be
-// lost, and while any process has the index open no start copies it again:
+// alone refuses a file that a failed flush has left while another process has it open. What the
+// log's index says was copied before may be lost, and while any process has the index open no start
+// copies it again:
 //
 //	a reader opens the file ── part of the log is copied ── the flush fails, the server ends ── it starts again, and copies the rest alone
 func (db *DB) alone() error {

@@ -7,8 +7,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// claimHead has the conditions of [core.Head.Claimable]. That the claim differs is among them, so that a late copy of a claim
-// does not take a run that was released since; whether a refused claim is the caller's own is decided afterwards.
+// claimHead has the conditions of [core.Head.Claimable]. That the claim differs is among them, so
+// that a late copy of a claim does not take a run that was released since; whether a refused claim
+// is the caller's own is decided afterwards.
 const claimHead = `UPDATE heads SET epoch = epoch + 1, rev = rev + 1, lease = ?1, claim = ?2, st = 1, tries = tries + 1, due = ?3
 	WHERE tenant = ?4 AND thread = ?5 AND v <= ?6 AND (lease = 0 OR lease < ?7) AND claim <> ?2 AND (
 		st IN (0, 1) AND (not_before <= ?7 OR ` + inboxFilled + `)
@@ -60,9 +61,10 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 	})
 }
 
-// FreeLeases ends every lease and makes its run due now; it returns how many. What others had received of the queue is visible again.
-// Only for a process that knows that no other one lives: an owner that does is not told, and stopped by its epoch only once
-// somebody has claimed the run. A lease is found by its due time, which every claim sets.
+// FreeLeases ends every lease and makes its run due now; it returns how many. What others had
+// received of the queue is visible again. Only for a process that knows that no other one lives: an
+// owner that does is not told, and stopped by its epoch only once somebody has claimed the run. A
+// lease is found by its due time, which every claim sets.
 func (db *DB) FreeLeases(ctx context.Context) (int, error) {
 	const free = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
 	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"

@@ -28,7 +28,8 @@ func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Writ
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
 }
 
-// commitRows are a commit's statements' arguments. They are made by the caller: the writer's time is everybody's.
+// commitRows are a commit's statements' arguments. They are made by the caller: the writer's time
+// is everybody's.
 type commitRows struct {
 	head, segment []any
 	marks         core.FeedMarks
@@ -70,8 +71,8 @@ func segmentArgs(req engine.CommitRequest) []any {
 	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), segmentText(*s)}
 }
 
-// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that landed is no longer the
-// caller's business.
+// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that
+// landed is no longer the caller's business.
 func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	old, err := t.head(req.Next.Tenant, req.Next.Thread)
 	switch {
@@ -79,7 +80,8 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 		return engine.Written{}, err
 	case old.Thread == "" || old.Epoch != req.Next.Epoch:
 		return engine.Written{Head: old}, engine.ErrFenced
-	case old.CID == req.Next.CID && old.Rev == req.Next.Rev: // a repeat of what landed, its wake-up included
+	// a repeat of what landed, its wake-up included
+	case old.CID == req.Next.CID && old.Rev == req.Next.Rev:
 		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
 	case old.Rev == req.Next.Rev-1:
 		return engine.Written{Head: old}, engine.ErrSignals
@@ -87,7 +89,8 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	return engine.Written{Head: old}, engine.ErrFenced
 }
 
-// putSegment never lets an older put replace a newer one. A marked segment gets its place in the feed of its tenant, see [schemaFeed].
+// putSegment never lets an older put replace a newer one. A marked segment gets its place in the
+// feed of its tenant, see [schemaFeed].
 func (t *tx) putSegment(tenant string, rows commitRows, now int64) error {
 	const (
 		into  = "INSERT INTO segments (tenant, thread, seq, w, prev, body, marks, feed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "

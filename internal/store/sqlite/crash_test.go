@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// crashFile names the file that the test binary, started again by itself, writes to until it is killed.
+// crashFile names the file that the test binary, started again by itself, writes to until it is
+// killed.
 const crashFile = "DORMOUSE_TEST_CRASH_FILE"
 
 func TestMain(m *testing.M) {

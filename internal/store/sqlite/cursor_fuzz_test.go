@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// A cursor of whatever text is refused, or the list goes on behind it in its order and comes to its end; those it gives out lead through all of
-// the list.
+// A cursor of whatever text is refused, or the list goes on behind it in its order and comes to its
+// end; those it gives out lead through all of the list.
 func FuzzListCursors(f *testing.F) {
 	const runs = 7
 	db, err := Open(f.Context(), filepath.Join(f.TempDir(), "test.db"), Options{Clock: enginetest.AtMilli(1000), Random: fixedRandom{}, Sync: dbfile.SyncOff})

@@ -36,21 +36,25 @@ type Options struct {
 	// Visibility is how long a delivery is hidden from others; 90 seconds if zero.
 	Visibility time.Duration
 
-	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20 if zero.
+	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20
+	// if zero.
 	MaxAttempts int
 
-	// Examine is how long the file is examined before it is used, see [Examine]; zero: not at all. One in which something is wrong is
-	// refused with a [*DamageError], or, if Damaged says so, served as far as it can be.
+	// Examine is how long the file is examined before it is used, see [Examine]; zero: not at
+	// all. One in which something is wrong is refused with a [*DamageError], or, if Damaged
+	// says so, served as far as it can be.
 	Examine time.Duration
 	Damaged bool
 
-	// CopyPages is how many pages are written to the log before it is copied to the main file; 1000 if zero.
+	// CopyPages is how many pages are written to the log before it is copied to the main file;
+	// 1000 if zero.
 	CopyPages int
 
 	// LogMost bounds the write-ahead log, in bytes; 1 GiB if zero.
 	LogMost int64
 
-	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file can be made.
+	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file
+	// can be made.
 	NoRoom func() bool
 
 	watch engine.Clock // the one by which a disk hangs; the machine's if nil
@@ -98,15 +102,16 @@ type DB struct {
 
 // handles are the open file.
 type handles struct {
-	mu     sync.RWMutex // guards what is replaced when a file that was open for reading alone is opened for writing
-	writer *writer      // nil while there is no room for it
-	reader *sql.DB      // nil if the file could not even be opened for reading
-	reopen time.Time    // when to try to open the file for writing again
-	over   bool         // closed
+	// guards what is replaced when a file that was open for reading alone is opened for writing
+	mu     sync.RWMutex
+	writer *writer   // nil while there is no room for it
+	reader *sql.DB   // nil if the file could not even be opened for reading
+	reopen time.Time // when to try to open the file for writing again
+	over   bool      // closed
 }
 
-// Open opens the file at path, creating it if it is not there, and brings its schema up to date. A file written by a newer
-// program is refused with [ErrNewerFile] and not touched.
+// Open opens the file at path, creating it if it is not there, and brings its schema up to date. A
+// file written by a newer program is refused with [ErrNewerFile] and not touched.
 func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if opts.Clock == nil || opts.Random == nil {
 		return nil, fmt.Errorf("sqlite: open needs a clock and a source of randomness")
@@ -122,7 +127,8 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		db.watch = stopwatch{}
 	}
 	db.troubles.ended = make(chan struct{})
-	db.marks.off = opts.Sync == dbfile.SyncOff || opts.Damaged // what is damaged does not vouch for itself
+	// what is damaged does not vouch for itself
+	db.marks.off = opts.Sync == dbfile.SyncOff || opts.Damaged
 	if db.copyPages == 0 {
 		db.copyPages = copyPages
 	}
@@ -162,9 +168,9 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// makeFile makes a file that nobody but its owner can read, whatever may be read in its directory: arguments and results are in it in plain
-// text. What stands beside it later takes its mode.
-// A database that was there and is missing is not made anew.
+// makeFile makes a file that nobody but its owner can read, whatever may be read in its directory:
+// arguments and results are in it in plain text. What stands beside it later takes its mode. A
+// database that was there and is missing is not made anew.
 func makeFile(path string) (made bool, err error) {
 	if err := wholeBefore(path); err != nil {
 		return false, err
@@ -223,8 +229,9 @@ func (db *DB) open(ctx context.Context) error {
 	return nil
 }
 
-// prepareFile connects and migrates. Several processes may do so at once on a file that is not there yet, and while one turns the
-// write-ahead log on SQLite tells the others that it is busy without waiting, whatever its timeout is; they try again.
+// prepareFile connects and migrates. Several processes may do so at once on a file that is not
+// there yet, and while one turns the write-ahead log on SQLite tells the others that it is busy
+// without waiting, whatever its timeout is; they try again.
 func (db *DB) prepareFile(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	for end := time.Now().Add(dbfile.BusyTimeout); ; {
 		conn, err := db.connect(ctx, pool)
@@ -261,8 +268,8 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// Close runs what the writer already took, answers what still waits with [engine.ErrUnavailable], and closes the file.
-// Closing again does nothing.
+// Close runs what the writer already took, answers what still waits with [engine.ErrUnavailable],
+// and closes the file. Closing again does nothing.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.mu.Lock()
@@ -279,8 +286,9 @@ func (db *DB) Close() error {
 	return db.closed
 }
 
-// Arrived is signalled after this process put something into the queue: a new message, one given back, a dead letter
-// sent again. It holds one signal; the receiver of it calls [DB.Receive] again. What other processes put in is not signalled.
+// Arrived is signalled after this process put something into the queue: a new message, one given
+// back, a dead letter sent again. It holds one signal; the receiver of it calls [DB.Receive] again.
+// What other processes put in is not signalled.
 func (db *DB) Arrived() <-chan struct{} { return db.arrived }
 
 // announce tells those who wait in this process what was committed.

@@ -28,8 +28,9 @@ func (db *DB) DeadLetters(ctx context.Context, limit int) (letters []DeadLetter,
 	return letters, err
 }
 
-// Redrive puts up to limit dead letters back into the queue, oldest first, visible now and with no attempt counted. It
-// returns how many; each moves once, however often and by how many callers it is asked.
+// Redrive puts up to limit dead letters back into the queue, oldest first, visible now and with no
+// attempt counted. It returns how many; each moves once, however often and by how many callers it
+// is asked.
 func (db *DB) Redrive(ctx context.Context, limit int) (int, error) {
 	const query = "DELETE FROM dead WHERE id IN (SELECT id FROM dead ORDER BY at, id LIMIT ?) RETURNING tenant, thread"
 	return write(ctx, db, func(t *tx) (int, error) {

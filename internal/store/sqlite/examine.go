@@ -30,17 +30,23 @@ type Finding struct {
 type FindingCode string
 
 const (
-	FindMissing    FindingCode = "database_missing"   // there was a database, and it is not there
-	FindOlder      FindingCode = "database_replaced"  // it is not the one that was there, or an older copy
-	FindMalformed  FindingCode = "database_malformed" // SQLite finds its structure broken
-	FindNewer      FindingCode = "database_newer"     // a newer program wrote it
-	FindForeign    FindingCode = "database_foreign"   // another program's database
-	FindLog        FindingCode = "log_damaged"        // commits of the write-ahead log stand behind one that cannot be read
-	FindHead       FindingCode = "head_unreadable"    // the state of a run
-	FindNewerHead  FindingCode = "head_newer"         // the state of a run that a newer program wrote
-	FindJournal    FindingCode = "journal_broken"     // a segment is missing, does not fit the one before, or cannot be read
-	FindRecord     FindingCode = "record_unreadable"  // of a run that is over
-	FindUnfinished FindingCode = "not_examined"       // the time was over before everything was looked at
+	// there was a database, and it is not there
+	FindMissing FindingCode = "database_missing"
+	// it is not the one that was there, or an older copy
+	FindOlder     FindingCode = "database_replaced"
+	FindMalformed FindingCode = "database_malformed" // SQLite finds its structure broken
+	FindNewer     FindingCode = "database_newer"     // a newer program wrote it
+	FindForeign   FindingCode = "database_foreign"   // another program's database
+	// commits of the write-ahead log stand behind one that cannot be read
+	FindLog  FindingCode = "log_damaged"
+	FindHead FindingCode = "head_unreadable" // the state of a run
+	// the state of a run that a newer program wrote
+	FindNewerHead FindingCode = "head_newer"
+	// a segment is missing, does not fit the one before, or cannot be read
+	FindJournal FindingCode = "journal_broken"
+	FindRecord  FindingCode = "record_unreadable" // of a run that is over
+	// the time was over before everything was looked at
+	FindUnfinished FindingCode = "not_examined"
 )
 
 // Report is what an examination found.
@@ -55,22 +61,24 @@ type Report struct {
 // mostFindings bounds a report.
 const mostFindings = 100
 
-// Damaged says whether something is wrong. That there was no time for everything is not, and neither is a newer program's work.
+// Damaged says whether something is wrong. That there was no time for everything is not, and
+// neither is a newer program's work.
 func (r Report) Damaged() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Code != FindUnfinished && f.Code != FindNewer && f.Code != FindNewerHead
 	})
 }
 
-// Newer says whether a newer program wrote the file's tables, so that this one reads nothing of it. Single runs of a newer program are
-// [FindNewerHead] and leave the others readable.
+// Newer says whether a newer program wrote the file's tables, so that this one reads nothing of it.
+// Single runs of a newer program are [FindNewerHead] and leave the others readable.
 func (r Report) Newer() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindNewer })
 }
 
-// Examine looks at the file at path without changing it: its structure, that every head can be read and is the end of its journal's
-// chain, every segment and every record. It takes what time ctx gives it, and tells progress of it every now and then; nil does not.
-// What is examined is what is committed, also beside a process that works on it.
+// Examine looks at the file at path without changing it: its structure, that every head can be read
+// and is the end of its journal's chain, every segment and every record. It takes what time ctx
+// gives it, and tells progress of it every now and then; nil does not. What is examined is what is
+// committed, also beside a process that works on it.
 func Examine(ctx context.Context, path string, progress func(threads int)) (r Report, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, err
@@ -87,8 +95,9 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if info, err := os.Stat(path + "-wal"); err == nil {
 		r.LogBytes = info.Size()
 	}
-	// The last connection that can write copies the log and removes it. This one cannot. Without a log no process is at work, and then it
-	// needs no index of the log, which it would have to make.
+	// The last connection that can write copies the log and removes it. This one cannot.
+	// Without a log no process is at work, and then it needs no index of the log, which it
+	// would have to make.
 	query := url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		query.Set("immutable", "1")
@@ -179,7 +188,8 @@ func (e *examination) all(ctx context.Context, path string) error {
 	return e.records(ctx)
 }
 
-// structure is SQLite's own check. What it says first is what counts: the rest often follows from it.
+// structure is SQLite's own check. What it says first is what counts: the rest often follows from
+// it.
 func (e *examination) structure(ctx context.Context) error {
 	rows, err := e.conn.QueryContext(ctx, "PRAGMA quick_check(10)")
 	if err != nil {
@@ -203,8 +213,8 @@ func (e *examination) mark(path string, read func(*marks) error) error {
 	return err
 }
 
-// heads looks at every head and the journal that it ends. They are read page by page, so that no read transaction keeps the log from being
-// copied for long.
+// heads looks at every head and the journal that it ends. They are read page by page, so that no
+// read transaction keeps the log from being copied for long.
 func (e *examination) heads(ctx context.Context) error {
 	const page = "SELECT " + headColumns + " FROM heads WHERE (tenant, thread) > (?, ?) ORDER BY tenant, thread LIMIT 100"
 	tenant, thread := "", ""
@@ -248,8 +258,8 @@ func (e *examination) heads(ctx context.Context) error {
 	}
 }
 
-// journal holds the segments against the head. What the run has added since the head was read is left out: a segment that a head has
-// named does not change any more.
+// journal holds the segments against the head. What the run has added since the head was read is
+// left out: a segment that a head has named does not change any more.
 func (e *examination) journal(ctx context.Context, h core.Head) error {
 	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN 1 AND ? ORDER BY seq"
 	broken := func(detail string) error {

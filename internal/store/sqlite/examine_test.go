@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// An examination writes nothing, also not what the last connection of a file does when it is closed: a log that a kill has left is where it was.
+// An examination writes nothing, also not what the last connection of a file does when it is
+// closed: a log that a kill has left is where it was.
 func TestAnExaminationChangesNothing(t *testing.T) {
 	killed := killedStore(t)
 	for name, keep := range map[string][]string{
@@ -46,7 +47,8 @@ func TestAnExaminationChangesNothing(t *testing.T) {
 	}
 }
 
-// Without the log that was written last a database has forgotten what was acknowledged. It is refused, and an examination says so.
+// Without the log that was written last a database has forgotten what was acknowledged. It is
+// refused, and an examination says so.
 func TestALogThatWasRemovedIsMissed(t *testing.T) {
 	files := killedStore(t)
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -101,7 +103,8 @@ func TestANewerStoreIsNotDamaged(t *testing.T) {
 	}
 }
 
-// A log that is damaged in its middle is not cut off there in silence: only the last commit, which a loss of power may have torn, can be missing.
+// A log that is damaged in its middle is not cut off there in silence: only the last commit, which
+// a loss of power may have torn, can be missing.
 func TestADamagedLogIsNotCutOffInSilence(t *testing.T) {
 	t.Parallel()
 	whole := killedStore(t)

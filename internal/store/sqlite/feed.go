@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// perMilli is how many places of a feed a millisecond has. A feed that uses them all continues in the next millisecond.
+// perMilli is how many places of a feed a millisecond has. A feed that uses them all continues in
+// the next millisecond.
 const perMilli = 1000
 
 // marksOf are the marks of a segment; empty for nil.
@@ -21,8 +22,9 @@ func marksOf(s *core.Segment) core.FeedMarks {
 	return s.FeedMarks()
 }
 
-// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, after a clock went back, one after the last. There is one
-// writer, so places follow commit order, also across processes.
+// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, after a clock went
+// back, one after the last. There is one writer, so places follow commit order, also across
+// processes.
 const feedNext = "max(?8, coalesce((SELECT max(feed) FROM segments WHERE tenant = ?1 AND feed IS NOT NULL), 0) + 1)"
 
 // The two directions of a feed.

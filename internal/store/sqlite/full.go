@@ -17,8 +17,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// LeastRoom is how much free space, in bytes, a file needs to be written again after its disk was full: the write-ahead log up to its first
-// checkpoint, the index of the log, and what a few runs add meanwhile.
+// LeastRoom is how much free space, in bytes, a file needs to be written again after its disk was
+// full: the write-ahead log up to its first checkpoint, the index of the log, and what a few runs
+// add meanwhile.
 const LeastRoom = 16 << 20
 
 // reopenEvery is how often a file that is open for reading alone is tried for writing.
@@ -48,8 +49,9 @@ func (db *DB) noRoom(cause error) error {
 	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, db.inDir(), cause)
 }
 
-// isFull says whether err is that of a full disk. SQLite has one code for it, but also answers with several others if the files cannot grow while
-// they are opened; then a small write shows whether the disk is full.
+// isFull says whether err is that of a full disk. SQLite has one code for it, but also answers with
+// several others if the files cannot grow while they are opened; then a small write shows whether
+// the disk is full.
 func (db *DB) isFull(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true
@@ -71,14 +73,16 @@ func filled(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err == nil {
 		defer os.Remove(f.Name())
-		_, err = f.Write(make([]byte, 64<<10)) // as much as the index of the log grows by at most
+		// as much as the index of the log grows by at most
+		_, err = f.Write(make([]byte, 64<<10))
 		err = errors.Join(err, f.Close())
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// openReading opens a file whose disk has no room for what several connections share, the write-ahead log and its index: one connection
-// that has the file to itself keeps the index in memory. What was committed can be read, and nothing can be written.
+// openReading opens a file whose disk has no room for what several connections share, the
+// write-ahead log and its index: one connection that has the file to itself keeps the index in
+// memory. What was committed can be read, and nothing can be written.
 func (db *DB) openReading(ctx context.Context) error {
 	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"_pragma": append(dbfile.ReadPragmas(), "locking_mode(exclusive)", "query_only(1)")}))
 	if err != nil {
@@ -101,7 +105,8 @@ func (db *DB) openReading(ctx context.Context) error {
 	return nil
 }
 
-// writing is the writer. A file that was opened for reading alone is opened for writing first, if that is possible now.
+// writing is the writer. A file that was opened for reading alone is opened for writing first, if
+// that is possible now.
 func (db *DB) writing(ctx context.Context) (*writer, error) {
 	db.mu.RLock()
 	w := db.writer

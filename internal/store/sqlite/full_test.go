@@ -15,8 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// left are the files that a process leaves behind: the database alone after its end, the log of writes after a kill, and what the log's index
-// was if the machine went on.
+// left are the files that a process leaves behind: the database alone after its end, the log of
+// writes after a kill, and what the log's index was if the machine went on.
 var left = map[string][]string{"after its end": {""}, "after a kill": {"", "-wal", "-shm"}, "after a kill, without the index": {"", "-wal"}}
 
 // leave puts a file with twenty runs at path, as a process leaves it.
@@ -50,7 +50,8 @@ func full(db *sqlite.DB) bool {
 
 func numbered(i int) string { return "thr_" + string(rune('a'+i)) }
 
-// onFullDisk is a file whose disk is full until room is called, once on a real file system, if this process may mount one, and once played.
+// onFullDisk is a file whose disk is full until room is called, once on a real file system, if this
+// process may mount one, and once played.
 func onFullDisk(t *testing.T, files []string, run func(t *testing.T, path string, o sqlite.Options, clock *enginetest.Clock, room func())) {
 	t.Run("played", func(t *testing.T) {
 		path, clock := filepath.Join(t.TempDir(), "full.db"), enginetest.AtMilli(1000)
@@ -117,7 +118,8 @@ func TestANewFileOnAFullDiskIsRefused(t *testing.T) {
 	}
 }
 
-// A file that is read alone is one connection's: nobody else writes it meanwhile, and closing it leaves nothing behind.
+// A file that is read alone is one connection's: nobody else writes it meanwhile, and closing it
+// leaves nothing behind.
 func TestAFileThatIsOnlyReadCanBeClosedAndOpenedAgain(t *testing.T) {
 	path, o := filepath.Join(t.TempDir(), "full.db"), options(t, enginetest.AtMilli(1000))
 	leave(t, path, left["after its end"])

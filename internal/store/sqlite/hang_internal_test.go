@@ -22,7 +22,8 @@ func (a armed) AfterFunc(d time.Duration, f func()) (stop func()) {
 	return a.Clock.AfterFunc(d, f)
 }
 
-// A disk that neither answers nor fails keeps no caller waiting for ever, and counts as failing until it answers.
+// A disk that neither answers nor fails keeps no caller waiting for ever, and counts as failing
+// until it answers.
 func TestAWriteThatHangsIsAnswered(t *testing.T) {
 	clock := armed{enginetest.AtMilli(1000), make(chan struct{}, 10)}
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), Options{Clock: clock, watch: clock, Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff})

@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// headColumns are read by scanHead, in this order. The inbox comes along, so that head and signals are of one moment.
+// headColumns are read by scanHead, in this order. The inbox comes along, so that head and signals
+// are of one moment.
 const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
 	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
 	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,
@@ -78,7 +79,8 @@ func scanHead(s scanner, h *core.Head) error {
 	return nil
 }
 
-// identified finds the identity of a head with a column that holds what it cannot hold; false if the row cannot be read at all.
+// identified finds the identity of a head with a column that holds what it cannot hold; false if
+// the row cannot be read at all.
 func identified(s scanner) (h core.Head, ok bool) {
 	values := make([]any, 26)
 	to := make([]any, len(values))
@@ -102,7 +104,8 @@ func identity(h core.Head) core.Head {
 		Waits: core.Waits{Oldest: h.Oldest}, Origin: core.Origin{Born: h.Born, At: h.Born}}
 }
 
-// listed is the error of reading an entry of a list: one that cannot be read is shown by its identity and hides no other.
+// listed is the error of reading an entry of a list: one that cannot be read is shown by its
+// identity and hides no other.
 func listed(err error) error {
 	if errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrNewerSchema) {
 		return nil
@@ -115,7 +118,8 @@ func unreadable(what string, err error) error {
 	return unavailable(fmt.Errorf("sqlite: the stored %s: %w: %w", what, engine.ErrUnreadable, err))
 }
 
-// head reads a head as the operations before in the same transaction left it; a zero head if there is none.
+// head reads a head as the operations before in the same transaction left it; a zero head if there
+// is none.
 func (t *tx) head(tenant, thread string) (h core.Head, err error) {
 	err = t.row(func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -8,8 +8,9 @@ type inode struct {
 	number       uint64
 }
 
-// inodeAt asks for nothing else than which file it is. A file whose times were asked for gets new ones, to the nanosecond, at its next
-// write, and flushing them with the log made each commit 7 % slower.
+// inodeAt asks for nothing else than which file it is. A file whose times were asked for gets new
+// ones, to the nanosecond, at its next write, and flushing them with the log made each commit 7 %
+// slower.
 func inodeAt(path string) (inode, error) {
 	var s unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, &s)

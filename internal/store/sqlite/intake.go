@@ -10,11 +10,13 @@ import (
 
 var _ intake.Queue = (*Intake)(nil)
 
-// intakeVisibility is how long a message is hidden after it was handed over, by which its run should have been started.
+// intakeVisibility is how long a message is hidden after it was handed over, by which its run
+// should have been started.
 const intakeVisibility = 10 * time.Second
 
-// Intake is the intake queue in the file: unlike the queue of wake-ups, it holds the only copy of what it holds. Several processes may
-// put messages in and take them out. It implements [intake.Queue].
+// Intake is the intake queue in the file: unlike the queue of wake-ups, it holds the only copy of
+// what it holds. Several processes may put messages in and take them out. It implements
+// [intake.Queue].
 type Intake struct {
 	db   *DB
 	most int // wake-ups of a tenant that may wait while it is handed more; 0 for no bound
@@ -23,7 +25,8 @@ type Intake struct {
 // Intake returns the file's intake queue.
 func (db *DB) Intake() *Intake { return &Intake{db: db} }
 
-// Put puts messages into the queue, all of them or none. They are durable when it returns nil. What is in them is not looked at.
+// Put puts messages into the queue, all of them or none. They are durable when it returns nil. What
+// is in them is not looked at.
 func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error {
 	return exec(ctx, q.db, func(t *tx) error {
 		now := q.db.now()
@@ -37,8 +40,9 @@ func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error 
 	})
 }
 
-// takeIn hides the tenant's messages first in line under a receipt of their own each. One whose hand-over ran out counts it as an
-// attempt, so that a message that ends the process each time is known by it.
+// takeIn hides the tenant's messages first in line under a receipt of their own each. One whose
+// hand-over ran out counts it as an attempt, so that a message that ends the process each time is
+// known by it.
 func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []intake.Delivery, err error) {
 	const query = `UPDATE intake SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM intake WHERE tenant = ?5 AND visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)

@@ -50,8 +50,9 @@ func (q *Intake) letters(ctx context.Context, query, tenant string, limit int) (
 	return letters, err
 }
 
-// RetryDead puts a tenant's dead messages back into the queue, visible now and with no attempt counted, and returns how many. Each moves
-// once, however often and by how many callers it is asked.
+// RetryDead puts a tenant's dead messages back into the queue, visible now and with no attempt
+// counted, and returns how many. Each moves once, however often and by how many callers it is
+// asked.
 func (q *Intake) RetryDead(ctx context.Context, tenant string) (int, error) {
 	const back = `INSERT INTO intake (id, tenant, body, at, visible_at) SELECT id, tenant, body, at, ? FROM intake_dead WHERE tenant = ?`
 	return write(ctx, q.db, func(t *tx) (int, error) {

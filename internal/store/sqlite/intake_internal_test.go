@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// What is asked all the time, however long the queue is, goes by an index. Lists and counts for a person may read all of it.
+// What is asked all the time, however long the queue is, goes by an index. Lists and counts for a
+// person may read all of it.
 func TestIntakeQueriesOfTheServerUseAnIndex(t *testing.T) {
 	db, _ := openTemp(t)
 	q := db.Intake()

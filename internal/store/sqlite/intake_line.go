@@ -9,8 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Limited is the same queue, from which a tenant gets messages only while fewer than most of its wake-ups wait for a worker. So
-// what a tenant has queued delays neither the runs that people of that tenant wait for, nor the messages of other tenants.
+// Limited is the same queue, from which a tenant gets messages only while fewer than most of its
+// wake-ups wait for a worker. So what a tenant has queued delays neither the runs that people of
+// that tenant wait for, nor the messages of other tenants.
 func (q *Intake) Limited(most int) *Intake { return &Intake{db: q.db, most: most} }
 
 // intakeLine is what one tenant has in the queue.
@@ -20,7 +21,8 @@ type intakeLine struct {
 	room      int   // how many of its messages may be handed over
 }
 
-// intakeLines lists the tenants with a visible message, and how many of their wake-ups wait, up to a bound.
+// intakeLines lists the tenants with a visible message, and how many of their wake-ups wait, up to
+// a bound.
 var intakeLines = lineOf("intake") + `
 	SELECT tenant, visible_at,
 		(SELECT count(*) FROM (SELECT 1 FROM queue WHERE queue.tenant = line.tenant AND queue.visible_at <= ?1 LIMIT ?2))
@@ -42,7 +44,8 @@ func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
 	return all, err
 }
 
-// Room says how many runs may be started now: none if there are messages, and all their tenants have enough wake-ups waiting.
+// Room says how many runs may be started now: none if there are messages, and all their tenants
+// have enough wake-ups waiting.
 func (q *Intake) Room(ctx context.Context) (room int, err error) {
 	all, err := q.lines(ctx)
 	if err != nil || len(all) == 0 {
@@ -54,7 +57,8 @@ func (q *Intake) Room(ctx context.Context) (room int, err error) {
 	return room, nil
 }
 
-// Receive implements [intake.Queue]. Tenants get one message each in turn. When nothing is visible it writes nothing.
+// Receive implements [intake.Queue]. Tenants get one message each in turn. When nothing is visible
+// it writes nothing.
 func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error) {
 	all, err := q.lines(ctx)
 	if err != nil {
@@ -80,8 +84,8 @@ func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error
 	})
 }
 
-// shares deals max messages out, one to each tenant in turn, as long as there is room. How many messages a tenant has is not
-// known: what it does not use comes with the next request.
+// shares deals max messages out, one to each tenant in turn, as long as there is room. How many
+// messages a tenant has is not known: what it does not use comes with the next request.
 func shares(all []intakeLine, max int) map[string]int {
 	share := map[string]int{}
 	for dealt := true; dealt && max > 0; {

@@ -196,7 +196,8 @@ func runs(t *testing.T, db *sqlite.DB) map[string]bool {
 	return ids
 }
 
-// forgetful loses its answer to every second settling, as a process does that dies between starting a run and removing its message.
+// forgetful loses its answer to every second settling, as a process does that dies between starting
+// a run and removing its message.
 type forgetful struct {
 	intake.Queue
 	mu   sync.Mutex
@@ -323,7 +324,8 @@ func TestIntakeStartsNoMoreThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// One tenant with as many wake-ups as it may have does not keep another one's messages in the queue.
+// One tenant with as many wake-ups as it may have does not keep another one's messages in the
+// queue.
 func TestIntakeHasRoomForEachTenant(t *testing.T) {
 	db, q, _ := anIntake(t)
 	q = q.Limited(2)

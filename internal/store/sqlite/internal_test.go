@@ -77,11 +77,13 @@ func exercise(t *testing.T, db *DB) {
 	db.Remind(ctx, engine.Wakeup{Tenant: "a", Thread: "thr_a"})
 }
 
-// readsWholeTable finds a step of a query plan that visits every row of a table and not of an index in order.
+// readsWholeTable finds a step of a query plan that visits every row of a table and not of an index
+// in order.
 var readsWholeTable = regexp.MustCompile(`^SCAN \w+$`)
 
-// wholeByIntent: the dead letters, once at the start the few rows that say which tenant has which agents, and the list of tenants
-// that a query has made by seeking from one to the next; and the queue after the clock was set back.
+// wholeByIntent: the dead letters, once at the start the few rows that say which tenant has which
+// agents, and the list of tenants that a query has made by seeking from one to the next; and the
+// queue after the clock was set back.
 func wholeByIntent(query, step string) bool {
 	return strings.Contains(query, "FROM dead") || strings.HasPrefix(query, "SELECT tenant FROM deployed") || step == "SCAN line" ||
 		query == recallWakeups

@@ -44,8 +44,8 @@ const (
 
 // Runs implements frontend.Store.
 //
-// Heads are read before the archive: a run that moves from one to the other in between is found twice and shown once. The
-// other way round it would be missed.
+// Heads are read before the archive: a run that moves from one to the other in between is found
+// twice and shown once. The other way round it would be missed.
 func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(cursor, position{List: listRuns, Number: math.MaxInt64})
 	if err != nil {

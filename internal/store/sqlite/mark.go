@@ -16,21 +16,25 @@ import (
 // markEnding is the name of the file beside the database that says what was in it once.
 const markEnding = ".mark"
 
-// ErrLost refuses a file that is not the one that was there, or is older: going on with it would forget what was acknowledged.
+// ErrLost refuses a file that is not the one that was there, or is older: going on with it would
+// forget what was acknowledged.
 var ErrLost = errors.New("the database is not the one that was here")
 
-// marks writes the file beside the database. It is written after the commit that counts the log, so that the database and its log have at
-// least what the mark says of them: without the log they have less. The mark may say less, too: a crash comes between, or a disk refuses
-// it. It is flushed when it is made and when the database is closed; a flush for each log cost 4 % of the throughput, and without it the mark
-// says less after a loss of power. Only the writer calls it.
+// marks writes the file beside the database. It is written after the commit that counts the log, so
+// that the database and its log have at least what the mark says of them: without the log they have
+// less. The mark may say less, too: a crash comes between, or a disk refuses it. It is flushed when
+// it is made and when the database is closed; a flush for each log cost 4 % of the throughput, and
+// without it the mark says less after a loss of power. Only the writer calls it.
 type marks struct {
 	off   bool // there is none, where files need not survive
 	store string
 	logs  int64 // as the database counts them
-	torn  bool  // a flush of the database failed, and since then no start has copied all of the log
+	// a flush of the database failed, and since then no start has copied all of the log
+	torn bool
 }
 
-// advance writes the count into the mark. Where that fails the mark says less than it could. torn is as of [marks.heed].
+// advance writes the count into the mark. Where that fails the mark says less than it could. torn
+// is as of [marks.heed].
 func (m *marks) advance(path string, logs int64) (torn bool) {
 	torn = m.heed(path)
 	m.logs = logs
@@ -38,7 +42,8 @@ func (m *marks) advance(path string, logs int64) (torn bool) {
 	return torn
 }
 
-// heed says whether a flush of the database has failed in another process since the file was opened here. The mark goes on saying so.
+// heed says whether a flush of the database has failed in another process since the file was opened
+// here. The mark goes on saying so.
 func (m *marks) heed(path string) (torn bool) {
 	marked, there := readMark(path)
 	torn = there && marked.torn && !m.torn
@@ -46,7 +51,8 @@ func (m *marks) heed(path string) (torn bool) {
 	return torn
 }
 
-// tear remembers that a flush failed, for as long as the machine runs: a loss of power lets everything be copied again.
+// tear remembers that a flush failed, for as long as the machine runs: a loss of power lets
+// everything be copied again.
 func (m *marks) tear(path string) {
 	if !m.off {
 		m.torn = true
@@ -67,7 +73,8 @@ func (m *marks) write(path string, flush bool) (err error) {
 	return f.Sync()
 }
 
-// text is the mark: one line of one length, with a sum that tells damage to it from damage to the database.
+// text is the mark: one line of one length, with a sum that tells damage to it from damage to the
+// database.
 func (m *marks) text() []byte {
 	state := "flushed"
 	if m.torn {
@@ -112,8 +119,8 @@ func lost(path, what string) error {
 	return fmt.Errorf("%w: %s. Bring it back from where it was moved, or from a backup; to go on with what is here, remove %s first", ErrLost, what, path+markEnding)
 }
 
-// compare reads what the database says of itself, and holds it against its mark. The mark comes first: what it says is in the database then,
-// also if another process counts meanwhile.
+// compare reads what the database says of itself, and holds it against its mark. The mark comes
+// first: what it says is in the database then, also if another process counts meanwhile.
 func (m *marks) compare(path string, read func(*marks) error) error {
 	marked, there := readMark(path)
 	if err := read(m); err != nil || !there {

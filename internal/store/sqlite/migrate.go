@@ -14,11 +14,12 @@ var ErrNewerFile = errors.New("the file was written by a newer version of the pr
 //go:embed schema.sql
 var schema string
 
-// migrations are applied in order and never changed once released; the number of one is its place, counted from 1.
+// migrations are applied in order and never changed once released; the number of one is its place,
+// counted from 1.
 var migrations = []string{schema}
 
-// migrate brings the file to the newest schema in one transaction, so that of several processes one does it and none sees half
-// of it.
+// migrate brings the file to the newest schema in one transaction, so that of several processes one
+// does it and none sees half of it.
 func migrate(ctx context.Context, conn *sql.Conn, now int64) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Look compares the paths with the files that are open, and ends the work on files that are not there any more.
+// Look compares the paths with the files that are open, and ends the work on files that are not
+// there any more.
 func (db *DB) Look() error {
 	db.mu.RLock()
 	w := db.writer
@@ -30,8 +31,9 @@ func (db *DB) look(f files) error {
 	return nil
 }
 
-// files are the database, its log and the log's index, as they were when they were opened. SQLite does not look at their paths again:
-// what it writes to a file that was removed or moved is nowhere once the process ends.
+// files are the database, its log and the log's index, as they were when they were opened. SQLite
+// does not look at their paths again: what it writes to a file that was removed or moved is nowhere
+// once the process ends.
 type files struct {
 	db  string
 	are []inode
@@ -51,7 +53,8 @@ func openFiles(db string) (files, error) {
 	return f, nil
 }
 
-// look says that a path does not lead to the open file any more. A path that cannot be looked at is no evidence.
+// look says that a path does not lead to the open file any more. A path that cannot be looked at is
+// no evidence.
 func (f files) look() error {
 	for i, ending := range endings[:len(f.are)] {
 		now, err := inodeAt(f.db + ending)

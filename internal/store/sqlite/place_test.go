@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// After its files are gone, or others are in their place, nothing is acknowledged any more, and the process is told to end.
+// After its files are gone, or others are in their place, nothing is acknowledged any more, and the
+// process is told to end.
 func TestAFileThatIsGoneAcknowledgesNothing(t *testing.T) {
 	remove := func(ending string) func(*testing.T, string) error {
 		return func(_ *testing.T, path string) error { return os.Remove(path + ending) }

@@ -17,8 +17,9 @@ func (db *DB) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) er
 	return exec(ctx, db, func(t *tx) error { return t.send(w, db.now()+delay.Milliseconds()) })
 }
 
-// Remind is Send unless a wake-up for the thread stands in the queue that somebody may receive now: it will be enough. Reminders
-// that are sent while workers are behind would only put them further behind.
+// Remind is Send unless a wake-up for the thread stands in the queue that somebody may receive now:
+// it will be enough. Reminders that are sent while workers are behind would only put them further
+// behind.
 func (db *DB) Remind(ctx context.Context, w engine.Wakeup) error {
 	const query = `INSERT INTO queue (tenant, thread, visible_at) SELECT ?1, ?2, ?3
 		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND visible_at <= ?3)`
@@ -35,8 +36,9 @@ func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
 	return err
 }
 
-// take hides the tenant's oldest visible message under a receipt of its own. What was handed out too often goes to the dead
-// letters on the way. There is no delivery, and no id, if nothing is left.
+// take hides the tenant's oldest visible message under a receipt of its own. What was handed out
+// too often goes to the dead letters on the way. There is no delivery, and no id, if nothing is
+// left.
 func (db *DB) take(t *tx, tenant, receipt string) (engine.Delivery, error) {
 	for {
 		now := db.now()
@@ -96,7 +98,8 @@ func (db *DB) Ack(ctx context.Context, d engine.Delivery) error {
 	})
 }
 
-// Nack implements [engine.Receiver]. After the last attempt the message goes to the dead letters at once.
+// Nack implements [engine.Receiver]. After the last attempt the message goes to the dead letters at
+// once.
 func (db *DB) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error {
 	const query = `UPDATE queue SET visible_at = ?, receipt = '', cause = ? WHERE id = ? AND receipt = ? RETURNING attempts`
 	id, err := messageNumber(d.ID)

@@ -30,7 +30,8 @@ func TestAReminderIsLeftOutWhileAWakeUpStandsInTheQueue(t *testing.T) {
 	remind()
 	remind()
 	first := receive(1)
-	remind() // somebody works on the thread, and may have seen its head before what is due was written
+	// somebody works on the thread, and may have seen its head before what is due was written
+	remind()
 	second := receive(1)
 	for _, d := range append(first, second...) {
 		if err := db.Ack(t.Context(), d); err != nil {

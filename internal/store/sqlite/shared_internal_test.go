@@ -36,7 +36,8 @@ func HoldOpen(path string) error {
 	return err
 }
 
-// After a failed flush a start waits for the end of every other process that knows what was copied before: only then all of the log is copied again.
+// After a failed flush a start waits for the end of every other process that knows what was copied
+// before: only then all of the log is copied again.
 func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("who has a file open cannot be told here")
@@ -89,7 +90,8 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	}
 }
 
-// A failed flush concerns every server on a directory: the others end with their next log, and do not take the mark back.
+// A failed flush concerns every server on a directory: the others end with their next log, and do
+// not take the mark back.
 func TestAFailedFlushEndsTheOtherServers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	var servers [3]*DB

@@ -75,7 +75,8 @@ func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
 		return engine.Written{}, err
 	case old.Schema > req.Head.Schema:
 		return engine.Written{Head: old}, engine.ErrNewerSchema
-	case old.Run == req.Head.Run && old.Rev == req.Head.Rev: // a repeat of what landed, its wake-up included
+	// a repeat of what landed, its wake-up included
+	case old.Run == req.Head.Run && old.Rev == req.Head.Rev:
 		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
 	case old.Run == req.Prior.Run && old.Epoch == req.Prior.Epoch && old.Rev == req.Prior.Rev && old.Sigs != req.Seen:
 		return engine.Written{Head: old}, engine.ErrSignals
@@ -95,8 +96,8 @@ const createHead = `INSERT INTO heads (run, agent, v, st, epoch, rev, cid, seq, 
 	nsus, has_end, oldest, born, due, calls, timed, body, tenant, thread)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-// succeedHead puts a new run in the place of the one before, of which only the revision is known to be the expected one. The counters
-// that never go back are the caller's to continue.
+// succeedHead puts a new run in the place of the one before, of which only the revision is known to
+// be the expected one. The counters that never go back are the caller's to continue.
 const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch = ?, rev = ?, cid = ?, seq = ?, seg = ?, ev = ?, sigs = ?,
 	lease = ?, claim = ?, tries = ?, dl = ?, not_before = ?, nsus = ?, has_end = ?, oldest = ?, born = ?, due = ?,
 	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND `

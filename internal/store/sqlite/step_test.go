@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// step is what a step writes: a claim, the model's turn, its tool's result, a release that wakes the next.
+// step is what a step writes: a claim, the model's turn, its tool's result, a release that wakes
+// the next.
 func step(t *testing.T, db *sqlite.DB, n int) {
 	t.Helper()
 	h := claim(t, db, thread, fmt.Sprintf("claim %04d", n), int64(1_000_000+n))

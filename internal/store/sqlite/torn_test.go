@@ -23,7 +23,8 @@ const (
 	logged     = 20 // runs that are in the log alone
 )
 
-// killedStore is a store as a kill leaves it, file by file: sixty runs in the main file, twenty in the log.
+// killedStore is a store as a kill leaves it, file by file: sixty runs in the main file, twenty in
+// the log.
 func killedStore(t *testing.T) map[string][]byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -68,7 +69,8 @@ func threadNumber(i int) string { return fmt.Sprintf("thr_%02d", i) }
 
 const noLog = "the log is gone"
 
-// harms are the ways to damage a copy. Changed letters within a text are not among them: SQLite keeps no sums of what it stores.
+// harms are the ways to damage a copy. Changed letters within a text are not among them: SQLite
+// keeps no sums of what it stores.
 var harms = []struct {
 	name string
 	do   func(r *rand.Rand, files map[string][]byte) (what string)
@@ -128,7 +130,8 @@ var harms = []struct {
 	{"the database is empty", func(_ *rand.Rand, f map[string][]byte) string { f[""] = nil; return "" }},
 }
 
-// A damaged copy is refused with what to do, or served whole: everything that was copied to the main file is there, with its journal.
+// A damaged copy is refused with what to do, or served whole: everything that was copied to the
+// main file is there, with its journal.
 func TestATornCopyIsServedWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	whole := killedStore(t)

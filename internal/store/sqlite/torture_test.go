@@ -38,7 +38,8 @@ func (wallClock) AfterFunc(d time.Duration, f func()) (stop func()) {
 
 func nowMilli() int64 { return time.Now().UnixMilli() }
 
-// tortureOptions are those of the real store, but that what a dead process held is visible again soon.
+// tortureOptions are those of the real store, but that what a dead process held is visible again
+// soon.
 func tortureOptions(random *enginetest.Random) sqlite.Options {
 	return sqlite.Options{Clock: wallClock{}, Random: random, Visibility: 300 * time.Millisecond, MaxAttempts: 1 << 30, Sync: dbfile.SyncOff}
 }
@@ -69,7 +70,8 @@ func TestStoreTorture(t *testing.T) {
 	}.Run(t)
 }
 
-// TestProcessOfTheTorture is what the processes of [TestStoreTorture] run until they are killed. Among the other tests it is nothing.
+// TestProcessOfTheTorture is what the processes of [TestStoreTorture] run until they are killed.
+// Among the other tests it is nothing.
 func TestProcessOfTheTorture(t *testing.T) {
 	path := os.Getenv(tortureFile)
 	if path == "" {

@@ -23,9 +23,12 @@ type Trouble int
 const (
 	NoTrouble Trouble = iota
 	Full              // a write found no room, and no [DB.Probe] has succeeded since
-	Failing           // the disk has answered with an error within [calm] or does not answer, or the log cannot be copied
-	Damaged           // something that is stored is damaged; until [DB.Recheck] finds that it is not
-	Gone              // the file was moved, removed or replaced: see [DB.Ended]
+	// the disk has answered with an error within [calm] or does not answer, or the log cannot
+	// be copied
+	Failing
+	// something that is stored is damaged; until [DB.Recheck] finds that it is not
+	Damaged
+	Gone // the file was moved, removed or replaced: see [DB.Ended]
 )
 
 // calm is how long a disk has to answer without an error before it counts as working again.
@@ -69,11 +72,13 @@ func (db *DB) Trouble() (Trouble, error) {
 	return NoTrouble, nil
 }
 
-// Ended is closed once the process has to end, because going on could lose what was acknowledged; [DB.WhyEnded] says why. From then on
-// every write is refused. The file is left as after a kill: the next start reads what was committed from the log.
+// Ended is closed once the process has to end, because going on could lose what was acknowledged;
+// [DB.WhyEnded] says why. From then on every write is refused. The file is left as after a kill:
+// the next start reads what was committed from the log.
 func (db *DB) Ended() <-chan struct{} { return db.troubles.ended }
 
-// WhyEnded is why the process has to end; nil if it need not. It wraps [engine.ErrGone] or [engine.ErrDisk].
+// WhyEnded is why the process has to end; nil if it need not. It wraps [engine.ErrGone] or
+// [engine.ErrDisk].
 func (db *DB) WhyEnded() error { return db.troubles.over() }
 
 // end makes every later write fail with err.
@@ -101,8 +106,9 @@ func (t *troubles) work(since time.Time) {
 	t.busy = since
 }
 
-// Recheck looks whether what was found damaged is: SQLite calls what a read that failed once has left in memory malformed, too. It takes what
-// time ctx gives it; damage that was found at the start stays, and so does what there was no time to look at.
+// Recheck looks whether what was found damaged is: SQLite calls what a read that failed once has
+// left in memory malformed, too. It takes what time ctx gives it; damage that was found at the
+// start stays, and so does what there was no time to look at.
 func (db *DB) Recheck(ctx context.Context) error {
 	t := &db.troubles
 	t.mu.Lock()

@@ -11,7 +11,8 @@ import (
 
 // Places bounds how many messages of each tenant one receiver holds.
 type Places interface {
-	// Take reserves a place for one more message of the tenant; false if the tenant may have none now.
+	// Take reserves a place for one more message of the tenant; false if the tenant may have
+	// none now.
 	Take(tenant string) bool
 
 	// Free gives back a place that was reserved for a message that could not be received.
@@ -32,9 +33,10 @@ type line struct {
 	served    int64 // when this process last served the tenant, counted in turns
 }
 
-// turns decides which tenant is served next: the one with the fewest messages handed out; of several, the one this process has
-// not served for the longest time; of several, the one with the oldest message. So a tenant with a message is served within as
-// many turns as there are tenants, however many messages the others have queued.
+// turns decides which tenant is served next: the one with the fewest messages handed out; of
+// several, the one this process has not served for the longest time; of several, the one with the
+// oldest message. So a tenant with a message is served within as many turns as there are tenants,
+// however many messages the others have queued.
 type turns struct {
 	mu      sync.Mutex
 	count   int64
@@ -42,8 +44,9 @@ type turns struct {
 	pending map[string]int // turns given whose message is not marked as handed out yet
 }
 
-// lineOf is the beginning of a query about a table of messages: line has its tenants, each with the time of its first message. It seeks
-// from one tenant to the next, so its cost depends on the number of tenants and not on how many messages wait.
+// lineOf is the beginning of a query about a table of messages: line has its tenants, each with the
+// time of its first message. It seeks from one tenant to the next, so its cost depends on the
+// number of tenants and not on how many messages wait.
 func lineOf(table string) string {
 	return `WITH RECURSIVE line(tenant, visible_at) AS (
 		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM ` + table + ` ORDER BY tenant, visible_at LIMIT 1)
@@ -51,13 +54,14 @@ func lineOf(table string) string {
 			ON next.id = (SELECT id FROM ` + table + ` AS other WHERE other.tenant > line.tenant ORDER BY other.tenant, other.visible_at LIMIT 1))`
 }
 
-// lines lists the tenants with a visible message, and then how many messages of each tenant are handed out.
+// lines lists the tenants with a visible message, and then how many messages of each tenant are
+// handed out.
 var lines = lineOf("queue") + `
 	SELECT tenant, visible_at, 0 FROM line WHERE visible_at <= ?1
 	UNION ALL SELECT tenant, 0, count(*) FROM queue WHERE receipt <> '' AND visible_at > ?1 GROUP BY tenant`
 
-// next gives a tenant its turn, and reserves a place for its message; false if no tenant can have one. The turn counts as a
-// message handed out until end is called.
+// next gives a tenant its turn, and reserves a place for its message; false if no tenant can have
+// one. The turn counts as a message handed out until end is called.
 func (db *DB) next(ctx context.Context, places Places) (tenant string, some bool, err error) {
 	t := &db.turns
 	t.mu.Lock()
@@ -123,14 +127,16 @@ func (t *turns) end(tenant string) {
 	}
 }
 
-// Receive implements [engine.Receiver]. Tenants take turns. When nothing is visible it writes nothing.
+// Receive implements [engine.Receiver]. Tenants take turns. When nothing is visible it writes
+// nothing.
 func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err error) {
 	for len(ds) < max {
 		d, some, err := db.ReceiveFor(ctx, unbounded{})
 		switch {
 		case err != nil && len(ds) == 0:
 			return nil, err
-		case err != nil || !some: // what was handed out before the error has to be worked on
+		// what was handed out before the error has to be worked on
+		case err != nil || !some:
 			return ds, nil
 		}
 		ds = append(ds, d)
@@ -138,8 +144,9 @@ func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err e
 	return ds, nil
 }
 
-// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place. The place is the receiver's to
-// free once it has settled the message; if there is no message, no place is taken.
+// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place.
+// The place is the receiver's to free once it has settled the message; if there is no message, no
+// place is taken.
 func (db *DB) ReceiveFor(ctx context.Context, places Places) (d engine.Delivery, some bool, err error) {
 	for {
 		tenant, free, err := db.next(ctx, places)

@@ -38,8 +38,9 @@ func receiveInTurn(ctx context.Context, db *DB) (engine.Delivery, error) {
 	return d, err
 }
 
-// BenchmarkTurns measures what a message costs from being sent to being settled with 10,000 others in the queue: with turns, and
-// as it was without them, one after the other in the same run. The ratio is of the two.
+// BenchmarkTurns measures what a message costs from being sent to being settled with 10,000 others
+// in the queue: with turns, and as it was without them, one after the other in the same run. The
+// ratio is of the two.
 func BenchmarkTurns(b *testing.B) {
 	for _, tenants := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("tenants=", tenants), func(b *testing.B) {

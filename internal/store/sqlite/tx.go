@@ -104,7 +104,8 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 
 // read runs a query on the connections for reading. It sees everything that was answered before.
 func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	db.mu.RLock() // held until the rows are read, so that their connection is not replaced meanwhile
+	// held until the rows are read, so that their connection is not replaced meanwhile
+	db.mu.RLock()
 	defer db.mu.RUnlock()
 	if err := db.troubles.over(); errors.Is(err, engine.ErrGone) {
 		return err
@@ -136,7 +137,8 @@ func (db *DB) readOne(ctx context.Context, scan func(scanner) error, query strin
 	return err
 }
 
-// statements keeps each query prepared. Queries are constants of this package, so that it does not grow.
+// statements keeps each query prepared. Queries are constants of this package, so that it does not
+// grow.
 type statements struct {
 	prepare func(ctx context.Context, query string) (*sql.Stmt, error)
 	mu      sync.Mutex
@@ -169,7 +171,8 @@ func (s *statements) close() {
 	s.known = nil
 }
 
-// fatal says whether err may have ended the whole transaction, so that nothing of the batch can be trusted.
+// fatal says whether err may have ended the whole transaction, so that nothing of the batch can be
+// trusted.
 func fatal(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -16,7 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// A row that cannot be read is listed as itself, the others are listed as they are, and the pages go on behind it.
+// A row that cannot be read is listed as itself, the others are listed as they are, and the pages
+// go on behind it.
 func TestAnUnreadableRowHidesNoOther(t *testing.T) {
 	for _, damage := range []string{
 		"UPDATE heads SET body = 'x'", "UPDATE heads SET calls = '[]'", "UPDATE heads SET timed = ''", "UPDATE heads SET st = 9",
@@ -60,7 +61,8 @@ func TestAnUnreadableRowHidesNoOther(t *testing.T) {
 	}
 }
 
-// wantAll reads both lists two by two and demands every run in them, the unreadable one without calls.
+// wantAll reads both lists two by two and demands every run in them, the unreadable one without
+// calls.
 func wantAll(t *testing.T, db *sqlite.DB, runs []wire.Run, bad wire.Run) {
 	t.Helper()
 	found, waiting := map[string]int{}, map[string]int{}

@@ -15,7 +15,8 @@ const countUsage = `SELECT tenant, sum(bytes), sum(runs) FROM (
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM payloads
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM archive) GROUP BY tenant`
 
-// Stored is what a tenant has stored, and how many of its runs are not done. A kill of the process does not make it wrong.
+// Stored is what a tenant has stored, and how many of its runs are not done. A kill of the process
+// does not make it wrong.
 func (db *DB) Stored(ctx context.Context, tenant string) (u frontend.Stored, err error) {
 	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )
 
-// What the triggers have counted is what is there, and what a file that was written without them is counted as.
+// What the triggers have counted is what is there, and what a file that was written without them is
+// counted as.
 func TestTheCountOfWhatIsStoredIsWhatIsThere(t *testing.T) {
 	db, _ := openTemp(t)
 	exercise(t, db)
@@ -53,7 +54,8 @@ func usage(t *testing.T, db *DB, query string) map[string]string {
 	return all
 }
 
-// BenchmarkUsage measures what counting costs a commit with a segment: with the triggers and without, in turn in the same run.
+// BenchmarkUsage measures what counting costs a commit with a segment: with the triggers and
+// without, in turn in the same run.
 func BenchmarkUsage(b *testing.B) {
 	var dbs [2]*DB
 	for i := range dbs {

@@ -21,9 +21,10 @@ type watchers struct {
 	of map[place]map[chan struct{}]bool
 }
 
-// Watch returns a channel that holds a signal once this process has changed the thread's head since the last receive: what was
-// committed can be read then. With an empty thread the channel signals new entries in the tenant's feed. Changes by other processes are not signalled.
-// Call stop when done.
+// Watch returns a channel that holds a signal once this process has changed the thread's head since
+// the last receive: what was committed can be read then. With an empty thread the channel signals
+// new entries in the tenant's feed. Changes by other processes are not signalled. Call stop when
+// done.
 func (db *DB) Watch(tenant, thread string) (changed <-chan struct{}, stop func()) {
 	p, signal := place{tenant, thread}, make(chan struct{}, 1)
 	w := &db.watchers

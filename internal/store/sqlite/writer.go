@@ -28,13 +28,14 @@ type operation struct {
 
 // writer owns the only connection that writes.
 type writer struct {
-	db     *DB
-	pool   *sql.DB
-	conn   *sql.Conn
-	files  files
-	log    ledger
-	stmts  statements
-	queue  chan *operation // unbuffered: an operation is either with its caller or with the writer
+	db    *DB
+	pool  *sql.DB
+	conn  *sql.Conn
+	files files
+	log   ledger
+	stmts statements
+	// unbuffered: an operation is either with its caller or with the writer
+	queue  chan *operation
 	stop   chan struct{}
 	done   chan struct{}
 	counts counts
@@ -71,9 +72,9 @@ func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f files) *writer {
 	return w
 }
 
-// write runs fn in the writer's next transaction and returns what it returned once that is committed. If fn returns an error, what
-// it wrote is undone. If ctx ends before the answer, or the disk hangs, the error wraps [engine.ErrUnavailable] and
-// the cause, and fn may still run or not.
+// write runs fn in the writer's next transaction and returns what it returned once that is
+// committed. If fn returns an error, what it wrote is undone. If ctx ends before the answer, or the
+// disk hangs, the error wraps [engine.ErrUnavailable] and the cause, and fn may still run or not.
 func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -113,7 +114,8 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 
 // A disk that hangs neither takes a write nor refuses it.
 const (
-	answerWithin = 15 * time.Second // then a write is answered as one of which it cannot be told whether it is stored
+	// then a write is answered as one of which it cannot be told whether it is stored
+	answerWithin = 15 * time.Second
 	hangsAfter   = 10 * time.Second // of one batch: then the disk counts as failing
 )
 
@@ -165,7 +167,9 @@ func (w *writer) loop() {
 
 // gather adds to first what else waits now.
 func (w *writer) gather(first *operation) []*operation {
-	runtime.Gosched() // those that were just answered may have more: without this every second batch is a batch of one
+	// those that were just answered may have more: without this every second batch is a batch
+	// of one
+	runtime.Gosched()
 	batch := []*operation{first}
 	for len(batch) < maxBatch {
 		select {
@@ -178,11 +182,12 @@ func (w *writer) gather(first *operation) []*operation {
 	return batch
 }
 
-// commit runs a batch in one transaction. Answers are given after the commit, refusals too: they may have seen what another
-// operation of the batch wrote.
+// commit runs a batch in one transaction. Answers are given after the commit, refusals too: they
+// may have seen what another operation of the batch wrote.
 func (w *writer) commit(batch []*operation) {
 	brought, err := w.transact(batch)
-	if len(batch) > 1 && errors.Is(err, engine.ErrDamaged) { // only those that touch what is damaged fail
+	// only those that touch what is damaged fail
+	if len(batch) > 1 && errors.Is(err, engine.ErrDamaged) {
 		for _, op := range batch {
 			op.err = nil
 			w.commit([]*operation{op})
@@ -237,14 +242,15 @@ func (w *writer) transact(batch []*operation) (brought news, err error) {
 	return brought, w.db.look(w.files) // before it is acknowledged
 }
 
-// rollback undoes the transaction, if SQLite has not done so itself. What it had written is not counted.
+// rollback undoes the transaction, if SQLite has not done so itself. What it had written is not
+// counted.
 func (w *writer) rollback(ctx context.Context) {
 	_ = w.do(ctx, "ROLLBACK")
 	_, _ = pagesWritten(w.conn)
 }
 
-// run runs one operation in its savepoint. Its error is a failure of the whole transaction; a refusal of the operation is left
-// in op.err.
+// run runs one operation in its savepoint. Its error is a failure of the whole transaction; a
+// refusal of the operation is left in op.err.
 func (w *writer) run(ctx context.Context, op *operation) (brought news, err error) {
 	if cause := context.Cause(op.ctx); cause != nil {
 		op.err = unavailable(cause)
@@ -281,8 +287,9 @@ func (w *writer) close() error {
 	<-w.done
 	w.finish(context.Background())
 	if w.db.troubles.over() != nil {
-		// The last connection of a file copies the log when it is closed, and removes the file at the log's path. After a failed
-		// flush the first, after a move the second would do harm. The files are closed with the process.
+		// The last connection of a file copies the log when it is closed, and removes the
+		// file at the log's path. After a failed flush the first, after a move the second
+		// would do harm. The files are closed with the process.
 		return nil
 	}
 	w.stmts.close()

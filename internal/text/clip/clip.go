@@ -1,5 +1,6 @@
-// Package clip bounds text from outside before it is stored or shown. It hides no secrets: a value that
-// is cut in two is no longer recognized, so redact first, or drop what may be the beginning of one.
+// Package clip bounds text from outside before it is stored or shown. It hides no secrets: a value
+// that is cut in two is no longer recognized, so redact first, or drop what may be the beginning of
+// one.
 package clip
 
 import "unicode/utf8"
@@ -13,8 +14,8 @@ func Bytes(text string, most int, mark string) string {
 	return text[:boundary(text, most)] + mark
 }
 
-// boundary is where text can be cut at most bytes from its beginning without splitting a character. In
-// bytes that are no UTF-8, every place is one.
+// boundary is where text can be cut at most bytes from its beginning without splitting a character.
+// In bytes that are no UTF-8, every place is one.
 func boundary(text string, most int) int {
 	for end := most; end >= 0 && most-end < utf8.UTFMax; end-- {
 		if utf8.RuneStart(text[end]) {

@@ -17,8 +17,8 @@ var confusablesFile = flag.String("confusables", "", "write the table of look-al
 
 const tableFile = "confusables.go"
 
-// TestTableOfLookAlikes writes the table with -confusables, and else demands that it can be read: pairs of one character that is not
-// ASCII and one that is.
+// TestTableOfLookAlikes writes the table with -confusables, and else demands that it can be read:
+// pairs of one character that is not ASCII and one that is.
 func TestTableOfLookAlikes(t *testing.T) {
 	if *confusablesFile != "" {
 		raw, err := os.ReadFile(*confusablesFile)
@@ -45,7 +45,8 @@ func TestTableOfLookAlikes(t *testing.T) {
 	}
 }
 
-// tableSource keeps of the file what shows, is one character, and looks like one that shows and is ASCII.
+// tableSource keeps of the file what shows, is one character, and looks like one that shows and is
+// ASCII.
 func tableSource(t *testing.T, raw []byte) string {
 	t.Helper()
 	version := "unknown"

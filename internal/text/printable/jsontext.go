@@ -138,7 +138,8 @@ func quotedChar(p Part, c char) string {
 	case c.r == '\r':
 		return `\r`
 	case c.isByte():
-		return fmt.Sprintf(`\x%02x`, -1-c.r) // no JSON any more, and that is what a person should see
+		// no JSON any more, and that is what a person should see
+		return fmt.Sprintf(`\x%02x`, -1-c.r)
 	case c.r == ' ' && len(p.Text) <= maxBlanks:
 		return " "
 	case p.Kind == Plain && !rightToLeft(c.r):

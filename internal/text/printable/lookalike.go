@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// looksLike is the character of ASCII that one beyond ASCII looks like, by the table of UTS 39; 0 if
-// it looks like none.
+// looksLike is the character of ASCII that one beyond ASCII looks like, by the table of UTS 39; 0
+// if it looks like none.
 func looksLike(r rune) rune {
 	if r >= 0xff01 && r <= 0xff5e { // the wide forms, all of them
 		return r - 0xff01 + '!'
@@ -34,8 +34,8 @@ func isLetter(r rune) bool { return r >= 0 && unicode.IsLetter(r) }
 func isDigit(r rune) bool  { return r >= 0 && unicode.Is(unicode.Nd, r) }
 func isNumber(r rune) bool { return r >= 0x80 && unicode.In(r, unicode.No, unicode.Nl) }
 
-// styled reports letters and digits in an unusual form: wide, mathematical, in circles. A reader takes
-// them for the plain ones.
+// styled reports letters and digits in an unusual form: wide, mathematical, in circles. A reader
+// takes them for the plain ones.
 func styled(r rune) bool {
 	return r >= 0xff01 && r <= 0xff5e || r >= 0x1d400 && r <= 0x1d7ff || r >= 0x2460 && r <= 0x24ff ||
 		r >= 0x1f100 && r <= 0x1f19a || r >= 0x2100 && r <= 0x214f && (isLetter(r) || table()[r] != 0)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// mostZeros bounds how many digits a power of ten is written out to. Beyond it words say how large it is.
+// mostZeros bounds how many digits a power of ten is written out to. Beyond it words say how large
+// it is.
 const mostZeros = 60
 
 // plainNumber is a number of JSON without its power of ten: 1.5e3 is 1500. ok is false if it has

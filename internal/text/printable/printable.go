@@ -1,5 +1,6 @@
-// Package printable makes text that somebody else wrote fit to be shown to a person who decides by it: what would not show, or would change
-// how the rest shows, is written as an escape. It knows neither terminals nor pages.
+// Package printable makes text that somebody else wrote fit to be shown to a person who decides by
+// it: what would not show, or would change how the rest shows, is written as an escape. It knows
+// neither terminals nor pages.
 package printable
 
 import (
@@ -9,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is fit to be shown on one line: whatever would move the cursor, colour, reorder, hide or take no
-// room is written as an escape a person can see, such as \x1b or \u202e, and nothing is left out. Doing it again changes nothing.
+// Text is fit to be shown on one line: whatever would move the cursor, colour, reorder, hide or
+// take no room is written as an escape a person can see, such as \x1b or \u202e, and nothing is
+// left out. Doing it again changes nothing.
 func Text(text string) string {
 	return spell(text, escape)
 }
@@ -29,7 +31,8 @@ func spell(text string, escape func(rune) string) string {
 		}
 		switch {
 		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i]) // in JSON, too: it is none any more, and that is what a person should see
+			// in JSON, too: it is none any more, and that is what a person should see
+			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case shows(r) && marks <= maxMarks:
 			b.WriteRune(r)
 		default:
@@ -40,7 +43,8 @@ func spell(text string, escape func(rune) string) string {
 	return b.String()
 }
 
-// maxMarks is how many combining marks a letter may carry: real scripts need two or three, more climb into other lines.
+// maxMarks is how many combining marks a letter may carry: real scripts need two or three, more
+// climb into other lines.
 const maxMarks = 3
 
 // plain says whether text is nothing but the printable characters of ASCII, as most is.
@@ -53,8 +57,9 @@ func plain(text string) bool {
 	return true
 }
 
-// shows says whether a character is one that a person sees, where it stands. Spaces other than the common one look like it and are not
-// it; fillers and variation selectors take no room or look like nothing.
+// shows says whether a character is one that a person sees, where it stands. Spaces other than the
+// common one look like it and are not it; fillers and variation selectors take no room or look like
+// nothing.
 func shows(r rune) bool {
 	const brailleBlank, nullNotehead, objectReplacement = 0x2800, 0x1d159, 0xfffc
 	return unicode.IsPrint(r) && r != utf8.RuneError && r != brailleBlank && r != nullNotehead && r != objectReplacement &&

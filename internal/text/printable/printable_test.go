@@ -8,7 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// hostile is text that would do something to a terminal, or to the eye, and what a person is shown instead.
+// hostile is text that would do something to a terminal, or to the eye, and what a person is shown
+// instead.
 var hostile = map[string]struct{ text, want string }{
 	"clears the screen":            {"a\x1b[2Jb", `a\x1b[2Jb`},
 	"sets the title":               {"\x1b]0;yes\x07", `\x1b]0;yes\x07`},

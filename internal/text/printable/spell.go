@@ -27,9 +27,9 @@ type Part struct {
 // Spelled is a foreign text, taken apart so that it can be shown to a person who decides by it.
 type Spelled struct {
 	Parts []Part
-	// Order is set if the text mixes writing from right to left with letters or digits from left to
-	// right, so that it is not read in the order it is stored in: its pieces in stored order, each
-	// of which reads in one direction.
+	// Order is set if the text mixes writing from right to left with letters or digits from
+	// left to right, so that it is not read in the order it is stored in: its pieces in stored
+	// order, each of which reads in one direction.
 	Order    [][]Part
 	Warnings []Warning
 }

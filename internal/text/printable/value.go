@@ -36,15 +36,15 @@ type Row struct {
 	Warnings []Warning // of the value and of the names that lead to it
 }
 
-// Found is a warning with the value it is about. Path is the JSON Pointer of the value, or of a list or
-// object around it.
+// Found is a warning with the value it is about. Path is the JSON Pointer of the value, or of a
+// list or object around it.
 type Found struct{ Path, Code, Text string }
 
 const (
 	// deepest is how many steps lead to a value. What is deeper is shown as JSON.
 	deepest = 32
-	// pathShare bounds what the paths of all rows take, as a multiple of the JSON: long names above
-	// many values would be written for each.
+	// pathShare bounds what the paths of all rows take, as a multiple of the JSON: long names
+	// above many values would be written for each.
 	pathShare = 8
 	pathFloor = 64 << 10
 )

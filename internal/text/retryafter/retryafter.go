@@ -10,13 +10,14 @@ import (
 // Most is the longest wait that is returned.
 const Most = 24 * time.Hour
 
-// Parse returns how long to wait: value is a number of seconds, whole or with a fraction, or the time of
-// day as HTTP writes it, which is held against now. It returns 0 for a time that is over and for
-// anything else, and at most [Most]. The caller decides how much of that it waits.
+// Parse returns how long to wait: value is a number of seconds, whole or with a fraction, or the
+// time of day as HTTP writes it, which is held against now. It returns 0 for a time that is over
+// and for anything else, and at most [Most]. The caller decides how much of that it waits.
 func Parse(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if strings.Trim(value, "0123456789.") == "" {
-		seconds, _ := time.ParseDuration(value + "s") // 0 if it cannot be read, or is out of range
+		// 0 if it cannot be read, or is out of range
+		seconds, _ := time.ParseDuration(value + "s")
 		return min(seconds, Most)
 	}
 	at, err := http.ParseTime(value)

@@ -1,6 +1,7 @@
-// Package strictjson reads the JSON that outsiders send: what is ambiguous or not understood is refused, never guessed. It is used for
-// the bodies of the HTTP API and the messages of the intake queue alike, so that the same text is taken by both or by neither. It
-// knows no HTTP, does not bound how long a text may be, and does not judge what the values mean.
+// Package strictjson reads the JSON that outsiders send: what is ambiguous or not understood is
+// refused, never guessed. It is used for the bodies of the HTTP API and the messages of the intake
+// queue alike, so that the same text is taken by both or by neither. It knows no HTTP, does not
+// bound how long a text may be, and does not judge what the values mean.
 package strictjson
 
 import (
@@ -24,7 +25,8 @@ const (
 	CodeUnknownField = "unknown_field"
 )
 
-// Error is why a text is refused, in words that may be shown to whoever sent it. Every error of this package is one.
+// Error is why a text is refused, in words that may be shown to whoever sent it. Every error of
+// this package is one.
 type Error struct {
 	Code   string
 	Detail string
@@ -42,8 +44,8 @@ func Clipped(text string) string { return clip.Bytes(text, 80, "...") }
 // MaxDepth is how deep lists and objects may be nested: as deep as anything that is journaled.
 const MaxDepth = core.MaxDepth
 
-// Check demands one JSON object in UTF-8, not nested deeper than [MaxDepth], in which no object, however deep, has a member twice: two readers of such a
-// body could see two different things.
+// Check demands one JSON object in UTF-8, not nested deeper than [MaxDepth], in which no object,
+// however deep, has a member twice: two readers of such a body could see two different things.
 func Check(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return malformed("the body is not UTF-8")
@@ -103,8 +105,8 @@ func follow(open []level, token json.Token) []level {
 	return open
 }
 
-// Decode reads an object into the struct behind to. Members are matched exactly, case included; those of an embedded struct count as
-// its own.
+// Decode reads an object into the struct behind to. Members are matched exactly, case included;
+// those of an embedded struct count as its own.
 func Decode(raw json.RawMessage, to any) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {

@@ -1,5 +1,6 @@
-// Package strictyaml reads YAML files that people write, field by field: whatever is not understood is refused with its line, and everything
-// that is wrong is collected, so that one look shows all of it. It knows the form of YAML and nothing of what a file is for.
+// Package strictyaml reads YAML files that people write, field by field: whatever is not understood
+// is refused with its line, and everything that is wrong is collected, so that one look shows all
+// of it. It knows the form of YAML and nothing of what a file is for.
 package strictyaml
 
 import (

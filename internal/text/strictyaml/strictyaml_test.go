@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// problems reads a file of one text, one flag, one list and one of two words, and says what is wrong with it.
+// problems reads a file of one text, one flag, one list and one of two words, and says what is
+// wrong with it.
 func problems(text string) []string {
 	r := &strictyaml.Reader{File: "x.yaml"}
 	if root := r.Document([]byte(text)); root != nil {

@@ -51,7 +51,8 @@ func TestPublicAddressesAreDialled(t *testing.T) {
 	}
 }
 
-// TestTheMachinesOwnResolverIsNoWayRound uses the real resolver and dialer, which read some texts as addresses that are none in a URL.
+// TestTheMachinesOwnResolverIsNoWayRound uses the real resolver and dialer, which read some texts
+// as addresses that are none in a URL.
 func TestTheMachinesOwnResolverIsNoWayRound(t *testing.T) {
 	w := newWorld(t)
 	s := w.serve("127.0.0.1:80", answering(200, `"inside"`))
@@ -128,7 +129,8 @@ func TestPrivateAddressesNeedTheFileAndTheOperator(t *testing.T) {
 	}
 }
 
-// TestNobodyOpensTheCredentialsOfACloudByTheWay: a name does not, a network around them does not, only the address itself.
+// TestNobodyOpensTheCredentialsOfACloudByTheWay: a name does not, a network around them does not,
+// only the address itself.
 func TestNobodyOpensTheCredentialsOfACloudByTheWay(t *testing.T) {
 	for _, address := range []string{"169.254.169.254", "fd00:ec2::254", "169.254.170.2", "169.254.170.23", "fd00:ec2::23", "fd20:ce::254", "168.63.129.16",
 		"100.100.100.200", "192.0.0.192", "fd00:42::42"} {

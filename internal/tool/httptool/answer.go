@@ -56,12 +56,13 @@ func (a *answer) busy() bool {
 	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.gateway()
 }
 
-// refuses: the service says that it has not done what it was asked. A 503 does not: what stands before a service also answers that when
-// the connection to the service broke under the request.
+// refuses: the service says that it has not done what it was asked. A 503 does not: what stands
+// before a service also answers that when the connection to the service broke under the request.
 func (a *answer) refuses() bool { return a.status >= 400 && a.status < 500 }
 
-// gateway: what stands before the service does not know what became of the request. The numbers are those of a large one of them: the
-// service said nothing that can be read, the connection to it ran out of time, and so did its answer.
+// gateway: what stands before the service does not know what became of the request. The numbers are
+// those of a large one of them: the service said nothing that can be read, the connection to it ran
+// out of time, and so did its answer.
 func (a *answer) gateway() bool {
 	return slices.Contains([]int{http.StatusBadGateway, http.StatusGatewayTimeout, 520, 522, 524}, a.status)
 }
@@ -92,14 +93,15 @@ func (a *answer) text(s secret.Values) (text, why string, ok bool) {
 	if a.cut || a.broken != nil {
 		text = s.CutEnd(text)
 	}
-	if int64(len(text)) > 2*a.most { // a name is longer than its value, and stands there again and again
+	// a name is longer than its value, and stands there again and again
+	if int64(len(text)) > 2*a.most {
 		text, a.cut = string(wholeRunes([]byte(text[:2*a.most]))), true
 	}
 	return strings.ToValidUTF8(text, "\uFFFD"), "", true
 }
 
-// inUTF8 is the body as text; ok is false if it is in a character set that this program cannot read. Text that can only be UTF-8 is taken
-// for that, whatever the service says of it.
+// inUTF8 is the body as text; ok is false if it is in a character set that this program cannot
+// read. Text that can only be UTF-8 is taken for that, whatever the service says of it.
 func (a *answer) inUTF8() (raw []byte, ok bool) {
 	raw = a.body
 	if a.cut {

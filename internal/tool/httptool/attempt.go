@@ -36,8 +36,8 @@ func astray(text string) remote.Attempt {
 	return remote.Answered{Outcome: core.Outcome{Failed: true, Text: text}, Settled: true}
 }
 
-// answered says what an answer means for the call. One that broke off is good enough only if there can
-// be no better one.
+// answered says what an answer means for the call. One that broke off is good enough only if there
+// can be no better one.
 func (e *execution) answered(a *answer) remote.Attempt {
 	doubt, after := "", time.Duration(0)
 	if a.broken != nil {
@@ -90,7 +90,8 @@ func (e *execution) success(a *answer) core.Outcome {
 	return core.Outcome{Text: text, Value: valueOf(a.media, text)}
 }
 
-// valueOf is the text of an answer as JSON; nil if its media type is another. One that is not valid JSON counts as text.
+// valueOf is the text of an answer as JSON; nil if its media type is another. One that is not valid
+// JSON counts as text.
 func valueOf(media, text string) json.RawMessage {
 	kind, _, err := mime.ParseMediaType(media)
 	if err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {

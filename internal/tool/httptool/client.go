@@ -8,9 +8,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// Client is a client for one server that a definition names, with the rules of HTTP tools for what it may reach: public addresses; others only
-// where both the server and the operator allow them; and none but those in the clear if its headers hold a secret. It follows no redirect, which
-// would carry those headers elsewhere, uses no proxy and keeps no connection. The headers, and how much of an answer is read, are its user's own.
+// Client is a client for one server that a definition names, with the rules of HTTP tools for what
+// it may reach: public addresses; others only where both the server and the operator allow them;
+// and none but those in the clear if its headers hold a secret. It follows no redirect, which would
+// carry those headers elsewhere, uses no proxy and keeps no connection. The headers, and how much
+// of an answer is read, are its user's own.
 func (c *Caller) Client(s agent.Server) *http.Client {
 	return c.client(s.AllowPrivate, agent.Definition{Servers: map[string]agent.Server{"": s}}.Secrets())
 }

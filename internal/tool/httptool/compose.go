@@ -69,7 +69,8 @@ func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s 
 	return nil
 }
 
-// composeURL puts the parts together and looks at the whole once more: whatever the arguments are, it is the place the file names.
+// composeURL puts the parts together and looks at the whole once more: whatever the arguments are,
+// it is the place the file names.
 func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (*url.URL, error) {
 	text := r.target.Scheme + "://" + r.target.Host
 	for _, segment := range r.target.Path {
@@ -98,8 +99,8 @@ func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (
 // escapedOctet is what some server on the way may take for a character.
 var escapedOctet = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// fillSegment makes one segment of a path. Services and what stands before them disagree on what "..", "\" and "%2f" mean there, so no
-// argument may bring them.
+// fillSegment makes one segment of a path. Services and what stands before them disagree on what
+// "..", "\" and "%2f" mean there, so no argument may bring them.
 func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, error) {
 	if len(t.Arguments()) == 0 {
 		return literal(t), nil
@@ -144,7 +145,8 @@ func (r *request) composeQuery(args map[string]json.RawMessage, s secret.Values)
 	return strings.Join(pairs, "&"), nil
 }
 
-// queryValues: a list that is all of a value is said once for each item, and what is missing not at all.
+// queryValues: a list that is all of a value is said once for each item, and what is missing not at
+// all.
 func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Values) ([]string, error) {
 	if name, whole := t.Whole(); whole {
 		return scalars(name, args[name])
@@ -250,8 +252,8 @@ func form(args map[string]json.RawMessage) ([]byte, error) {
 	return []byte(values.Encode()), nil
 }
 
-// fillBody fills the texts of a JSON value. A text that is one placeholder becomes the argument's value, whatever it is; a member or item
-// whose argument is missing is left out.
+// fillBody fills the texts of a JSON value. A text that is one placeholder becomes the argument's
+// value, whatever it is; a member or item whose argument is missing is left out.
 func fillBody(template json.RawMessage, args map[string]json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(template))
 	dec.UseNumber()

@@ -19,7 +19,8 @@ func wait(t *testing.T, what string, came <-chan struct{}) {
 	<-came
 }
 
-// silent takes connections and says nothing. Each one taken, and each one that the other end has closed, is told.
+// silent takes connections and says nothing. Each one taken, and each one that the other end has
+// closed, is told.
 func silent(t *testing.T, taken func()) (address string, closed <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +46,8 @@ func silent(t *testing.T, taken func()) (address string, closed <-chan struct{})
 	return l.Addr().String(), ends
 }
 
-// TestAHostThatTakesConnectionsAndSaysNothingKeepsNone: neither one that waits for TLS, nor one that waits for an answer.
+// TestAHostThatTakesConnectionsAndSaysNothingKeepsNone: neither one that waits for TLS, nor one
+// that waits for an answer.
 func TestAHostThatTakesConnectionsAndSaysNothingKeepsNone(t *testing.T) {
 	for _, scheme := range []string{"https", "http"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -162,7 +164,8 @@ func TestADeployIsToldOfASecretThatCanOnlyGoInTheClear(t *testing.T) {
 	}
 }
 
-// TestARedirectBringsNoSecretIntoTheClear: the same host, asked again for a redirect, leads outside by then.
+// TestARedirectBringsNoSecretIntoTheClear: the same host, asked again for a redirect, leads outside
+// by then.
 func TestARedirectBringsNoSecretIntoTheClear(t *testing.T) {
 	w := newWorld(t)
 	w.secrets["TOKEN"], w.private, w.names["shop.internal"] = "s3cret-value", []string{"shop.internal"}, []string{"10.0.0.7"}

@@ -19,7 +19,8 @@ func half(code int) http.HandlerFunc {
 	}
 }
 
-// openEnds are the ways in which an attempt may have taken effect and nobody knows, and what is said of them.
+// openEnds are the ways in which an attempt may have taken effect and nobody knows, and what is
+// said of them.
 var openEnds = []struct {
 	name   string
 	answer http.HandlerFunc
@@ -46,7 +47,8 @@ var afterwards = []struct {
 	{"nobody answers", func(w *world) { w.routes[publicAddress+":443"] = mute }, "could not be reached within"},
 }
 
-// TestWhatWasSentOnceIsNeverSaidNotToHaveRun: a later attempt that does not get through says nothing about the one before.
+// TestWhatWasSentOnceIsNeverSaidNotToHaveRun: a later attempt that does not get through says
+// nothing about the one before.
 func TestWhatWasSentOnceIsNeverSaidNotToHaveRun(t *testing.T) {
 	for _, first := range openEnds {
 		for _, then := range afterwards {
@@ -69,7 +71,8 @@ func TestWhatWasSentOnceIsNeverSaidNotToHaveRun(t *testing.T) {
 	}
 }
 
-// TestARefusalOfTheRepeatIsNoneOfTheFirst: the second refund is refused perhaps because the first was made.
+// TestARefusalOfTheRepeatIsNoneOfTheFirst: the second refund is refused perhaps because the first
+// was made.
 func TestARefusalOfTheRepeatIsNoneOfTheFirst(t *testing.T) {
 	for _, first := range openEnds {
 		for _, code := range []int{400, 404, 409, 422, 429} {
@@ -84,7 +87,8 @@ func TestARefusalOfTheRepeatIsNoneOfTheFirst(t *testing.T) {
 	}
 }
 
-// TestAFailureOfTheRepeatNamesTheDoubtAboutTheFirst: the service may fail over what the first one did.
+// TestAFailureOfTheRepeatNamesTheDoubtAboutTheFirst: the service may fail over what the first one
+// did.
 func TestAFailureOfTheRepeatNamesTheDoubtAboutTheFirst(t *testing.T) {
 	for _, first := range openEnds {
 		w := newWorld(t)

@@ -46,7 +46,8 @@ type seen struct {
 	Host              string
 }
 
-// world is a network in which names lead where the test says. Public addresses are served by listeners on the loopback.
+// world is a network in which names lead where the test says. Public addresses are served by
+// listeners on the loopback.
 type world struct {
 	t       *testing.T
 	clock   *instant
@@ -115,7 +116,8 @@ func (w *world) callerWith(change func(*Options)) *Caller {
 			}
 			return "", w.unread
 		},
-		TLS: &tls.Config{InsecureSkipVerify: true}} // the names here are not those of the certificate
+		// the names here are not those of the certificate
+		TLS: &tls.Config{InsecureSkipVerify: true}}
 	change(&o)
 	return New(o)
 }
@@ -133,7 +135,8 @@ func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return found, nil
 }
 
-// movingTo is a network in which each name leads to this machine and outside when it is first looked up, and to one address from then on.
+// movingTo is a network in which each name leads to this machine and outside when it is first
+// looked up, and to one address from then on.
 func movingTo(address string) (change func(*Options), lookups *int) {
 	lookups = new(int)
 	return func(o *Options) {

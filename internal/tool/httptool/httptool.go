@@ -1,9 +1,11 @@
-// Package httptool makes requests to services into tools the engine can run: it fills in what an agent file says of a request, sends it,
-// and turns what comes back into words. It reaches public addresses only, unless both the file and the operator say otherwise, and it
-// sends again only what may be sent again. Whether a call may run is decided elsewhere; which requests there are is in package agent.
+// Package httptool makes requests to services into tools the engine can run: it fills in what an
+// agent file says of a request, sends it, and turns what comes back into words. It reaches public
+// addresses only, unless both the file and the operator say otherwise, and it sends again only what
+// may be sent again. Whether a call may run is decided elsewhere; which requests there are is in
+// package agent.
 //
-// Connections are opened by package netguard, which uses none twice. A request that must not be repeated would be, by [http.Transport], on a
-// connection that was closed meanwhile.
+// Connections are opened by package netguard, which uses none twice. A request that must not be
+// repeated would be, by [http.Transport], on a connection that was closed meanwhile.
 package httptool
 
 import (
@@ -37,9 +39,12 @@ type Options struct {
 	// Secrets is asked at every call; nil looks into the environment, see [secret.Variable].
 	Secrets secret.Source
 
-	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)        // nil: the machine's resolver
-	Dial   func(ctx context.Context, address netip.AddrPort) (net.Conn, error) // called for allowed addresses only; nil: the machine's network
-	TLS    *tls.Config                                                         // nil: the machine's certificates
+	// nil: the machine's resolver
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// called for allowed addresses only; nil: the machine's network
+	Dial func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
+	// nil: the machine's certificates
+	TLS *tls.Config
 }
 
 // Caller sends the requests of all HTTP tools. Safe for concurrent use.
@@ -48,7 +53,8 @@ type Caller struct {
 	guard *netguard.Guard
 }
 
-// New returns a caller. It holds no connection while no call is at hand, whatever the other end does.
+// New returns a caller. It holds no connection while no call is at hand, whatever the other end
+// does.
 func New(o Options) *Caller {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
@@ -57,7 +63,8 @@ func New(o Options) *Caller {
 	return &Caller{o: o, guard: guard}
 }
 
-// Lacks says, each in a sentence for the operator, what keeps the HTTP tools and the servers of a definition from being called by this process.
+// Lacks says, each in a sentence for the operator, what keeps the HTTP tools and the servers of a
+// definition from being called by this process.
 func (c *Caller) Lacks(d agent.Definition) []string {
 	var lacks []string
 	for _, name := range d.Secrets() {
@@ -88,8 +95,8 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 	return append(lacks, c.outOfReach(d)...)
 }
 
-// outOfReach reports a model at an address that is neither public nor allowed by the operator; nothing if
-// only a lookup can show where its name leads.
+// outOfReach reports a model at an address that is neither public nor allowed by the operator;
+// nothing if only a lookup can show where its name leads.
 func (c *Caller) outOfReach(d agent.Definition) []string {
 	scheme, host := target(d.Model.BaseURL)
 	if d.Model.Provider != agent.ProviderOpenAI || !netguard.Inside(host) || c.o.Private.MayHold(scheme, host) {
@@ -119,8 +126,8 @@ func (c *Caller) Tool(t agent.Tool) engine.Tool {
 	return r
 }
 
-// Held returns a tool that follows a redirect only if leads returns no error. A tool that is not one of
-// [Caller.Tool] is returned as it is.
+// Held returns a tool that follows a redirect only if leads returns no error. A tool that is not
+// one of [Caller.Tool] is returned as it is.
 func Held(t engine.Tool, leads func(call core.ToolCall, method string, to *url.URL) error) engine.Tool {
 	r, ok := t.(*request)
 	if !ok {
@@ -141,7 +148,8 @@ type request struct {
 	used       map[string]bool // the arguments that stand in URL, query or headers
 	unreadable error
 
-	leads func(call core.ToolCall, method string, to *url.URL) error // nil: a redirect may lead anywhere that can be asked
+	// nil: a redirect may lead anywhere that can be asked
+	leads func(call core.ToolCall, method string, to *url.URL) error
 }
 
 func (r *request) placed() map[string]bool {

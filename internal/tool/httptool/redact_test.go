@@ -34,7 +34,8 @@ func TestNoSpellingOfASecretComesBack(t *testing.T) {
 	}
 }
 
-// TestASecretThatIsPartOfItsNameDoesNotGrow: placeholders such as "secret" are common where nobody has a key yet.
+// TestASecretThatIsPartOfItsNameDoesNotGrow: placeholders such as "secret" are common where nobody
+// has a key yet.
 func TestASecretThatIsPartOfItsNameDoesNotGrow(t *testing.T) {
 	for _, value := range []string{"secret", "TOKEN", "[secret TOKEN]", "e", "]", "[", " ", "secret TOKEN", "TOKEN]"} {
 		w := newWorld(t)

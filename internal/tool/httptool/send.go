@@ -23,8 +23,8 @@ type execution struct {
 	call    core.ToolCall
 }
 
-// exchange is what sending once came to: an answer or an error. Sent says that the service may have the
-// request; as long as that is false nothing has happened.
+// exchange is what sending once came to: an answer or an error. Sent says that the service may have
+// the request; as long as that is false nothing has happened.
 type exchange struct {
 	answer *answer
 	err    error
@@ -57,7 +57,8 @@ func (e *execution) send(ctx context.Context) exchange {
 	return exchange{err: redirectError{fmt.Sprintf("it redirected more than %d times", mostRedirects)}, sent: true}
 }
 
-// follow says where a redirect leads, if it may be followed. Every address is looked at again when it is dialled.
+// follow says where a redirect leads, if it may be followed. Every address is looked at again when
+// it is dialled.
 func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 	next, err := at.Parse(location)
 	switch {
@@ -79,7 +80,8 @@ func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 	return next, nil
 }
 
-// home says whether a URL is of the service that the file names. Only that one is sent the headers of the file: they may hold secrets.
+// home says whether a URL is of the service that the file names. Only that one is sent the headers
+// of the file: they may hold secrets.
 func (e *execution) home(u *url.URL) bool {
 	host, port := netguard.SplitAuthority(u.Scheme, u.Host)
 	homeHost, homePort := netguard.SplitAuthority(e.message.url.Scheme, e.message.url.Host)
@@ -91,7 +93,8 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	defer done()
 	ctx = netguard.Through(ctx, e.door(at))
 	var sent atomic.Bool
-	// A connection that is there, its TLS included, is about to carry the request; nobody knows how far that got if it breaks.
+	// A connection that is there, its TLS included, is about to carry the request; nobody knows
+	// how far that got if it breaks.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
 	resp, err := e.caller.guard.RoundTrip(e.packed(httptrace.WithClientTrace(ctx, trace), at))
 	if err != nil {
@@ -108,7 +111,8 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	return exchange{answer: a, sent: true}
 }
 
-// door is that of one request. Where it goes in the clear, no address but a private one is good enough for a secret.
+// door is that of one request. Where it goes in the clear, no address but a private one is good
+// enough for a secret.
 func (e *execution) door(at *url.URL) netguard.Door {
 	return netguard.Door{Private: e.http.AllowPrivate, Clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
 }

@@ -36,7 +36,8 @@ func status(code int, header ...string) http.HandlerFunc {
 // cutOff closes the connection without an answer.
 func cutOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// gone waits until the client has closed the connection, and does not answer then: an answer written at that moment may still arrive.
+// gone waits until the client has closed the connection, and does not answer then: an answer
+// written at that moment may still arrive.
 func gone(r *http.Request) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
@@ -224,7 +225,8 @@ func TestRetriesAreAsManyAsTheFileSays(t *testing.T) {
 
 func TestASlowServiceIsGivenUp(t *testing.T) {
 	for tool, want := range map[string]string{look: "api.example.com was asked, and no answer came within 10s.", again: "may or may not have taken effect"} {
-		w := newWorld(t) // each its own: the first call ends in the middle of the minute that passes
+		// each its own: the first call ends in the middle of the minute that passes
+		w := newWorld(t)
 		w.serve(publicAddress+":443", never(w))
 		if out := w.call(tool, `{"order":"1"}`); !out.Failed || !strings.Contains(out.Text, want) {
 			t.Errorf("outcome %+v", out)

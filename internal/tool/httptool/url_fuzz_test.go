@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// FuzzArgumentsInAURL: whatever an argument is, the request goes to the place the file names, or nowhere.
+// FuzzArgumentsInAURL: whatever an argument is, the request goes to the place the file names, or
+// nowhere.
 func FuzzArgumentsInAURL(f *testing.F) {
 	for _, seed := range []string{"a", "..", "a/b", "%2e", "@evil.com", "#", "?x=1", "\\", "a b", "//evil.com/", ":443", "ü", "\x00"} {
 		f.Add(seed, seed)
@@ -30,7 +31,8 @@ func FuzzArgumentsInAURL(f *testing.F) {
 	})
 }
 
-// FuzzURLOfAFile: a URL that is taken names one host, and what is made of it is asked of that host alone.
+// FuzzURLOfAFile: a URL that is taken names one host, and what is made of it is asked of that host
+// alone.
 func FuzzURLOfAFile(f *testing.F) {
 	for _, seed := range []string{"https://a/{x}", "http://[::1]:9000/{x}?q={x}", "https://a//{x}/..", "https://a\\@b/", "https://a:80:90/", "https://a%2f/{x}", "https://a/%/{x}", "//a/{x}"} {
 		f.Add(seed, "x")

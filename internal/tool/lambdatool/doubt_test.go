@@ -15,7 +15,8 @@ func newCaller(w *world) *lambdatool.Caller {
 	return lambdatool.New(w.client(), lambdatool.Options{Clock: w.clock, Random: enginetest.NewRandom(w.t, 7)})
 }
 
-// openEnds are the ways in which an invocation may have taken effect and nobody knows, and what is said of them.
+// openEnds are the ways in which an invocation may have taken effect and nobody knows, and what is
+// said of them.
 var openEnds = []struct {
 	name   string
 	answer http.HandlerFunc
@@ -71,7 +72,8 @@ func TestACallThatMayBeRepeatedIsInvokedAgainWithTheSameKey(t *testing.T) {
 	}
 }
 
-// TestARefusalOfTheRepeatIsNoneOfTheFirst: that there is no room for the second says nothing of what the first has done.
+// TestARefusalOfTheRepeatIsNoneOfTheFirst: that there is no room for the second says nothing of
+// what the first has done.
 func TestARefusalOfTheRepeatIsNoneOfTheFirst(t *testing.T) {
 	for _, first := range openEnds {
 		for _, then := range []http.HandlerFunc{refuses(429, "TooManyRequestsException"), refuses(403, "AccessDeniedException")} {

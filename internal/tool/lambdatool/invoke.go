@@ -20,13 +20,14 @@ import (
 // execution is one call at hand.
 type execution struct {
 	*function
-	event  []byte
-	told   string
-	hidden secret.Values // as they are when the answer is there: others may have been looked up meanwhile
+	event []byte
+	told  string
+	// as they are when the answer is there: others may have been looked up meanwhile
+	hidden secret.Values
 }
 
-// exchange is what invoking once came to: an answer or an error. Sent says that the service may have the
-// request; as long as that is false nothing has happened.
+// exchange is what invoking once came to: an answer or an error. Sent says that the service may
+// have the request; as long as that is false nothing has happened.
 type exchange struct {
 	answer *lambda.InvokeOutput
 	err    error
@@ -36,13 +37,14 @@ type exchange struct {
 // mostAgain is how often a call is tried again.
 const mostAgain = 2
 
-// invoke sends one request and no more: a repeat of the client's own would be a second execution that nobody decided on. [http.Transport] too
-// sends a POST again only if none of it was written.
+// invoke sends one request and no more: a repeat of the client's own would be a second execution
+// that nobody decided on. [http.Transport] too sends a POST again only if none of it was written.
 func (e *execution) invoke(ctx context.Context) exchange {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	var sent atomic.Bool
-	// A connection that is there is about to carry the request; nobody knows how far that got if it breaks.
+	// A connection that is there is about to carry the request; nobody knows how far that got
+	// if it breaks.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
 	in := &lambda.InvokeInput{FunctionName: &e.at.Function, InvocationType: types.InvocationTypeRequestResponse, Payload: e.event, ClientContext: &e.told}
 	if e.at.Qualifier != "" {
@@ -70,11 +72,13 @@ func (x exchange) code() string {
 	return ""
 }
 
-// What the service says when it has not run a function, and may soon: its codes for "too many at once" and "not ready".
+// What the service says when it has not run a function, and may soon: its codes for "too many at
+// once" and "not ready".
 var passing = []string{"TooManyRequestsException", "EC2ThrottledException", "ENINotReadyException", "ResourceNotReadyException", "SnapStartNotReadyException",
 	"ResourceConflictException"}
 
-// before is how codes begin that are faults of the service and still say that the function was not reached: its network, its files, its keys.
+// before is how codes begin that are faults of the service and still say that the function was not
+// reached: its network, its files, its keys.
 var before = []string{"EC2", "EFSMount", "ENI", "KMS", "S3FilesMount", "SnapStart", "SubnetIP", "Invalid"}
 
 // idle says whether nothing ran, for certain.

@@ -1,12 +1,16 @@
-// Package lambdatool makes Lambda functions into tools the engine can run: it invokes a function with the arguments as its event, waits for what
-// it answers, and turns that into words. It invokes again only what may be invoked again. Whether a call may run is decided elsewhere, by the
-// permissions of the agent and by the rights of the role that invokes; it makes and changes no function.
+// Package lambdatool makes Lambda functions into tools the engine can run: it invokes a function
+// with the arguments as its event, waits for what it answers, and turns that into words. It invokes
+// again only what may be invoked again. Whether a call may run is decided elsewhere, by the
+// permissions of the agent and by the rights of the role that invokes; it makes and changes no
+// function.
 //
 // # What a function is given
 //
-// Its event is the object of arguments, byte for byte as the model wrote it. Everything else is in the member custom of the invocation's client
-// context, as text: idempotency_key, run_id, thread_id, tenant, call_id, tool, and repeated, which is "true" when an execution in a process
-// that was lost may have begun before. A repeat of a call has the same idempotency_key, and a function that is not to act twice remembers it.
+// Its event is the object of arguments, byte for byte as the model wrote it. Everything else is in
+// the member custom of the invocation's client context, as text: idempotency_key, run_id,
+// thread_id, tenant, call_id, tool, and repeated, which is "true" when an execution in a process
+// that was lost may have begun before. A repeat of a call has the same idempotency_key, and a
+// function that is not to act twice remembers it.
 package lambdatool
 
 import (
@@ -25,8 +29,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// Client is what is used of the service's own client. It is told with each call to send once: what may be sent again is decided here. It must have
-// no time limit of its own: each call brings one.
+// Client is what is used of the service's own client. It is told with each call to send once: what
+// may be sent again is decided here. It must have no time limit of its own: each call brings one.
 type Client interface {
 	Invoke(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
@@ -36,7 +40,8 @@ type Options struct {
 	Clock  engine.Clock
 	Random engine.Random
 
-	// Hidden are values that no result may show: secrets and credentials of this process, which a function may know too. Nil: none.
+	// Hidden are values that no result may show: secrets and credentials of this process, which
+	// a function may know too. Nil: none.
 	Hidden func() secret.Values
 }
 
@@ -54,7 +59,8 @@ func New(client Client, o Options) *Caller {
 	return &Caller{client: client, o: o}
 }
 
-// Body is the body of a Lambda tool of a definition. Whether there is such a function is found out by the first call.
+// Body is the body of a Lambda tool of a definition. Whether there is such a function is found out
+// by the first call.
 func (c *Caller) Body(d agent.Definition, t agent.Tool) (engine.Tool, error) {
 	if t.Lambda == nil {
 		return nil, fmt.Errorf("agent %s: tool %s is no Lambda function; give it lambda, with the name of one", d.Name, t.Name)
@@ -104,7 +110,8 @@ func eventOf(arguments json.RawMessage) ([]byte, error) {
 	return arguments, nil
 }
 
-// told is the client context of an invocation. Libraries read custom as an object of texts, and refuse anything else in it.
+// told is the client context of an invocation. Libraries read custom as an object of texts, and
+// refuse anything else in it.
 func told(req engine.ToolRequest) string {
 	custom := map[string]string{"idempotency_key": short(req.Key), "run_id": short(req.Run), "thread_id": short(req.Thread), "tenant": short(req.Tenant),
 		"call_id": short(req.Call.ID), "tool": short(req.Call.Name)}
@@ -114,7 +121,8 @@ func told(req engine.ToolRequest) string {
 	return base64.StdEncoding.EncodeToString(core.Encode(map[string]any{"custom": custom}))
 }
 
-// short is a word as a header can hold it: a client context has room for some 2,600 bytes, and the id of a call is the model's word.
+// short is a word as a header can hold it: a client context has room for some 2,600 bytes, and the
+// id of a call is the model's word.
 func short(text string) string {
 	if len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return text

@@ -117,7 +117,8 @@ func TestTheMessageOfAFailedFunctionIsShownAndItsStackIsNot(t *testing.T) {
 	}
 }
 
-// gone waits until the client has closed the connection, and does not answer then: an answer written at that moment may still arrive.
+// gone waits until the client has closed the connection, and does not answer then: an answer
+// written at that moment may still arrive.
 func gone(r *http.Request) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)

@@ -29,7 +29,8 @@ func (e *execution) attempt(x exchange) remote.Attempt {
 	return remote.Refused{Why: e.refused(x), Retry: slices.Contains(passing, x.code()), Certain: true}
 }
 
-// refused says why nothing ran. The words of the service are for the operator alone: they name accounts, roles and addresses.
+// refused says why nothing ran. The words of the service are for the operator alone: they name
+// accounts, roles and addresses.
 func (e *execution) refused(x exchange) string {
 	name, code := e.at.Function, x.code()
 	switch {
@@ -59,8 +60,8 @@ func (e *execution) silence(x exchange) string {
 	return remote.Silence(x.err, e.at.Limit(), remote.Broke)
 }
 
-// failure is what the function says of its failure. One that was stopped in the middle says nothing of
-// what it had done by then.
+// failure is what the function says of its failure. One that was stopped in the middle says nothing
+// of what it had done by then.
 func (e *execution) failure(f failed) remote.Attempt {
 	f.Message = remote.Beginning(e.hidden, strings.TrimSpace(f.Message), remote.MostShown, " (cut off here)")
 	said := "The function failed: " + f.words() + "."
@@ -70,7 +71,8 @@ func (e *execution) failure(f failed) remote.Attempt {
 	return remote.Answered{Outcome: core.Outcome{Failed: true, Text: said}, Settled: f.early()}
 }
 
-// failed is what Lambda answers of a function that did not end well. Its stack is for the function's own log.
+// failed is what Lambda answers of a function that did not end well. Its stack is for the
+// function's own log.
 type failed struct {
 	Message string `json:"errorMessage"`
 	Type    string `json:"errorType"`
@@ -84,7 +86,8 @@ func readFailure(payload []byte) failed {
 	return f
 }
 
-// lost: the function was stopped in the middle: out of time, out of memory, or its process ended. A runtime of before has no type for that.
+// lost: the function was stopped in the middle: out of time, out of memory, or its process ended. A
+// runtime of before has no type for that.
 func (f failed) lost() bool {
 	return strings.HasPrefix(f.Type, "Sandbox.") || f.Type == "Runtime.ExitError" || f.Type == "Runtime.OutOfMemory" ||
 		f.Type == "" && (f.Message == "" || strings.Contains(f.Message, "Task timed out after") || strings.Contains(f.Message, "exited before completing request"))
@@ -112,7 +115,8 @@ func (f failed) words() string {
 	return kind + ": " + message
 }
 
-// result is an answer as text: JSON as it was written but for blanks, and a JSON string as what it says.
+// result is an answer as text: JSON as it was written but for blanks, and a JSON string as what it
+// says.
 func (e *execution) result(payload []byte) core.Outcome {
 	text, value := string(payload), false
 	var compact bytes.Buffer
@@ -137,7 +141,8 @@ func (e *execution) result(payload []byte) core.Outcome {
 // cut hides before it cuts at last, so that no beginning of a value is left where the text ends.
 func (e *execution) cut(text string) string {
 	most := int(e.at.Most())
-	head := core.CutResult(remote.Beginning(e.hidden, text, most, ""), 2*most) // a name may be longer than its value
+	// a name may be longer than its value
+	head := core.CutResult(remote.Beginning(e.hidden, text, most, ""), 2*most)
 	if len(text) <= most {
 		return head
 	}

@@ -31,8 +31,8 @@ type execution struct {
 	last    exchange
 }
 
-// exchange is what sending once came to: a result or an error. Sent says that the server may have the
-// call; as long as that is false nothing has happened.
+// exchange is what sending once came to: a result or an error. Sent says that the server may have
+// the call; as long as that is false nothing has happened.
 type exchange struct {
 	result *mcp.CallToolResult
 	err    error
@@ -43,10 +43,12 @@ type exchange struct {
 	hidden secret.Values
 }
 
-// IdempotencyKey is the member of _meta in which a server finds the key of a call: the same whenever one execution is tried again.
+// IdempotencyKey is the member of _meta in which a server finds the key of a call: the same
+// whenever one execution is tried again.
 const IdempotencyKey = "dormouse-dev.github.io/idempotency-key"
 
-// mostRepeats bounds the attempts at one call beside the first, those included in which a server asks for nothing but time.
+// mostRepeats bounds the attempts at one call beside the first, those included in which a server
+// asks for nothing but time.
 const mostRepeats = 2
 
 // run sends until there is something to show.
@@ -132,8 +134,8 @@ func (e *execution) call(ctx context.Context, s *session, w *wire) (*mcp.CallToo
 // mostPages bounds how much of a server's list is read.
 const mostPages = 20
 
-// learn asks for the server's tools if some of this one's arguments belong into headers, too: the SDK puts them there, by the server's own
-// schema. What else that schema says is not looked at.
+// learn asks for the server's tools if some of this one's arguments belong into headers, too: the
+// SDK puts them there, by the server's own schema. What else that schema says is not looked at.
 func (e *execution) learn(ctx context.Context, s *session) error {
 	if s.listed || !s.modern() || !bytes.Contains(e.tool.Parameters, []byte(`"x-mcp-header"`)) {
 		return nil
@@ -152,7 +154,8 @@ func (e *execution) learn(ctx context.Context, s *session) error {
 	return nil
 }
 
-// The SDK marks its own errors as those of servers look: the connection ends, or did not take the message.
+// The SDK marks its own errors as those of servers look: the connection ends, or did not take the
+// message.
 var ownCodes = []int64{-32003, -32004, -32005, -32006}
 
 // rpc is the error that the server answered with; nil if it was none of the protocol.
@@ -169,8 +172,8 @@ func (x exchange) answered() bool {
 	return x.result != nil || x.rpc() != nil || x.status != 0 && !x.gateway()
 }
 
-// gone says whether the server does not know the session any more, and nothing was called. The session may also end under a call that the
-// server has taken: then nobody knows.
+// gone says whether the server does not know the session any more, and nothing was called. The
+// session may also end under a call that the server has taken: then nobody knows.
 func (x exchange) gone() bool {
 	return errors.Is(x.err, mcp.ErrSessionMissing) && (!x.sent || x.status == http.StatusNotFound)
 }

@@ -151,8 +151,8 @@ func TestWhatWasRefusedDidNotRun(t *testing.T) {
 	}
 }
 
-// TestAFailureOfTheRepeatLeavesTheFirstInDoubt: the tool may refuse the second call because it carried out
-// the first.
+// TestAFailureOfTheRepeatLeavesTheFirstInDoubt: the tool may refuse the second call because it
+// carried out the first.
 func TestAFailureOfTheRepeatLeavesTheFirstInDoubt(t *testing.T) {
 	refusal := &mcp.CallToolResult{Content: []mcp.Content{text("Shipped already.")}, IsError: true}
 	for name, tt := range map[string]struct {

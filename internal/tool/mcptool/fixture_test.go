@@ -41,11 +41,12 @@ type request struct {
 
 // world is one MCP server of the SDK on the loopback, and the tools that call it.
 type world struct {
-	t       *testing.T
-	clock   instant
-	server  *mcp.Server
-	http    *httptest.Server
-	between func(http.ResponseWriter, *http.Request, request) bool // before the server; true: it answered
+	t      *testing.T
+	clock  instant
+	server *mcp.Server
+	http   *httptest.Server
+	// before the server; true: it answered
+	between func(http.ResponseWriter, *http.Request, request) bool
 	def     agent.Definition
 	log     strings.Builder
 

@@ -17,7 +17,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TestOnlyTheAnswerToTheCallSaysWhetherItRan: what a server answers to anything else that is sent beside the call says nothing of it.
+// TestOnlyTheAnswerToTheCallSaysWhetherItRan: what a server answers to anything else that is sent
+// beside the call says nothing of it.
 func TestOnlyTheAnswerToTheCallSaysWhetherItRan(t *testing.T) {
 	for _, code := range []int{307, 400, 404, 429, 503} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
@@ -75,7 +76,8 @@ func TestAnAnswerThatIsNestedWithoutEndIsADoubt(t *testing.T) {
 	}
 }
 
-// TestOnlyARefusalOfTheServerSaysThatACallDidNotRun: an answer that cannot be read comes from a server that was sent the call.
+// TestOnlyARefusalOfTheServerSaysThatACallDidNotRun: an answer that cannot be read comes from a
+// server that was sent the call.
 func TestOnlyARefusalOfTheServerSaysThatACallDidNotRun(t *testing.T) {
 	for _, body := range []string{``, `null`, `[]`, `7`, `{}`, `{"jsonrpc":"2.0","id":{},"result":{}}`, `{"jsonrpc":"2.0","id":[ID],"result":{}}`, `{"jsonrpc":"1.0","id":ID,"result":{}}`,
 		`{"jsonrpc":"2.0","id":ID,"result":[]}`, `{"jsonrpc":"2.0","id":ID,"result":{"content":7}}`, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"hologram"}]}}`,

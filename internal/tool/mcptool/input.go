@@ -16,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// asked is what a server asked for in the middle of a call, and what it wants to have back. It lies in the state of the run while the call
-// waits.
+// asked is what a server asked for in the middle of a call, and what it wants to have back. It lies
+// in the state of the run while the call waits.
 type asked struct {
 	Questions map[string]question `json:"questions"`
 	State     string              `json:"state,omitempty"` // the server's, unread
@@ -67,8 +67,8 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	return e.ticket(a, "")
 }
 
-// unaskable: the call ends here, since no person can be asked. The server has heard of it, and perhaps did
-// a part.
+// unaskable: the call ends here, since no person can be asked. The server has heard of it, and
+// perhaps did a part.
 func (e *execution) unaskable(err error) core.Outcome {
 	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
 }
@@ -99,7 +99,8 @@ func (e *execution) question(request mcp.InputRequest) (question, error) {
 	return q, err
 }
 
-// formSchema is the schema of a form: an object of plain values. Nothing in it refers to anything else, so that it can stand in another one.
+// formSchema is the schema of a form: an object of plain values. Nothing in it refers to anything
+// else, so that it can stand in another one.
 func (e *execution) formSchema(wanted any) (json.RawMessage, error) {
 	if wanted == nil {
 		return json.RawMessage(`{"type":"object"}`), nil
@@ -163,7 +164,8 @@ func (q question) schema() json.RawMessage {
 	return q.Schema
 }
 
-// schema is that of an answer: of the one question, or an object with a member for each of several. One that is left out is declined.
+// schema is that of an answer: of the one question, or an object with a member for each of several.
+// One that is left out is declined.
 func (a asked) schema() json.RawMessage {
 	members := map[string]json.RawMessage{}
 	for key, q := range a.Questions {

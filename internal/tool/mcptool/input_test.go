@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// asking is a tool that asks for these things, one map after the other, and says in the end what it was given.
+// asking is a tool that asks for these things, one map after the other, and says in the end what it
+// was given.
 func asking(rounds ...mcp.InputRequestMap) func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		round := len(strings.Fields(r.Params.RequestState))
@@ -66,7 +67,8 @@ func (s *story) answer(result string) core.Outcome {
 	return s.step(&core.Resume{DecisionID: "dec_1", Action: core.ActionResume, Result: json.RawMessage(result)})
 }
 
-// TestACallThatNeedsInputGoesOnInAnotherProcess: nothing but the state of the run and the answer is left of the first.
+// TestACallThatNeedsInputGoesOnInAnotherProcess: nothing but the state of the run and the answer is
+// left of the first.
 func TestACallThatNeedsInputGoesOnInAnotherProcess(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asks           mcp.InputRequestMap

@@ -30,7 +30,8 @@ const (
 	listWithin = 30 * time.Second
 )
 
-// List asks a server for its tools, at most 1000. The error is fit to be shown, and holds no secret.
+// List asks a server for its tools, at most 1000. The error is fit to be shown, and holds no
+// secret.
 func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
 	fields, err := readHeaders(s)
 	if err != nil {

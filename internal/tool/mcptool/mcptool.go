@@ -1,9 +1,11 @@
-// Package mcptool makes tools of MCP servers into tools the engine can run, over streamable HTTP. A definition says which tools there are
-// and what they take; what a server lists later, or lists otherwise, adds nothing. A server that asks for something on the way makes the
-// call wait: what it wants to have back is kept in the state of the run, and any other process can go on.
+// Package mcptool makes tools of MCP servers into tools the engine can run, over streamable HTTP. A
+// definition says which tools there are and what they take; what a server lists later, or lists
+// otherwise, adds nothing. A server that asks for something on the way makes the call wait: what it
+// wants to have back is kept in the state of the run, and any other process can go on.
 //
-// It offers a server neither sampling nor roots nor tasks, reads no prompts and no resources, and keeps no stream open while no call is at
-// hand. Whether a call may run is decided elsewhere. Everything a server says is untrusted: it is bounded, and never an error of this program.
+// It offers a server neither sampling nor roots nor tasks, reads no prompts and no resources, and
+// keeps no stream open while no call is at hand. Whether a call may run is decided elsewhere.
+// Everything a server says is untrusted: it is bounded, and never an error of this program.
 package mcptool
 
 import (
@@ -27,10 +29,12 @@ import (
 
 // Options are the surroundings of the tools. HTTP, Secrets, Clock and Random are required.
 type Options struct {
-	// HTTP is the client that speaks to one server. Which addresses may be reached is for it to decide: private ones only where the server's
-	// AllowPrivate and the operator say so, and public ones never in the clear with a secret. So is how large the headers of an answer may be.
-	// Headers of the definition, the limit on time and the one on a body are put on top of it here, and no redirect is followed: it would
-	// carry those headers to wherever the server says.
+	// HTTP is the client that speaks to one server. Which addresses may be reached is for it to
+	// decide: private ones only where the server's AllowPrivate and the operator say so, and
+	// public ones never in the clear with a secret. So is how large the headers of an answer
+	// may be. Headers of the definition, the limit on time and the one on a body are put on top
+	// of it here, and no redirect is followed: it would carry those headers to wherever the
+	// server says.
 	HTTP func(s agent.Server) *http.Client
 
 	Secrets secret.Source // asked at every call
@@ -40,7 +44,8 @@ type Options struct {
 	Version string       // of this program, as servers are told
 }
 
-// Tools are the tools of all servers, and what a warm process keeps of them. Safe for concurrent use.
+// Tools are the tools of all servers, and what a warm process keeps of them. Safe for concurrent
+// use.
 type Tools struct {
 	o    Options
 	pool pool
@@ -55,7 +60,8 @@ func New(o Options) *Tools {
 // Close ends the sessions that no call is using. The tools can be used on.
 func (t *Tools) Close() { t.pool.drain() }
 
-// Body is the body of one tool of a definition. The error says what in the definition it cannot be made of; no server is asked.
+// Body is the body of one tool of a definition. The error says what in the definition it cannot be
+// made of; no server is asked.
 func (t *Tools) Body(d agent.Definition, a agent.Tool) (engine.Tool, error) {
 	if a.MCP == nil {
 		return nil, fmt.Errorf("tool %s names no MCP server", a.Name)
@@ -82,7 +88,8 @@ type body struct {
 // name is what the server calls the tool.
 func (b *body) name() string { return cmp.Or(b.tool.MCP.Tool, b.tool.Name) }
 
-// Run implements [engine.Tool]. Nothing it returns holds the value of a secret that the server is sent.
+// Run implements [engine.Tool]. Nothing it returns holds the value of a secret that the server is
+// sent.
 func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	call := b.call(req)
 	values, headers, err := b.tools.fill(ctx, b.headers)
@@ -162,5 +169,6 @@ func arguments(call core.ToolCall) json.RawMessage {
 	return call.Arguments
 }
 
-// longest is how long a call may take however often its server says that it is still at work: a step has no more time.
+// longest is how long a call may take however often its server says that it is still at work: a
+// step has no more time.
 const longest = 90 * time.Second

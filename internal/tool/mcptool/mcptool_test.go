@@ -204,7 +204,8 @@ func TestWhatAServerSaysNeverPanics(t *testing.T) {
 	}
 }
 
-// TestWhatAServerSendsBesidesItsAnswerNeverPanics: the SDK reads it in goroutines of its own, where nothing could catch that.
+// TestWhatAServerSendsBesidesItsAnswerNeverPanics: the SDK reads it in goroutines of its own, where
+// nothing could catch that.
 func TestWhatAServerSendsBesidesItsAnswerNeverPanics(t *testing.T) {
 	for _, event := range []string{`{"jsonrpc":"2.0","method":"notifications/progress"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":null}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":[]}`, `{"jsonrpc":"2.0","method":"notifications/message"}`,

@@ -54,7 +54,8 @@ func (x exchange) says() string {
 	case refusals[rpc.Code] != "":
 		return fmt.Sprintf("refused the call, as %s (error %d)", refusals[rpc.Code], rpc.Code)
 	}
-	return fmt.Sprintf("answered with the error %d", rpc.Code) // its text is for whoever runs the server
+	// its text is for whoever runs the server
+	return fmt.Sprintf("answered with the error %d", rpc.Code)
 }
 
 // silence says why it is not known whether the server took the call.
@@ -91,8 +92,8 @@ func hostOf(s agent.Server) string {
 	return "without an address"
 }
 
-// begin is the beginning of a text on one line. Secrets are hidden before anything is escaped, since an
-// escape within one would keep it from being recognized.
+// begin is the beginning of a text on one line. Secrets are hidden before anything is escaped,
+// since an escape within one would keep it from being recognized.
 func begin(hidden secret.Values, text string, most int) string {
 	return remote.Beginning(hidden, printable.Text(hidden.Redact(text)), most, "...")
 }

@@ -17,13 +17,15 @@ import (
 func (e *execution) result(x exchange) remote.Attempt {
 	r := x.result
 	switch kind := resultType(r); {
-	case r.NeedsInput() && len(r.InputRequests) == 0: // it did nothing yet, and is taken at its word
+	// it did nothing yet, and is taken at its word
+	case r.NeedsInput() && len(r.InputRequests) == 0:
 		e.asked, e.answers = &asked{State: r.RequestState}, nil
 		return remote.Refused{Said: "The MCP server " + e.host() + " is busy and did not finish the call. Call again later.",
 			Retry: true, Certain: true, After: x.after}
 	case r.NeedsInput():
 		return remote.Answered{Outcome: e.ask(r)}
-	case kind != "" && kind != "complete": // a task, perhaps: it was begun, and its end would not be heard of
+	// a task, perhaps: it was begun, and its end would not be heard of
+	case kind != "" && kind != "complete":
 		return remote.Unknown{Why: fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(e.values, kind, 40))}
 	}
 	return remote.Answered{Outcome: e.finished(r), Settled: true}

@@ -12,8 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// resume takes up what a call was asked, and the answer. If it does not fit the call waits on: a plain message is an answer, too, and nobody
-// has held it against the schema. An approval that a rule asked for is not the answer to anything the server said.
+// resume takes up what a call was asked, and the answer. If it does not fit the call waits on: a
+// plain message is an answer, too, and nobody has held it against the schema. An approval that a
+// rule asked for is not the answer to anything the server said.
 func (e *execution) resume() (core.Outcome, bool) {
 	raw := e.request.State.Get(core.RunScope, e.stateKey())
 	if e.request.Resume == nil || core.IsNull(raw) {

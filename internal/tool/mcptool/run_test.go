@@ -52,7 +52,8 @@ type runtime struct {
 
 const storeToken = "a-token-for-the-store-alone"
 
-// newRuntime has an agent whose server ships an order in two rounds: it wants a person to log in, and then an address.
+// newRuntime has an agent whose server ships an order in two rounds: it wants a person to log in,
+// and then an address.
 func newRuntime(t *testing.T) *runtime {
 	server := mcp.NewServer(&mcp.Implementation{Name: "store", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{Name: "orders.ship", InputSchema: json.RawMessage(`{"type":"object"}`)}, ship)
@@ -118,7 +119,8 @@ func await(t *testing.T, c *client.Client, id, status string) wire.Run {
 	return wire.Run{}
 }
 
-// TestARunWaitsForWhatAServerAsksAndGoesOnAfterARestart: each answer is taken by another life of the runtime.
+// TestARunWaitsForWhatAServerAsksAndGoesOnAfterARestart: each answer is taken by another life of
+// the runtime.
 func TestARunWaitsForWhatAServerAsksAndGoesOnAfterARestart(t *testing.T) {
 	r := newRuntime(t)
 	var id, first string

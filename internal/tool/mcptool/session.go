@@ -15,8 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// link is a server, and the headers of the definition as they are sent. Two calls may use one session after the other only if all of it is the same,
-// and for the same tenant: a server may have bound the session to whoever began it, and may remember in it what was said.
+// link is a server, and the headers of the definition as they are sent. Two calls may use one
+// session after the other only if all of it is the same, and for the same tenant: a server may have
+// bound the session to whoever began it, and may remember in it what was said.
 type link struct {
 	tenant  string
 	server  agent.Server
@@ -32,8 +33,9 @@ func (l link) key() string {
 	}{l.tenant, l.server, l.headers}))
 }
 
-// session is a connected client. It carries one call at a time: the SDK ends a session, and every call in it, over one answer that it cannot
-// read, and a call that must not be repeated may not be lost to a neighbour.
+// session is a connected client. It carries one call at a time: the SDK ends a session, and every
+// call in it, over one answer that it cannot read, and a call that must not be repeated may not be
+// lost to a neighbour.
 type session struct {
 	*mcp.ClientSession
 	key    string
@@ -47,7 +49,8 @@ type listener struct {
 	progress func(engine.Progress)
 }
 
-// modern says whether the server speaks the protocol that knows no sessions of its own and can ask for input between two requests.
+// modern says whether the server speaks the protocol that knows no sessions of its own and can ask
+// for input between two requests.
 func (s *session) modern() bool {
 	init := s.InitializeResult()
 	return init != nil && init.ProtocolVersion >= "2026-07-28"
@@ -59,8 +62,10 @@ func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "dormouse", Version: orUnknown(t.o.Version)}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // the call waits, and not this process
-		// Servers of older versions ask while the call is under way, and nobody can be waited for then.
+		// the call waits, and not this process
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		// Servers of older versions ask while the call is under way, and nobody can be
+		// waited for then.
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
@@ -81,8 +86,9 @@ func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 	return s, nil
 }
 
-// unharmed keeps what a server sends on its own from ending this process: the SDK panics over some of it, as over a request for input
-// without parameters, in a goroutine where nobody else could catch that.
+// unharmed keeps what a server sends on its own from ending this process: the SDK panics over some
+// of it, as over a request for input without parameters, in a goroutine where nobody else could
+// catch that.
 func unharmed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (result mcp.Result, err error) {
 		defer func() {

@@ -13,14 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
-// mostRead is how much is read of one answer, a stream with all its notifications included. An answer is read whole or not at all, so this is
-// more than what a tool may return: images are a third longer on the wire, and every character may be escaped.
+// mostRead is how much is read of one answer, a stream with all its notifications included. An
+// answer is read whole or not at all, so this is more than what a tool may return: images are a
+// third longer on the wire, and every character may be escaped.
 const mostRead = 4 << 20
 
 // errLong ends the reading of an answer.
 var errLong = errors.New("the answer is too long")
 
-// wire is what is seen on the wire of one call, or of one connecting. The SDK hides it in the text of its errors.
+// wire is what is seen on the wire of one call, or of one connecting. The SDK hides it in the text
+// of its errors.
 type wire struct {
 	sent   atomic.Bool  // a connection was there to carry the request
 	status atomic.Int64 // of the last answer that is no success
@@ -31,8 +33,9 @@ type wire struct {
 	begun atomic.Bool // and it has come
 }
 
-// only forgets what was seen, and sees nothing but the next request. What is sent beside a call, as the answer to a question of the server or
-// word that nobody waits any more, says nothing of the call.
+// only forgets what was seen, and sees nothing but the next request. What is sent beside a call, as
+// the answer to a question of the server or word that nobody waits any more, says nothing of the
+// call.
 func (w *wire) only() {
 	w.sent.Store(false)
 	w.alone.Store(true)
@@ -70,7 +73,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok || w.alone.Load() && w.begun.Swap(true) {
 		w = &wire{}
 	}
-	// A connection that is there, its TLS included, is about to carry the request; nobody knows how far that got if it breaks.
+	// A connection that is there, its TLS included, is about to carry the request; nobody knows
+	// how far that got if it breaks.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { w.sent.Store(true) }}
 	r = r.Clone(httptrace.WithClientTrace(r.Context(), trace))
 	for name, values := range t.headers {

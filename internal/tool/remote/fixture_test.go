@@ -11,7 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// clock is one on which a pause takes no time: it moves on at once, and keeps how long the pause was.
+// clock is one on which a pause takes no time: it moves on at once, and keeps how long the pause
+// was.
 type clock struct {
 	*enginetest.Clock
 	pauses []time.Duration
@@ -40,8 +41,8 @@ const (
 
 var kinds = map[kind]string{once: "once", again: "again", look: "look"}
 
-// world is one call, and an adapter that meets with one attempt after the other, the last one again and
-// again.
+// world is one call, and an adapter that meets with one attempt after the other, the last one again
+// and again.
 type world struct {
 	clock  *clock
 	call   remote.Call

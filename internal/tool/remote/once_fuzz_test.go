@@ -61,8 +61,8 @@ func attemptOf(b byte, after time.Duration) remote.Attempt {
 	return remote.Answered{Outcome: core.Outcome{Text: "An answer.", Failed: flag(3)}, Settled: flag(4), Doubt: word(5, "it is not whole"), After: after}
 }
 
-// unsure says whether an attempt may have taken effect without an answer that says so. It knows nothing
-// of the package but what its documentation promises.
+// unsure says whether an attempt may have taken effect without an answer that says so. It knows
+// nothing of the package but what its documentation promises.
 func unsure(a remote.Attempt) bool {
 	switch a := a.(type) {
 	case remote.NotSent:

@@ -8,14 +8,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// Words are how an adapter speaks of its calls. All are parts of sentences that this package completes.
+// Words are how an adapter speaks of its calls. All are parts of sentences that this package
+// completes.
 type Words struct {
-	Read    string // "api.example.com was asked": of a call that only reads
-	Sent    string // "The request was sent to api.example.com": of any other
-	Asked   string // "pay was sent to api.example.com": in the question to a person, with the tool's name
+	Read string // "api.example.com was asked": of a call that only reads
+	Sent string // "The request was sent to api.example.com": of any other
+	// "pay was sent to api.example.com": in the question to a person, with the tool's name
+	Asked   string
 	Before  string // "It was sent before": of an earlier attempt
 	Subject string // "api.example.com ": of what a call that did not run is said; may be empty
-	Again   string // "The request could not be sent again: api.example.com ": the same, after an earlier attempt
+	// "The request could not be sent again: api.example.com ": the same, after an earlier
+	// attempt
+	Again   string
 	Crashed string // "sent it": what a crashed process may have done
 }
 
@@ -50,9 +54,9 @@ func (c Call) refused(a Refused, earlier string) core.Outcome {
 	return failed(a.Said + c.before(earlier))
 }
 
-// unknown: the call was sent, and what became of it is not known. If it may be repeated, the model is
-// shown that and can call again. If not, a person is asked, as for a body whose process was lost. One that
-// was tried again until there were enough attempts speaks for those before it.
+// unknown: the call was sent, and what became of it is not known. If it may be repeated, the model
+// is shown that and can call again. If not, a person is asked, as for a body whose process was
+// lost. One that was tried again until there were enough attempts speaks for those before it.
 func (c Call) unknown(a Unknown, earlier string) core.Outcome {
 	switch {
 	case !c.repeatable():
@@ -89,9 +93,9 @@ func (c Call) before(earlier string) string {
 	return " " + c.Words.Before + ", and " + earlier + ": the call may or may not have taken effect."
 }
 
-// Finish makes an outcome that did not come from [Call.Run] fit to be stored and shown: its texts hold no
-// value of [Call.Hidden] and are valid UTF-8, and a failure of a repeat says that the crashed process before
-// it may have had an effect.
+// Finish makes an outcome that did not come from [Call.Run] fit to be stored and shown: its texts
+// hold no value of [Call.Hidden] and are valid UTF-8, and a failure of a repeat says that the
+// crashed process before it may have had an effect.
 func (c Call) Finish(out core.Outcome) core.Outcome {
 	var hidden secret.Values
 	if c.Hidden != nil {

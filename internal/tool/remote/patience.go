@@ -12,8 +12,8 @@ import (
 // ErrSlow is the cause of a context whose [Patience] ran out.
 var ErrSlow = errors.New("no time is left")
 
-// Patience ends a context when nothing was heard for a while, by the clock that it was given. Safe for
-// concurrent use.
+// Patience ends a context when nothing was heard for a while, by the clock that it was given. Safe
+// for concurrent use.
 type Patience struct {
 	clock engine.Clock
 	quiet time.Duration

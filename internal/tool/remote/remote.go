@@ -1,7 +1,8 @@
-// Package remote carries out one call of a tool that another process runs, across a network that may
-// lose the request or its answer. It owns what Dormouse promises of such a call: whether it may be sent
-// again, when, and what the model or a person is shown when it is not known whether the call took
-// effect. An adapter sends the call once and says what came of that; everything else is decided here:
+// Package remote carries out one call of a tool that another process runs, across a network that
+// may lose the request or its answer. It owns what Dormouse promises of such a call: whether it may
+// be sent again, when, and what the model or a person is shown when it is not known whether the
+// call took effect. An adapter sends the call once and says what came of that; everything else is
+// decided here:
 //
 //	attempt    sent again, if at most once   if repeatable      if it is the last
 //	NotSent    with Retry                    with Retry         the call did not run
@@ -9,9 +10,9 @@
 //	Unknown    never                         with Retry         a question, or the doubt is shown
 //	Answered   never                         with a Doubt       the answer
 //
-// A call that may be repeated can leave a doubt behind: an attempt that may have taken effect. No later
-// attempt but a success removes it, so every failure after it repeats the doubt, however certain the
-// last attempt was.
+// A call that may be repeated can leave a doubt behind: an attempt that may have taken effect. No
+// later attempt but a success removes it, so every failure after it repeats the doubt, however
+// certain the last attempt was.
 package remote
 
 import (
@@ -26,10 +27,12 @@ import (
 
 // Call is one execution of a tool's body. Request, Words, Clock, Random and Quiet are required.
 type Call struct {
-	Request  engine.ToolRequest // says whether the call may be repeated, and whether a crashed process had it before
-	ReadOnly bool               // the call has no effect, so there is none to be in doubt about
+	// says whether the call may be repeated, and whether a crashed process had it before
+	Request  engine.ToolRequest
+	ReadOnly bool // the call has no effect, so there is none to be in doubt about
 	Words    Words
-	Hidden   func() secret.Values // what the texts of an outcome may not show, asked when there is one; nil: nothing
+	// what the texts of an outcome may not show, asked when there is one; nil: nothing
+	Hidden func() secret.Values
 
 	Clock   engine.Clock
 	Random  engine.Random
@@ -38,10 +41,11 @@ type Call struct {
 	Repeats int           // the most attempts beside the first
 }
 
-// Run makes attempts until one of them is the last: because the rules of the package say so, because
-// there were enough, or because the next one could not begin in time. The context of an attempt ends
-// with [ErrSlow] as its cause when the time of the call is over, and renewing its [Patience] puts that off.
-// The error is that of ctx, whose owner knows what its end means for the call.
+// Run makes attempts until one of them is the last: because the rules of the package say so,
+// because there were enough, or because the next one could not begin in time. The context of an
+// attempt ends with [ErrSlow] as its cause when the time of the call is over, and renewing its
+// [Patience] puts that off. The error is that of ctx, whose owner knows what its end means for the
+// call.
 func (c Call) Run(ctx context.Context, attempt func(context.Context, *Patience) Attempt) (core.Outcome, error) {
 	inside, patience := NewPatience(ctx, c.Clock, c.Quiet, c.Longest)
 	defer patience.End()
@@ -62,7 +66,8 @@ func (c Call) Run(ctx context.Context, attempt func(context.Context, *Patience) 
 	}
 }
 
-// The pauses between attempts double from the first to the longest, unless the other side asks for more.
+// The pauses between attempts double from the first to the longest, unless the other side asks for
+// more.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 5 * time.Second

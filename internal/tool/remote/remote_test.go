@@ -145,8 +145,8 @@ func TestTheEndOfTheContextInAPauseIsReturned(t *testing.T) {
 	}
 }
 
-// TestWhatWasSaidBeforeTheContextEndedIsKept: unless the call may be repeated and would have been. Its
-// owner decides then, as for an attempt of which nothing was heard.
+// TestWhatWasSaidBeforeTheContextEndedIsKept: unless the call may be repeated and would have been.
+// Its owner decides then, as for an attempt of which nothing was heard.
 func TestWhatWasSaidBeforeTheContextEndedIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -9,11 +9,14 @@ import (
 
 // reading is what an attempt means for the call at hand.
 type reading struct {
-	retry   bool // another attempt is allowed, and may help
-	after   time.Duration
-	heard   bool                              // the other side said something that is kept even if the context ended meanwhile
-	doubt   string                            // why the attempt may have taken effect; empty if it cannot have
-	outcome func(earlier string) core.Outcome // if it is the last; earlier is the doubt about those before
+	retry bool // another attempt is allowed, and may help
+	after time.Duration
+	// the other side said something that is kept even if the context ended meanwhile
+	heard bool
+	// why the attempt may have taken effect; empty if it cannot have
+	doubt string
+	// if it is the last; earlier is the doubt about those before
+	outcome func(earlier string) core.Outcome
 }
 
 // read applies the rules of the package to an attempt.

@@ -15,11 +15,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// MostShown is how many bytes of a failure's own text are shown, where an adapter has no smaller bound.
+// MostShown is how many bytes of a failure's own text are shown, where an adapter has no smaller
+// bound.
 const MostShown = 2000
 
-// Beginning is a text without the hidden values, and of a longer one its first most bytes with mark behind
-// them. They do not end in the beginning of a hidden value, which would not be recognized any more.
+// Beginning is a text without the hidden values, and of a longer one its first most bytes with mark
+// behind them. They do not end in the beginning of a hidden value, which would not be recognized
+// any more.
 func Beginning(hidden secret.Values, text string, most int, mark string) string {
 	if len(text) <= most {
 		return hidden.Redact(text)
@@ -43,8 +45,8 @@ func Status(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
-// Unreached says why a call was not sent, as a [NotSent] has it. Addresses are for the operator alone, so
-// of any other err it says no more than otherwise.
+// Unreached says why a call was not sent, as a [NotSent] has it. Addresses are for the operator
+// alone, so of any other err it says no more than otherwise.
 func Unreached(err error, limit time.Duration, otherwise string) string {
 	var unknown *net.DNSError
 	switch {

@@ -7,9 +7,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// closed is a schema of arguments that says additionalProperties: false wherever a call with an undeclared member is refused, so
-// that the file says what holds. It leaves objects alone that several schemas describe together (allOf and its like): each of
-// them would refuse what the others declare. none says that the tool takes no arguments at all, without its schema saying so.
+// closed is a schema of arguments that says additionalProperties: false wherever a call with an
+// undeclared member is refused, so that the file says what holds. It leaves objects alone that
+// several schemas describe together (allOf and its like): each of them would refuse what the others
+// declare. none says that the tool takes no arguments at all, without its schema saying so.
 func closed(schema json.RawMessage) (out json.RawMessage, none bool) {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
@@ -57,7 +58,8 @@ func names(schema map[string]any) bool {
 	return len(objectOf(schema["properties"]))+len(objectOf(schema["patternProperties"])) > 0
 }
 
-// saysMore says whether a schema speaks of members that it does not describe: it demands some, or says whether there may be any.
+// saysMore says whether a schema speaks of members that it does not describe: it demands some, or
+// says whether there may be any.
 func saysMore(schema map[string]any) bool {
 	for _, name := range listOf(schema["required"]) {
 		if _, described := objectOf(schema["properties"])[textOf(name)]; !described {

@@ -67,7 +67,8 @@ func readYAML(text []byte) (any, error) {
 	return valueOf(doc.Content[0], 0, &left)
 }
 
-// valueOf is a node as JSON would have it. An alias is what it stands for, however often: left bounds that.
+// valueOf is a node as JSON would have it. An alias is what it stands for, however often: left
+// bounds that.
 func valueOf(n *yaml.Node, depth int, left *int) (any, error) {
 	if *left--; *left < 0 || depth > 200 {
 		return nil, errors.New("the document is too large, or nested too deep")

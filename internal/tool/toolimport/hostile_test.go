@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
-// TestADocumentOfManyOperationsIsSoonRead: so many have one name, and each would look for a free one.
+// TestADocumentOfManyOperationsIsSoonRead: so many have one name, and each would look for a free
+// one.
 func TestADocumentOfManyOperationsIsSoonRead(t *testing.T) {
 	paths := map[string]any{}
 	for i := range 20_000 {

@@ -18,7 +18,8 @@ const deepest = 60
 // errHidden: what decides what an agent may do has to be seen by whoever reads it.
 var errHidden = errors.New("its schema holds characters that do not show, so that nobody could see what is allowed")
 
-// prose are the members whose texts only explain. What does not show in them is spelled out; elsewhere it cannot be, as it would mean something else.
+// prose are the members whose texts only explain. What does not show in them is spelled out;
+// elsewhere it cannot be, as it would mean something else.
 var prose = map[string]bool{"description": true, "title": true, "$comment": true}
 
 // nodeOf is a JSON value as YAML, its members in their order and its numbers as they were written.

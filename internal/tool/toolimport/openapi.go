@@ -19,8 +19,9 @@ type OpenAPIOptions struct {
 	Server string   // in place of those that the document names
 }
 
-// OpenAPI reads a document of OpenAPI 3.0 or 3.1, JSON or YAML, as HTTP tools. What cannot be said in an agent file is in the fragment's
-// LeftOut, with the operation and the reason. The error says why nothing at all can be read, or which operation of o.Only is not there.
+// OpenAPI reads a document of OpenAPI 3.0 or 3.1, JSON or YAML, as HTTP tools. What cannot be said
+// in an agent file is in the fragment's LeftOut, with the operation and the reason. The error says
+// why nothing at all can be read, or which operation of o.Only is not there.
 func OpenAPI(text []byte, o OpenAPIOptions) (*Fragment, error) {
 	d, err := readDocument(text)
 	if err != nil {
@@ -160,7 +161,8 @@ func withDefaults(server map[string]any) string {
 	})
 }
 
-// IsPrivate says whether a URL names this machine or a private address outright. A name that leads to one cannot be seen.
+// IsPrivate says whether a URL names this machine or a private address outright. A name that leads
+// to one cannot be seen.
 func IsPrivate(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {

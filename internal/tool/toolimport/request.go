@@ -176,7 +176,8 @@ func (r *request) body() error {
 
 func bodyNamed(name string) json.RawMessage { return core.Encode(name) }
 
-// chosen is the media type of a body that an agent can send, and what the body is called in an agent file.
+// chosen is the media type of a body that an agent can send, and what the body is called in an
+// agent file.
 func chosen(content map[string]any) (media, kind string) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		bare := strings.ToLower(strings.TrimSpace(strings.SplitN(name, ";", 2)[0]))

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// mostSchema bounds how many values the schema of one tool may hold once its references are written out.
+// mostSchema bounds how many values the schema of one tool may hold once its references are written
+// out.
 const mostSchema = 5000
 
 // expander writes a schema out as one that refers to nothing.
@@ -26,7 +27,8 @@ func (x *expander) note(format string, args ...any) {
 	}
 }
 
-// Keywords of a schema, by what stands behind them. Whatever else a document says of a value is left away: examples, XML, vendors' own.
+// Keywords of a schema, by what stands behind them. Whatever else a document says of a value is
+// left away: examples, XML, vendors' own.
 var (
 	plainWords = []string{"type", "format", "title", "description", "enum", "const", "default", "required", "minimum", "maximum", "exclusiveMinimum",
 		"exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "dependentRequired"}
@@ -65,7 +67,8 @@ func (x *expander) schema(v any, path []string) (any, error) {
 	return out, nil
 }
 
-// referred is what a reference leads to, and what is said beside it. One that leads back takes anything: a schema has to end somewhere.
+// referred is what a reference leads to, and what is said beside it. One that leads back takes
+// anything: a schema has to end somewhere.
 func (x *expander) referred(in map[string]any, ref string, path []string) (any, error) {
 	if slices.Contains(path, ref) || len(path) > 30 {
 		x.note("%s holds itself; what is inside is not described further", ref[strings.LastIndexByte(ref, '/')+1:])
@@ -175,7 +178,8 @@ func typed(schema map[string]any, kind string) bool {
 	return schema["type"] == kind || slices.Contains(listOf(schema["type"]), any(kind))
 }
 
-// flat is a schema of an object whose parts all say something of the same members, as one; false if it is none.
+// flat is a schema of an object whose parts all say something of the same members, as one; false if
+// it is none.
 func flat(schema map[string]any) (map[string]any, bool) {
 	for _, word := range []string{"anyOf", "oneOf", "not", "if", "patternProperties", "propertyNames", "dependentSchemas"} {
 		if schema[word] != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// security puts secrets where the operation wants them: by the first of its ways to be let in that an agent file can say.
+// security puts secrets where the operation wants them: by the first of its ways to be let in that
+// an agent file can say.
 func (r *request) security() error {
 	ways, said := r.own["security"]
 	if !said {

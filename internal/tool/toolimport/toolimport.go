@@ -1,6 +1,7 @@
-// Package toolimport writes tools that other systems describe as the part of an agent file that names them: so that a person reads what an agent may
-// call, and a version pins it. It reads text and asks nobody; what it reads is untrusted. Every tool it writes is one that package agent takes,
-// and what cannot be written is named with the reason.
+// Package toolimport writes tools that other systems describe as the part of an agent file that
+// names them: so that a person reads what an agent may call, and a version pins it. It reads text
+// and asks nobody; what it reads is untrusted. Every tool it writes is one that package agent
+// takes, and what cannot be written is named with the reason.
 package toolimport
 
 import (
@@ -23,7 +24,8 @@ import (
 
 // Fragment is a part of an agent file.
 type Fragment struct {
-	Head    []string                `json:"-"` // what a reader should know of it; written as comments
+	// what a reader should know of it; written as comments
+	Head    []string                `json:"-"`
 	Servers map[string]agent.Server `json:"servers,omitempty"`
 	Tools   []Tool                  `json:"tools"`
 	LeftOut []LeftOut               `json:"left_out"`
@@ -39,7 +41,8 @@ type Tool struct {
 	ReadOnly    *bool           `json:"read_only,omitempty"` // nil: as package agent reads it
 	Idempotent  bool            `json:"idempotent,omitempty"`
 
-	Notes []string `json:"-"` // what was not said in the file, of a tool that is there; written as comments
+	// what was not said in the file, of a tool that is there; written as comments
+	Notes []string `json:"-"`
 }
 
 // LeftOut is what is not in a fragment, and why.
@@ -56,7 +59,8 @@ const (
 	mostLeft        = 1000 // that are named
 )
 
-// Add puts a tool into the fragment, under a name of its own that an agent file can hold; or it is left out, and the fragment says why.
+// Add puts a tool into the fragment, under a name of its own that an agent file can hold; or it is
+// left out, and the fragment says why.
 func (f *Fragment) Add(t Tool) {
 	wanted := t.Name
 	if len(f.Tools) >= mostTools { // before a name is looked for among so many

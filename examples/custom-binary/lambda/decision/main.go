@@ -1,4 +1,5 @@
-// Command decision is the function that takes what people and programs decide, with the parts desk in it.
+// Command decision is the function that takes what people and programs decide, with the parts desk
+// in it.
 package main
 
 import (

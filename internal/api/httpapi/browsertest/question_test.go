@@ -1,5 +1,5 @@
-// Package browsertest looks at the pages of internal/api/httpapi in Chromium: what a person sees must
-// be what runs. .ci/browser runs it.
+// Package browsertest looks at the pages of internal/api/httpapi in Chromium: what a person sees
+// must be what runs. .ci/browser runs it.
 package browsertest
 
 import (
@@ -73,7 +73,8 @@ func TestHostileQuestionsInABrowser(t *testing.T) {
 	all := corpus(t)
 	s := serve(t)
 	ctx := browser(t)
-	plain := map[bool]string{} // the frame of a harmless question, by whether its tool is named in the heading
+	// the frame of a harmless question, by whether its tool is named in the heading
+	plain := map[bool]string{}
 	for _, harmless := range []string{"pay", "a tool"} {
 		if err := s.open(ctx, s.ask(harmless, "Payments above 100 need a person.", `{"x":1}`)); err != nil {
 			t.Fatal(err)

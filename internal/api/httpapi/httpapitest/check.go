@@ -67,7 +67,8 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// outside is for requests that are none of the document's calls: they are refused, and told which methods there are.
+// outside is for requests that are none of the document's calls: they are refused, and told which
+// methods there are.
 func (c *Contract) outside(x exchange, got []byte, allowed []string, known bool) error {
 	codes := []string{"unauthorized", "forbidden", "not_found", "method_not_allowed"}
 	want := http.StatusNotFound
@@ -196,7 +197,8 @@ func (c *Contract) checkRequest(op *operation, x exchange) error {
 	}
 	of, ok := op.RequestBody.Content[media]
 	if !ok {
-		of = op.RequestBody.Content["application/json"] // any application/...+json is read as that
+		// any application/...+json is read as that
+		of = op.RequestBody.Content["application/json"]
 	}
 	if err := c.validate(of.Schema, sent); err != nil {
 		return fmt.Errorf("the request was taken, and the document refuses its body: %w", err)
@@ -227,7 +229,8 @@ func fields(form []byte) []byte {
 	return raw
 }
 
-// covers says whether a documented name is that of a parameter. Of a name that ends in {key}, callers choose the end.
+// covers says whether a documented name is that of a parameter. Of a name that ends in {key},
+// callers choose the end.
 func covers(documented, name string) bool {
 	if family, ok := strings.CutSuffix(documented, "{key}"); ok {
 		return strings.HasPrefix(name, family)

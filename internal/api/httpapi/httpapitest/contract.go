@@ -1,5 +1,6 @@
-// Package httpapitest holds what a client and a server of the HTTP API say to one another against the OpenAPI document: whatever
-// passes a [Contract]'s transport must be in it. It is for tests. It does not judge whether an answer is the right one.
+// Package httpapitest holds what a client and a server of the HTTP API say to one another against
+// the OpenAPI document: whatever passes a [Contract]'s transport must be in it. It is for tests. It
+// does not judge whether an answer is the right one.
 package httpapitest
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Contract is an OpenAPI document, ready to hold requests and answers against. It is safe for concurrent use.
+// Contract is an OpenAPI document, ready to hold requests and answers against. It is safe for
+// concurrent use.
 type Contract struct {
 	doc   document
 	paths []path
@@ -24,7 +26,8 @@ type Contract struct {
 	checks map[*jsonschema.Schema]*jsonschema.Resolved
 }
 
-// Answer is one that the document has: of a call, with a status, and, of a refusal, a code; of what succeeded, the media type.
+// Answer is one that the document has: of a call, with a status, and, of a refusal, a code; of what
+// succeeded, the media type.
 type Answer struct {
 	Call   string
 	Status int
@@ -81,7 +84,8 @@ var placeholder = regexp.MustCompile(`\\\{\w+\\\}`)
 // Read reads a document.
 func Read(raw []byte) (*Contract, error) {
 	c := &Contract{seen: map[Answer]int{}, checks: map[*jsonschema.Schema]*jsonschema.Resolved{}}
-	// Package jsonschema follows references within one schema, so each gets the shared ones under $defs.
+	// Package jsonschema follows references within one schema, so each gets the shared ones
+	// under $defs.
 	text := strings.ReplaceAll(string(raw), `"#/components/schemas/`, `"#/$defs/`)
 	if err := json.Unmarshal([]byte(text), &c.doc); err != nil {
 		return nil, fmt.Errorf("httpapitest: %w", err)
@@ -102,7 +106,8 @@ func Read(raw []byte) (*Contract, error) {
 	return c, nil
 }
 
-// find is the call that a request is; known says whether its path is there at all, allowed are the methods that are.
+// find is the call that a request is; known says whether its path is there at all, allowed are the
+// methods that are.
 func (c *Contract) find(r *http.Request) (op *operation, allowed []string, known bool) {
 	for _, p := range c.paths {
 		if !p.pattern.MatchString(r.URL.EscapedPath()) {

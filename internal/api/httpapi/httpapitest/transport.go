@@ -15,7 +15,8 @@ type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// Transport is base, and holds every exchange against the document. A stream is held against it as it is closed.
+// Transport is base, and holds every exchange against the document. A stream is held against it as
+// it is closed.
 func (c *Contract) Transport(t Reporter, base http.RoundTripper) http.RoundTripper {
 	return transport{contract: c, reporter: t, base: base}
 }
@@ -64,7 +65,8 @@ func clip(text []byte) string {
 	return string(text)
 }
 
-// tape keeps what is written to it, up to a size. The server may still read while the answer is there.
+// tape keeps what is written to it, up to a size. The server may still read while the answer is
+// there.
 type tape struct {
 	mu   sync.Mutex
 	b    []byte

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// Outcome says what became of a call: who answered what and when, that time ran out, or that the question is gone.
+// Outcome says what became of a call: who answered what and when, that time ran out, or that the
+// question is gone.
 func Outcome(o wire.Outcome, above string) string {
 	var b strings.Builder
 	b.WriteString("<main>\n")
@@ -103,7 +104,8 @@ func consequence(o wire.Outcome) string {
 
 func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
-// Refused is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing but that.
+// Refused is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing
+// but that.
 func Refused(title, detail string) string {
 	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(detail))
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches the edge of a phone.
+// TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches
+// the edge of a phone.
 func TestEveryPageHasAMain(t *testing.T) {
 	pages := map[string]string{
 		"refused":  Refused("This link has expired", "the link has expired"),

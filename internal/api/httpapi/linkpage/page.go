@@ -1,5 +1,5 @@
-// Package linkpage draws the pages that a signed link opens: the question, its answers, and what became of them. They run no script and
-// load nothing.
+// Package linkpage draws the pages that a signed link opens: the question, its answers, and what
+// became of them. They run no script and load nothing.
 package linkpage
 
 import (
@@ -27,8 +27,9 @@ type Question struct {
 	Call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
 }
 
-// Write sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give its address, which is a
-// secret, to other sites. (With no referrer at all, browsers would hide where the form comes from, and it would be refused.)
+// Write sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give
+// its address, which is a secret, to other sites. (With no referrer at all, browsers would hide
+// where the form comes from, and it would be refused.)
 func (l Question) Write(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", Media+"; charset=utf-8")

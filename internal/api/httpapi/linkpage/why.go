@@ -118,7 +118,8 @@ func (v questionView) requests(m *markup) {
 	}
 }
 
-// who names who started the run, as the server knows the name, unless all requests are that caller's.
+// who names who started the run, as the server knows the name, unless all requests are that
+// caller's.
 func (v questionView) who(m *markup) {
 	by := v.StartedBy
 	if by == nil || len(v.Requests) > 0 && !slices.ContainsFunc(v.Requests, func(r wire.Request) bool { return r.By != by.By || r.Via != by.Via }) {
@@ -182,7 +183,8 @@ func (v questionView) resultField(m *markup) {
 	}
 }
 
-// TakesJSON says whether a result that fits the schema is written as JSON. Without a schema, or with one of a text, it is typed as it is.
+// TakesJSON says whether a result that fits the schema is written as JSON. Without a schema, or
+// with one of a text, it is typed as it is.
 func TakesJSON(schema json.RawMessage) bool {
 	var of struct {
 		Type any `json:"type"`

@@ -15,15 +15,17 @@ import (
 )
 
 const (
-	// attempts is how often the SDK sends one request, with pauses by chance up to longestPause. What is above asks again, or gives the
-	// message back.
+	// attempts is how often the SDK sends one request, with pauses by chance up to
+	// longestPause. What is above asks again, or gives the message back.
 	attempts, longestPause = 3, time.Second
 
-	// requestTime bounds one attempt: an answer that does not come must not cost the invocation.
+	// requestTime bounds one attempt: an answer that does not come must not cost the
+	// invocation.
 	requestTime = 10 * time.Second
 )
 
-// Config is what clients are made of. It is made by hand: the SDK's own loader looks at files and the network, which costs a function's start more than everything else.
+// Config is what clients are made of. It is made by hand: the SDK's own loader looks at files and
+// the network, which costs a function's start more than everything else.
 func (s Settings) Config() aws.Config {
 	c := aws.Config{Region: s.Region, Credentials: aws.CredentialsProviderFunc(s.credentials),
 		HTTPClient: awshttp.NewBuildableClient().WithTimeout(requestTime), Retryer: retryer}
@@ -45,7 +47,8 @@ func (s Settings) credentials(context.Context) (aws.Credentials, error) {
 		Source: "environment"}, nil
 }
 
-// DynamoDB is the client of the table. How often it sends a request again is the store's own choice.
+// DynamoDB is the client of the table. How often it sends a request again is the store's own
+// choice.
 func (s Settings) DynamoDB() *dynamodb.Client {
 	return dynamodb.NewFromConfig(s.Config(), dynamo.Retries(),
 		func(o *dynamodb.Options) { o.BaseEndpoint = endpoint(s.Endpoints.DynamoDB, o.BaseEndpoint) })

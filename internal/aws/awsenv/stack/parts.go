@@ -14,9 +14,10 @@ import (
 // Parts are what every function works with.
 type Parts struct {
 	Settings
-	Store   *dynamo.Store
-	Wake    *sqsqueue.Wake
-	Clock   engine.Clock // of the engine and the frontend: the machine's, unless a test brings its own
+	Store *dynamo.Store
+	Wake  *sqsqueue.Wake
+	// of the engine and the frontend: the machine's, unless a test brings its own
+	Clock   engine.Clock
 	Random  Random
 	Metrics *emf.Metrics
 	Units   *dynamo.Meter // of the table's requests
@@ -29,7 +30,8 @@ type Random interface {
 	Bytes(b []byte) // fills b
 }
 
-// Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard output. It asks no server anything.
+// Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard
+// output. It asks no server anything.
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
 	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),

@@ -1,9 +1,10 @@
-// Package stack is what every function of a deployed stack has: its settings, read once from the environment, and the clients of the table
-// and the queues made of them. It knows nothing of agents, models and tools, so that a function that needs none of them links none;
-// package awsenv adds those.
+// Package stack is what every function of a deployed stack has: its settings, read once from the
+// environment, and the clients of the table and the queues made of them. It knows nothing of
+// agents, models and tools, so that a function that needs none of them links none; package awsenv
+// adds those.
 //
-// Nothing is looked up over the network: no profile, no role to assume, no metadata service. Credentials are those that the platform puts
-// into the environment.
+// Nothing is looked up over the network: no profile, no role to assume, no metadata service.
+// Credentials are those that the platform puts into the environment.
 package stack
 
 import (
@@ -34,10 +35,12 @@ type Settings struct {
 	TraceDaemon string // address of the tracing daemon; empty where tracing is off
 	LogLevel    slog.Level
 
-	// SecretsPath is where the Parameter Store has the secrets that the environment does not, with a slash at its end; empty: nowhere.
+	// SecretsPath is where the Parameter Store has the secrets that the environment does not,
+	// with a slash at its end; empty: nowhere.
 	SecretsPath string
 
-	PrivateHosts []string // what HTTP tools that say allow_private may reach beside public addresses
+	// what HTTP tools that say allow_private may reach beside public addresses
+	PrivateHosts []string
 }
 
 // Intake is the queue through which pipelines start runs.
@@ -78,7 +81,8 @@ type Credentials struct{ KeyID, Secret, Session string }
 // Endpoints replace the services' own, where they are set.
 type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM string }
 
-// Read reads the settings. The error names every variable that is missing or wrong, with what to write.
+// Read reads the settings. The error names every variable that is missing or wrong, with what to
+// write.
 func Read(getenv func(string) string) (Settings, error) {
 	r := &reader{getenv: getenv}
 	s := Settings{
@@ -160,7 +164,8 @@ func (r *reader) path(name string) string {
 	return v
 }
 
-// intake is all there or not at all: only the function that takes the queue has it. Which agent events start may be left open.
+// intake is all there or not at all: only the function that takes the queue has it. Which agent
+// events start may be left open.
 func (r *reader) intake() Intake {
 	if r.getenv("DORMOUSE_INTAKE_QUEUE_ARN") == "" {
 		return Intake{URL: r.url("DORMOUSE_INTAKE_QUEUE_URL")}

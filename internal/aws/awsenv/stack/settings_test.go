@@ -115,7 +115,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 	}
 }
 
-// The clients must send to the endpoints of the environment, the service's own before that of all, signed with its credentials.
+// The clients must send to the endpoints of the environment, the service's own before that of all,
+// signed with its credentials.
 func TestClientsReachTheEndpointsOfTheEnvironment(t *testing.T) {
 	double := awsdouble.New(awsdouble.Options{})
 	server := httptest.NewServer(double)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// drainTime is kept of an invocation's time for what must be done when its work is over: giving messages back and writing metrics.
+// drainTime is kept of an invocation's time for what must be done when its work is over: giving
+// messages back and writing metrics.
 const drainTime = 3 * time.Second
 
 // InTime ends a little before the invocation does.

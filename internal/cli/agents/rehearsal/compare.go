@@ -151,7 +151,8 @@ func showMade(c made) string {
 	return text
 }
 
-// calls are those the model made since the last thing that was said, and that have a result, in the order of the results.
+// calls are those the model made since the last thing that was said, and that have a result, in the
+// order of the results.
 func (p *player) calls(ctx context.Context) ([]made, error) {
 	messages, err := p.client.Messages(ctx, p.run.ThreadID)
 	if err != nil {
@@ -181,7 +182,8 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 	return calls, nil
 }
 
-// started are the calls of the run whose tool was called, with what a person put in the place of their arguments; nil if nobody did.
+// started are the calls of the run whose tool was called, with what a person put in the place of
+// their arguments; nil if nobody did.
 func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error) {
 	calls := map[string]json.RawMessage{}
 	for cursor := ""; ; {

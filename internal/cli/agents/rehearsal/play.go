@@ -14,7 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Result is what came of a test. It has no times and no ids, so that the same test says the same every time.
+// Result is what came of a test. It has no times and no ids, so that the same test says the same
+// every time.
 type Result struct {
 	File    string   `json:"file"`
 	Line    int      `json:"line"`
@@ -31,7 +32,8 @@ type Played struct {
 	Found string `json:"found"`
 }
 
-// Failure is the step at which a test ended: what was expected and is otherwise, or why it could not be done.
+// Failure is the step at which a test ended: what was expected and is otherwise, or why it could
+// not be done.
 type Failure struct {
 	Line        int          `json:"line"`
 	Problem     string       `json:"problem,omitempty"`
@@ -58,8 +60,9 @@ type player struct {
 	unanswered string // why the model did not answer when it was asked last; empty if it did
 }
 
-// Play plays a test of the agent against a server. After each step it waits until the run waits or is done, at most patience.
-// An error means that ctx ended; whatever the server said is in the result.
+// Play plays a test of the agent against a server. After each step it waits until the run waits or
+// is done, at most patience. An error means that ctx ended; whatever the server said is in the
+// result.
 func Play(ctx context.Context, c *client.Client, s Script, t Test, patience time.Duration) (Result, error) {
 	p := &player{client: c, agent: s.Agent}
 	r := Result{File: s.File, Line: t.Line, Name: t.Name, Steps: []Played{}}
@@ -169,7 +172,8 @@ func (p *player) decide(ctx context.Context, d Decision) error {
 	return p.settle(ctx, p.run.ID, []string{answer.Target})
 }
 
-// settle waits until the run is done, or waits for something else than what was answered: a stored answer is applied a moment later.
+// settle waits until the run is done, or waits for something else than what was answered: a stored
+// answer is applied a moment later.
 func (p *player) settle(ctx context.Context, id string, answered []string) error {
 	for cursor := ""; ; {
 		run, err := p.client.Run(ctx, id, mostHeld)

@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// stage answers every request for a run with what the function says, and every request for events at once with none.
+// stage answers every request for a run with what the function says, and every request for events
+// at once with none.
 func stage(t *testing.T, run func(r *http.Request) (int, any)) *client.Client {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +94,8 @@ func TestAnAnswerIsWaitedForUntilItWasApplied(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/decisions"):
 			decided.Add(1)
 			return 202, wire.DecisionAnswer{Status: 202, Code: "accepted"}
-		case decided.Load() > 0 && read.Add(1) > 3: // it was stored, and is applied a moment later
+		// it was stored, and is applied a moment later
+		case decided.Load() > 0 && read.Add(1) > 3:
 			return 200, wire.Run{ID: "run_1", Status: "done"}
 		}
 		return 200, waitingFor("sus_1")

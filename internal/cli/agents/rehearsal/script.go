@@ -69,7 +69,8 @@ type Expected struct {
 	Failed    *bool  // whether its result is an error
 }
 
-// Read reads a file of tests. Everything that is wrong is returned, each with its line; the script is usable only if nothing is.
+// Read reads a file of tests. Everything that is wrong is returned, each with its line; the script
+// is usable only if nothing is.
 func Read(file string, text []byte) (Script, []agentfile.Problem) {
 	r := &reader{&strictyaml.Reader{File: file}}
 	s := Script{File: file, Line: 1, Agent: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}

@@ -83,7 +83,8 @@ func TestAFileOfTestsIsNamedForItsAgent(t *testing.T) {
 }
 
 func TestAWrongFileOfTestsIsRefusedWithItsLine(t *testing.T) {
-	const begin = "tests:\n - name: a\n   steps:\n    - run: hi\n    - expect: {status: done}\n" // five lines, to which steps are added
+	// five lines, to which steps are added
+	const begin = "tests:\n - name: a\n   steps:\n    - run: hi\n    - expect: {status: done}\n"
 	for name, tt := range map[string]struct{ text, want string }{
 		"empty":                     {"", ":1: the file is empty"},
 		"no YAML":                   {"tests: [", "this is not YAML"},

@@ -16,8 +16,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Value is any JSON value that something is held against. A text between slashes, also inside of lists and mappings, is a regular
-// expression that must match somewhere in a text; everything else must be equal. Numbers are equal if they are the same number.
+// Value is any JSON value that something is held against. A text between slashes, also inside of
+// lists and mappings, is a regular expression that must match somewhere in a text; everything else
+// must be equal. Numbers are equal if they are the same number.
 type Value struct{ want any }
 
 func newValue(n *yaml.Node) (*Value, error) {
@@ -96,7 +97,8 @@ func (v Value) String() string {
 	return encode(v.want)
 }
 
-// Fits says whether raw is what the value says. Text that is compared with another kind of value is taken as that value's JSON.
+// Fits says whether raw is what the value says. Text that is compared with another kind of value is
+// taken as that value's JSON.
 func (v Value) Fits(raw json.RawMessage) bool {
 	found := decode(raw)
 	_, text := v.want.(string)
@@ -134,7 +136,8 @@ func fits(want, found any) bool {
 func textFits(want string, found any) bool {
 	text, ok := found.(string)
 	if inner, is := expression(want); ok && is {
-		return regexp.MustCompile(inner).MatchString(text) // it was compiled when the file was read
+		// it was compiled when the file was read
+		return regexp.MustCompile(inner).MatchString(text)
 	}
 	return ok && want == text
 }

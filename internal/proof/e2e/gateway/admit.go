@@ -36,7 +36,8 @@ func (a *API) authorize(r *http.Request, route stack.Route, body []byte) (map[st
 	return map[string]any{"jwt": map[string]any{"claims": claims, "scopes": nil}}, nil
 }
 
-// unauthorized answers as the authorizer does: a JWT that is missing or wrong is 401, a signature that is 403.
+// unauthorized answers as the authorizer does: a JWT that is missing or wrong is 401, a signature
+// that is 403.
 func (a *API) unauthorized(w http.ResponseWriter, route stack.Route, err error) {
 	if route.Authorizer == stack.IAM || errors.Is(err, errForbidden) {
 		refuse(w, http.StatusForbidden, "Forbidden")
@@ -132,7 +133,8 @@ func seconds(v any) int64 {
 	return whole
 }
 
-// claimText is how API Gateway writes a claim: a list in brackets, its elements with spaces between them.
+// claimText is how API Gateway writes a claim: a list in brackets, its elements with spaces between
+// them.
 func claimText(v any) string {
 	switch v := v.(type) {
 	case string:

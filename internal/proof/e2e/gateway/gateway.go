@@ -1,6 +1,7 @@
-// Package gateway stands in for what is in front of functions: API Gateway's HTTP API and the URLs of functions. It routes as the template says,
-// lets in whom the authorizers let in, makes events of version 2.0 as AWS makes them, with its quirks, and passes answers on. It has no access log, no
-// throttles and no TLS, so that x-forwarded-proto is http.
+// Package gateway stands in for what is in front of functions: API Gateway's HTTP API and the URLs
+// of functions. It routes as the template says, lets in whom the authorizers let in, makes events
+// of version 2.0 as AWS makes them, with its quirks, and passes answers on. It has no access log,
+// no throttles and no TLS, so that x-forwarded-proto is http.
 package gateway
 
 import (
@@ -70,7 +71,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.call(w, r, route, e.RequestContext.RequestID, raw)
 }
 
-// call passes the function's answer on. What the function cannot answer in time is 503, what it fails to answer 500, and the caller learns no more.
+// call passes the function's answer on. What the function cannot answer in time is 503, what it
+// fails to answer 500, and the caller learns no more.
 func (a *API) call(w http.ResponseWriter, r *http.Request, route stack.Route, id string, event []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), route.Timeout)
 	defer cancel()
@@ -99,7 +101,8 @@ func (a *API) call(w http.ResponseWriter, r *http.Request, route stack.Route, id
 func refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": message}) // the caller is gone, or not
+	// the caller is gone, or not
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": message})
 }
 
 // response is what a function answers. One without a status is the body itself.

@@ -26,7 +26,8 @@ var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/(\d
 
 const clockSlack = 5 * time.Minute
 
-// authorize checks a signature of version 4 by making it once more, and returns the authorizer's part of the event.
+// authorize checks a signature of version 4 by making it once more, and returns the authorizer's
+// part of the event.
 func (c Callers) authorize(r *http.Request, body []byte, region, account string, now time.Time) (map[string]any, error) {
 	found := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
 	if found == nil {
@@ -70,7 +71,8 @@ func sign(r *http.Request, key, secret string, body []byte, signed []string, reg
 		}
 	}
 	sum := sha256.Sum256(body)
-	credentials := aws.Credentials{AccessKeyID: key, SecretAccessKey: secret} // a session token is among the headers
+	// a session token is among the headers
+	credentials := aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}
 	if err := v4.NewSigner().SignHTTP(context.Background(), credentials, again, hex.EncodeToString(sum[:]), "execute-api", region, at); err != nil {
 		return "", err
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/stack"
 )
 
-// match finds the route: a full match before one with a greedy {name+}, a method of its own before ANY, $default last.
+// match finds the route: a full match before one with a greedy {name+}, a method of its own before
+// ANY, $default last.
 func match(routes []stack.Route, method, path string) (found stack.Route, parameters map[string]string, ok bool) {
 	best := 0
 	for _, r := range routes {
@@ -59,7 +60,8 @@ func fits(r stack.Route, method, path string) (map[string]string, int) {
 	return values, rank
 }
 
-// preflight answers a browser's question before it asks what it wants to. API Gateway does that by itself, if it is told of origins.
+// preflight answers a browser's question before it asks what it wants to. API Gateway does that by
+// itself, if it is told of origins.
 func preflight(w http.ResponseWriter, r *http.Request, c *stack.CORS) bool {
 	if c == nil || r.Method != http.MethodOptions || r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
@@ -88,8 +90,8 @@ func allowOrigin(w http.ResponseWriter, r *http.Request, c *stack.CORS) bool {
 	return true
 }
 
-// decodedPath is the path as an HTTP API shows it to a function: decoded, and cut at a question mark that was encoded. URLs of functions leave
-// it as it was sent.
+// decodedPath is the path as an HTTP API shows it to a function: decoded, and cut at a question
+// mark that was encoded. URLs of functions leave it as it was sent.
 func decodedPath(u *url.URL) string {
 	path, _, _ := strings.Cut(u.Path, "?")
 	return path

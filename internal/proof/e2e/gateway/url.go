@@ -23,7 +23,8 @@ type URL struct {
 	Logger *slog.Logger
 }
 
-// streamed is the content type of an answer that begins with a prelude: status and headers as JSON, and eight zero bytes.
+// streamed is the content type of an answer that begins with a prelude: status and headers as JSON,
+// and eight zero bytes.
 const streamed = "application/vnd.awslambda.http-integration-response"
 
 func (u *URL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +33,8 @@ func (u *URL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	allowOrigin(w, r, u.URL.CORS)
 	if u.URL.IAM {
-		refuse(w, http.StatusForbidden, "Forbidden") // the runtime's is open; if that changes, this must learn it
+		// the runtime's is open; if that changes, this must learn it
+		refuse(w, http.StatusForbidden, "Forbidden")
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostEvent+1))

@@ -15,8 +15,9 @@ type kills struct {
 	function map[string]bool
 }
 
-// KillAtRandom lets, from now on, so many of the invocations of these functions die by SIGKILL, at a random moment within a time after they
-// began; one that has ended by then lives. A chance of 0 stops that. What the operating system makes of it is not repeatable.
+// KillAtRandom lets, from now on, so many of the invocations of these functions die by SIGKILL, at
+// a random moment within a time after they began; one that has ended by then lives. A chance of 0
+// stops that. What the operating system makes of it is not repeatable.
 func (s *Service) KillAtRandom(chance float64, within time.Duration, functions ...string) {
 	k := &s.kills
 	k.mu.Lock()

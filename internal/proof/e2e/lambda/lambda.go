@@ -1,6 +1,8 @@
-// Package lambda stands in for the Lambda service: it builds functions for this machine, starts them as processes that speak the runtime API, several
-// at once, gives each one invocation at a time, and kills them: at their timeout, when it is told to, and at random if it is asked
-// to. It makes no events; who calls a function does that: [Poller], [Schedule], and the gateway. Memory is not limited, and nobody is billed.
+// Package lambda stands in for the Lambda service: it builds functions for this machine, starts
+// them as processes that speak the runtime API, several at once, gives each one invocation at a
+// time, and kills them: at their timeout, when it is told to, and at random if it is asked to. It
+// makes no events; who calls a function does that: [Poller], [Schedule], and the gateway. Memory is
+// not limited, and nobody is billed.
 package lambda
 
 import (
@@ -95,24 +97,27 @@ func (s *Service) Close() error {
 	return err
 }
 
-// Error is an invocation that did not come to an answer: the function said so, died, or was out of time.
+// Error is an invocation that did not come to an answer: the function said so, died, or was out of
+// time.
 type Error struct {
-	Type    string // as Lambda names it: Runtime.ExitError, Sandbox.Timedout, or the function's own
+	// as Lambda names it: Runtime.ExitError, Sandbox.Timedout, or the function's own
+	Type    string
 	Message string
 }
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
 
-// Reply is an answer. Body must be read to its end or closed; of a function that streams it comes while the function works, and reading
-// it fails if the function dies in between.
+// Reply is an answer. Body must be read to its end or closed; of a function that streams it comes
+// while the function works, and reading it fails if the function dies in between.
 type Reply struct {
 	ContentType string
 	Streams     bool
 	Body        io.ReadCloser
 }
 
-// Invoke calls a function and returns once its answer begins. An [*Error] is an invocation that failed; any other error means there was none.
-// When ctx ends before, the function works on: a caller that goes away does not end an invocation.
+// Invoke calls a function and returns once its answer begins. An [*Error] is an invocation that
+// failed; any other error means there was none. When ctx ends before, the function works on: a
+// caller that goes away does not end an invocation.
 func (s *Service) Invoke(ctx context.Context, function string, event []byte) (*Reply, error) {
 	s.mu.Lock()
 	p, there := s.functions[function]
@@ -123,7 +128,8 @@ func (s *Service) Invoke(ctx context.Context, function string, event []byte) (*R
 	return p.invoke(ctx, event)
 }
 
-// Build compiles the function in dir, a directory of the module, for this machine as it would be for Lambda, and returns the binary, in out.
+// Build compiles the function in dir, a directory of the module, for this machine as it would be
+// for Lambda, and returns the binary, in out.
 func Build(ctx context.Context, module, dir, out string) (string, error) {
 	binary := filepath.Join(out, filepath.Base(dir), "bootstrap")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", binary, "./"+filepath.ToSlash(dir))

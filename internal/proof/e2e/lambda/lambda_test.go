@@ -79,7 +79,8 @@ func call(t *testing.T, s *Service, event string) (said, error) {
 	return answer, nil
 }
 
-// rested waits until so many processes are free: one is only once it has asked for more, a moment after its answer.
+// rested waits until so many processes are free: one is only once it has asked for more, a moment
+// after its answer.
 func rested(t *testing.T, s *Service, n int) {
 	t.Helper()
 	p := s.functions["echo"]

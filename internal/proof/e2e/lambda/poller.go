@@ -14,8 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Poller is an event source mapping: it takes messages from a queue, calls the function with them, deletes those it has done and leaves the others,
-// which come again when their visibility is over. As Lambda's, it takes more than it is asked to if several of it run, and gives nothing back early.
+// Poller is an event source mapping: it takes messages from a queue, calls the function with them,
+// deletes those it has done and leaves the others, which come again when their visibility is over.
+// As Lambda's, it takes more than it is asked to if several of it run, and gives nothing back
+// early.
 type Poller struct {
 	Service     *Service
 	SQS         *sqs.Client
@@ -26,7 +28,8 @@ type Poller struct {
 	Concurrency int
 	Region      string
 	Logger      *slog.Logger
-	// Double, if it is set, says of a message that it is to be given to the function twice at the same time, as a standard queue may.
+	// Double, if it is set, says of a message that it is to be given to the function twice at
+	// the same time, as a standard queue may.
 	Double func(id string) bool
 }
 
@@ -89,7 +92,8 @@ func (p *Poller) deliver(ctx context.Context, messages []types.Message) {
 		if failed[*m.MessageId] {
 			continue
 		}
-		// What was done is deleted even if the proof is over: a message that stays would be done again by the next one.
+		// What was done is deleted even if the proof is over: a message that stays would be
+		// done again by the next one.
 		if _, err := p.SQS.DeleteMessage(context.WithoutCancel(ctx), &sqs.DeleteMessageInput{QueueUrl: &p.Queue, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			p.Logger.Warn("a message cannot be deleted", "queue", p.Queue, "error", err)
 		}
@@ -112,7 +116,8 @@ func (p *Poller) call(ctx context.Context, event []byte) (failed map[string]bool
 	return itemFailures(body)
 }
 
-// itemFailures reads a batch response as Lambda does: nothing, null and an empty list are success; what is no such response is a failure of all.
+// itemFailures reads a batch response as Lambda does: nothing, null and an empty list are success;
+// what is no such response is a failure of all.
 func itemFailures(body []byte) (map[string]bool, error) {
 	var said *struct {
 		BatchItemFailures []struct {

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// pool is the processes of one function. One that is free is used again, the one that was used last first; where none is, another one is started.
+// pool is the processes of one function. One that is free is used again, the one that was used last
+// first; where none is, another one is started.
 type pool struct {
 	service *Service
 	f       Function

@@ -57,7 +57,8 @@ func (inv *invocation) end(failed *Error) {
 	inv.endOnce.Do(func() {
 		inv.answer(nil, failed, nil)
 		if inv.pipe != nil {
-			_ = inv.pipe.CloseWithError(failed) // nothing if it was closed in good order
+			// nothing if it was closed in good order
+			_ = inv.pipe.CloseWithError(failed)
 		}
 		close(inv.over)
 	})
@@ -97,7 +98,8 @@ func (b *sandbox) giveNext(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// speaksOf sets the invocation that the process works on from now on, and returns the one it worked on.
+// speaksOf sets the invocation that the process works on from now on, and returns the one it worked
+// on.
 func (b *sandbox) speaksOf(inv *invocation) (before *invocation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +143,8 @@ func (b *sandbox) takeResponse(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream passes the body on as it comes. A reader that goes away does not end it: the function works on.
+// stream passes the body on as it comes. A reader that goes away does not end it: the function
+// works on.
 func (b *sandbox) stream(inv *invocation, r *http.Request) {
 	out, in := io.Pipe()
 	inv.answer(&Reply{ContentType: r.Header.Get("Content-Type"), Streams: true, Body: out}, nil, in)

@@ -89,7 +89,8 @@ func (b *sandbox) kill() {
 	}
 }
 
-// run gives the invocation to the process and returns once that is over: answered and asked for more, or dead.
+// run gives the invocation to the process and returns once that is over: answered and asked for
+// more, or dead.
 func (b *sandbox) run(inv *invocation) {
 	defer inv.end(&Error{Type: "Runtime.ExitError", Message: "RequestId: " + inv.id + " Error: Runtime exited"})
 	select {

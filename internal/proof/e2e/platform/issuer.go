@@ -16,7 +16,8 @@ import (
 // Audience is what tokens are for.
 const Audience = "dormouse"
 
-// The credentials of whoever signs requests here, and of the functions. No server of this machine looks at them but the gateway.
+// The credentials of whoever signs requests here, and of the functions. No server of this machine
+// looks at them but the gateway.
 const (
 	keyID  = "AKIAIOSFODNN7EXAMPLE"
 	secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -51,7 +52,8 @@ func (i *Issuer) Keys() gateway.Keys {
 	return gateway.Keys{i.Name: {keyName: &i.key.PublicKey}}
 }
 
-// Token is one for somebody of a tenant with these roles, good for a while. A negative while makes one that was.
+// Token is one for somebody of a tenant with these roles, good for a while. A negative while makes
+// one that was.
 func (i *Issuer) Token(who, tenant string, roles []string, while time.Duration) string {
 	now := time.Now()
 	return i.sign(map[string]any{"iss": i.Name, "aud": Audience, "sub": who, "tenant": tenant, "roles": roles,
@@ -59,7 +61,8 @@ func (i *Issuer) Token(who, tenant string, roles []string, while time.Duration) 
 }
 
 func (i *Issuer) sign(claims map[string]any) string {
-	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": keyName, "typ": "JWT"}) // texts always have a JSON form
+	// texts always have a JSON form
+	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": keyName, "typ": "JWT"})
 	body, _ := json.Marshal(claims)
 	text := base64.RawURLEncoding.EncodeToString(head) + "." + base64.RawURLEncoding.EncodeToString(body)
 	sum := sha256.Sum256([]byte(text))

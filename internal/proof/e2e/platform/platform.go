@@ -1,5 +1,7 @@
-// Package platform puts a whole deployed stack onto this machine: the servers that stand for DynamoDB and SQS, the table and queues that the template
-// says, its functions as built binaries under a stand-in for Lambda, what calls them, and the doors in front. It checks nothing: suites do.
+// Package platform puts a whole deployed stack onto this machine: the servers that stand for
+// DynamoDB and SQS, the table and queues that the template says, its functions as built binaries
+// under a stand-in for Lambda, what calls them, and the doors in front. It checks nothing: suites
+// do.
 package platform
 
 import (
@@ -37,15 +39,18 @@ type Options struct {
 	SQS        string // URL
 	Python     string // that has the SAM translator
 	Parameters map[string]string
-	Code       map[string]string // directories that are built in place of those that the template names
-	Pace       Pace
-	Seed       uint64
-	Double     func(id string) bool // of messages that are given to the function twice at once; nil is none
-	Logger     *slog.Logger
+	// directories that are built in place of those that the template names
+	Code map[string]string
+	Pace Pace
+	Seed uint64
+	// of messages that are given to the function twice at once; nil is none
+	Double func(id string) bool
+	Logger *slog.Logger
 }
 
-// Pace makes waits shorter than the template has them, so that a proof does not take hours: a step that is killed is found by its lease, by the queue's
-// visibility, or by the sweep. A value of 0 leaves what the template says.
+// Pace makes waits shorter than the template has them, so that a proof does not take hours: a step
+// that is killed is found by its lease, by the queue's visibility, or by the sweep. A value of 0
+// leaves what the template says.
 type Pace struct{ Step, Visibility, Sweep time.Duration }
 
 // Names of what the template has.
@@ -72,10 +77,12 @@ type Platform struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	doors   []*http.Server
-	urls    map[string]string // where function URLs are on this machine, by what AWS would call them
+	// where function URLs are on this machine, by what AWS would call them
+	urls map[string]string
 }
 
-// Start builds the functions, makes table and queues, and lets everything run. The caller closes it.
+// Start builds the functions, makes table and queues, and lets everything run. The caller closes
+// it.
 func Start(ctx context.Context, o Options) (p *Platform, err error) {
 	p = &Platform{o: o, urls: map[string]string{}, Binaries: map[string]string{}}
 	ctx, p.stop = context.WithCancel(ctx)
@@ -219,7 +226,8 @@ func (p *Platform) environment(f stack.Function, tmp string) map[string]string {
 	return env
 }
 
-// Tmp is the directory for temporary files of a function's processes. A real one has it for each process, and loses it.
+// Tmp is the directory for temporary files of a function's processes. A real one has it for each
+// process, and loses it.
 func (p *Platform) Tmp(function string) string { return filepath.Join(p.o.Dir, "tmp", function) }
 
 // callers start what calls functions by itself.
@@ -261,8 +269,8 @@ func (p *Platform) Close() error {
 	return err
 }
 
-// Clients are SDK clients for these addresses, with the credentials and the region of an environment, or else with some that local servers
-// take.
+// Clients are SDK clients for these addresses, with the credentials and the region of an
+// environment, or else with some that local servers take.
 func Clients(db, queues string, getenv func(string) string) (*dynamodb.Client, *sqs.Client) {
 	config := aws.Config{Region: cmp.Or(getenv("AWS_REGION"), servers.Region), Credentials: credentials.NewStaticCredentialsProvider(
 		cmp.Or(getenv("AWS_ACCESS_KEY_ID"), keyID), cmp.Or(getenv("AWS_SECRET_ACCESS_KEY"), secret), getenv("AWS_SESSION_TOKEN"))}

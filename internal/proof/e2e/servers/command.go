@@ -18,7 +18,8 @@ func moto(tool, _ string, port int) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// elasticmqConfig lets the server count accounts and regions as the others do, so that an ARN in a redrive policy names the same queue.
+// elasticmqConfig lets the server count accounts and regions as the others do, so that an ARN in a
+// redrive policy names the same queue.
 const elasticmqConfig = `include classpath("reference.conf")
 node-address { protocol = http, host = "127.0.0.1", port = %[1]d, context-path = "" }
 rest-sqs { enabled = true, bind-port = %[1]d, bind-hostname = "127.0.0.1", sqs-limits = strict }

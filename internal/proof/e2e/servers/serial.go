@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// serial is a front that lets one request through at a time. moto takes no lock of its own: two writers of one item both win at times,
-// which no run would survive and DynamoDB does not do. A receive that waits for messages is asked without the wait, and repeated until its time is over,
+// serial is a front that lets one request through at a time. moto takes no lock of its own: two
+// writers of one item both win at times, which no run would survive and DynamoDB does not do. A
+// receive that waits for messages is asked without the wait, and repeated until its time is over,
 // so that nobody stands behind it.
 type serial struct {
 	mu     sync.Mutex
@@ -26,7 +27,8 @@ func (s *Server) putFront() error {
 	if err != nil {
 		return err
 	}
-	// A connection for each request: moto closes idle ones at a bad moment, and a request that was lost with one is sent twice by the SDK.
+	// A connection for each request: moto closes idle ones at a bad moment, and a request that
+	// was lost with one is sent twice by the SDK.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
 	s.front = &http.Server{Handler: &serial{to: s.URL, client: client}, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.front.Serve(l) }() // ends when it is closed
@@ -64,7 +66,8 @@ func (f *serial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward sends the request while nobody else does. It is sent to its end even if the caller goes away: half a request is none of AWS's faults.
+// forward sends the request while nobody else does. It is sent to its end even if the caller goes
+// away: half a request is none of AWS's faults.
 func (f *serial) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

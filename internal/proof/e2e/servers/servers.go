@@ -1,5 +1,6 @@
-// Package servers starts the local servers that stand for DynamoDB and SQS: dynoxide, moto and ElasticMQ, each at the version that
-// .ci/servers pins. It does not judge them: what each does differently from AWS stands in docs/emulators.md.
+// Package servers starts the local servers that stand for DynamoDB and SQS: dynoxide, moto and
+// ElasticMQ, each at the version that .ci/servers pins. It does not judge them: what each does
+// differently from AWS stands in docs/emulators.md.
 package servers
 
 import (
@@ -48,14 +49,15 @@ var kinds = map[string]kind{
 	"elasticmq": {command: elasticmq},
 }
 
-// ErrNotRun means that a server cannot be had here; the error says why. It is no failure of what was to be tested.
+// ErrNotRun means that a server cannot be had here; the error says why. It is no failure of what
+// was to be tested.
 var ErrNotRun = errors.New("not run")
 
 // readyLimit is how long a server may take until it answers.
 const readyLimit = 60 * time.Second
 
-// Start installs the server if need be, starts it on a free port of this machine with its log in dir, and returns once it answers.
-// The caller closes it.
+// Start installs the server if need be, starts it on a free port of this machine with its log in
+// dir, and returns once it answers. The caller closes it.
 func Start(ctx context.Context, name, dir string, progress io.Writer) (*Server, error) {
 	k, known := kinds[name]
 	if !known {
@@ -136,7 +138,8 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 	defer log.Close() // the process has its own
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that an interrupt at the terminal reaches it last
+	// so that an interrupt at the terminal reaches it last
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", s.Name, err)
 	}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// withoutWait takes WaitTimeSeconds out of a ReceiveMessage, and returns how long it was. Any other request is left as it is.
+// withoutWait takes WaitTimeSeconds out of a ReceiveMessage, and returns how long it was. Any other
+// request is left as it is.
 func withoutWait(target string, body []byte) ([]byte, time.Duration) {
 	if target != "AmazonSQS.ReceiveMessage" {
 		return body, 0

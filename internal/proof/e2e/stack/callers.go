@@ -13,7 +13,8 @@ import (
 
 var functionName = regexp.MustCompile(`:function:([^:/]+)`)
 
-// functionOf is the logical id of the function that a name, an ARN, an alias or an integration's URI means.
+// functionOf is the logical id of the function that a name, an ARN, an alias or an integration's
+// URI means.
 func (b *builder) functionOf(value string) (string, error) {
 	name := value
 	if found := functionName.FindStringSubmatch(value); found != nil {
@@ -72,7 +73,8 @@ func (b *builder) url(id string, raw []byte) error {
 	return err
 }
 
-// cors has both spellings: members of a function's URL are written as these, those of an API with a small first letter. JSON in Go reads both.
+// cors has both spellings: members of a function's URL are written as these, those of an API with a
+// small first letter. JSON in Go reads both.
 type cors struct {
 	AllowOrigins, AllowMethods, AllowHeaders, ExposeHeaders []string
 	MaxAge                                                  number

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// Create makes the table and the queues on servers, and returns by logical id where each queue is. Dead-letter queues are made before
-// those that name them.
+// Create makes the table and the queues on servers, and returns by logical id where each queue is.
+// Dead-letter queues are made before those that name them.
 func (s *Stack) Create(ctx context.Context, db *dynamodb.Client, queues *sqs.Client) (map[string]string, error) {
 	if err := s.createTable(ctx, db); err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.Table.Name, err)
@@ -27,7 +27,8 @@ func (s *Stack) Create(ctx context.Context, db *dynamodb.Client, queues *sqs.Cli
 			if (q.DeadARN == "") != dead {
 				continue
 			}
-			// The policy of who may redrive here names queues that are not there yet; no server of this machine heeds it.
+			// The policy of who may redrive here names queues that are not there yet;
+			// no server of this machine heeds it.
 			attributes := maps.Clone(q.Attributes)
 			delete(attributes, "RedriveAllowPolicy")
 			made, err := queues.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: attributes})

@@ -172,8 +172,8 @@ func (b *builder) table(name string, raw []byte) error {
 	return nil
 }
 
-// queueAttributes are the properties of a queue that the API calls attributes of the same name. Encryption is left out: servers of this
-// machine have no keys.
+// queueAttributes are the properties of a queue that the API calls attributes of the same name.
+// Encryption is left out: servers of this machine have no keys.
 var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds", "DelaySeconds", "MaximumMessageSize"}
 
 func (b *builder) queue(id, name string, raw []byte) error {

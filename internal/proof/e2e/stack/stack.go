@@ -1,7 +1,8 @@
-// Package stack says in Go types what AWS would deploy from the real template: the table, the queues, the
-// functions, what calls them. The SAM translator expands the template; package template reads and resolves
-// it. The table and the queues are then created from exactly that on servers of this machine. Of roles,
-// alarms and dashboards it only checks that every reference in them leads somewhere.
+// Package stack says in Go types what AWS would deploy from the real template: the table, the
+// queues, the functions, what calls them. The SAM translator expands the template; package template
+// reads and resolves it. The table and the queues are then created from exactly that on servers of
+// this machine. Of roles, alarms and dashboards it only checks that every reference in them leads
+// somewhere.
 package stack
 
 import (
@@ -31,7 +32,8 @@ type Stack struct {
 	Schedules []Schedule
 }
 
-// Table is the one table. Attributes holds the type, S or N, of each attribute that is part of a key.
+// Table is the one table. Attributes holds the type, S or N, of each attribute that is part of a
+// key.
 type Table struct {
 	Name       string
 	Attributes map[string]string
@@ -52,8 +54,9 @@ type Index struct {
 
 // Queue is a queue, its attributes as SQS wants them.
 type Queue struct {
-	Name       string
-	URL        string // as AWS would have it; what Create returned stands in its place on a server
+	Name string
+	// as AWS would have it; what Create returned stands in its place on a server
+	URL        string
 	ARN        string
 	Attributes map[string]string
 	DeadARN    string // "" for none
@@ -89,7 +92,8 @@ type API struct {
 // IAM is the authorizer that every API has: the caller's signature.
 const IAM = "AWS_IAM"
 
-// Route leads from a method and a path to a function. Method ANY is every method; the path may have {name} and, at its end, {name+}.
+// Route leads from a method and a path to a function. Method ANY is every method; the path may have
+// {name} and, at its end, {name+}.
 type Route struct {
 	Method, Path, Function string
 	Authorizer             string // its name, or IAM; "" if everybody may come in

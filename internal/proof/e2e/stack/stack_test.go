@@ -105,7 +105,8 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	}
 }
 
-// python is that of the SAM translator, if .ci/servers has installed it. It is not installed here: tests need Go alone.
+// python is that of the SAM translator, if .ci/servers has installed it. It is not installed here:
+// tests need Go alone.
 func python(t *testing.T) string {
 	tools := os.Getenv("DORMOUSE_TOOLS")
 	if tools == "" {

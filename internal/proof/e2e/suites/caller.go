@@ -138,7 +138,8 @@ func at(body, path string) (string, error) {
 	return text, nil
 }
 
-// pretty lays JSON out one value a line, so that a difference is small. Anything else stays as it is.
+// pretty lays JSON out one value a line, so that a difference is small. Anything else stays as it
+// is.
 func pretty(body string) string {
 	var out strings.Builder
 	d := json.NewDecoder(strings.NewReader(body))
@@ -159,7 +160,8 @@ func pretty(body string) string {
 	}
 }
 
-// names gives each id a number of its own, in the order they are first seen, so that two servers can be compared.
+// names gives each id a number of its own, in the order they are first seen, so that two servers
+// can be compared.
 type names struct {
 	seen map[string]string
 }

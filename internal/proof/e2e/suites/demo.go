@@ -24,7 +24,8 @@ const (
 	held      = 20 * time.Second // the longest the API holds a read
 )
 
-// demo: a run starts, waits for a person, outlives every process of the stack, is approved by a link, and pays once.
+// demo: a run starts, waits for a person, outlives every process of the stack, is approved by a
+// link, and pays once.
 func demo(ctx context.Context, t *Target, b *book) {
 	dir := filepath.Join(t.Dir, "demo-agents")
 	if !b.check("the agent of the example is deployed, with other tools", errors.Join(t.writeDesk(dir), t.deploy(ctx, dir))) {
@@ -149,7 +150,8 @@ func (s *story) told(ctx context.Context) bool {
 	return s.b.check("the conversation can be read", err)
 }
 
-// streamed follows the events over the stream, which another function sends, and compares them with what a page of them says.
+// streamed follows the events over the stream, which another function sends, and compares them with
+// what a page of them says.
 func (s *story) streamed(ctx context.Context) bool {
 	// A stream has no end of its own time; the client that follows it must not have one either.
 	api := client.New(s.t.API, s.t.Token, &http.Client{})

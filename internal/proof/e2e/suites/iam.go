@@ -134,7 +134,8 @@ func (s *signedStory) decided(ctx context.Context) bool {
 	return s.b.check("the program approves it", err)
 }
 
-// decider is how events name the caller whom [platform.Callers] knows: the end of his ARN, as far as names go, and a digest of all of it.
+// decider is how events name the caller whom [platform.Callers] knows: the end of his ARN, as far
+// as names go, and a digest of all of it.
 const decider = `"by":"token:user-proof-`
 
 // watched follows the run to its end. Who decided is whom IAM knows by the signature.
@@ -152,7 +153,8 @@ func (s *signedStory) watched(ctx context.Context) bool {
 func ending(text string) string { return text[max(0, len(text)-2000):] }
 
 func (s *signedStory) once(context.Context) bool {
-	effects, err := torture.ReadLedger(filepath.Join(s.t.Platform.Tmp(platform.StepFunction), "refunds.jsonl")) // where the example's tool writes
+	// where the example's tool writes
+	effects, err := torture.ReadLedger(filepath.Join(s.t.Platform.Tmp(platform.StepFunction), "refunds.jsonl"))
 	if err == nil && len(effects) != 1 {
 		err = fmt.Errorf("the ledger holds %d refunds", len(effects))
 	}
@@ -180,7 +182,8 @@ func (s *signedStory) raw(ctx context.Context) bool {
 	return s.b.check("a request that was signed by hand starts a run, and the same again finds it", failed)
 }
 
-// reached looks at whom the tools of that run came to: the service that the stack's parameter names, and not the one beside it.
+// reached looks at whom the tools of that run came to: the service that the stack's parameter
+// names, and not the one beside it.
 func (s *signedStory) reached(ctx context.Context) bool {
 	out, err := s.ask(ctx, "", "watch", s.run.ID, "--aws-iam", "--json")
 	if err == nil && !strings.Contains(out, "natural_end") {

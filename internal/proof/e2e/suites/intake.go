@@ -18,7 +18,8 @@ import (
 
 const intakeRuns = 30
 
-// intakeQueue: messages start runs, once per key however often they come; what can never be one is put aside with the reason.
+// intakeQueue: messages start runs, once per key however often they come; what can never be one is
+// put aside with the reason.
 func intakeQueue(ctx context.Context, t *Target, b *book) {
 	if t.Queues[platform.IntakeQueue] == "" || t.Queues[platform.IntakeDeadQueue] == "" {
 		b.say("not run: the URLs of the intake queue and its dead-letter queue are not known; give them with --intake and --intake-dead")
@@ -177,7 +178,8 @@ func (i *intake) runs(ctx context.Context) error {
 	return err
 }
 
-// dead takes what is in the dead letters. It stays there: whoever reads them hides them for a while only.
+// dead takes what is in the dead letters. It stays there: whoever reads them hides them for a while
+// only.
 func (i *intake) dead(ctx context.Context) error {
 	if i.found == nil {
 		i.found = map[string]string{}

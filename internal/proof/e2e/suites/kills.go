@@ -9,7 +9,8 @@ import (
 
 const killWithin = 150 * time.Millisecond
 
-// kill lets functions die at random until stop is called, which says what has happened meanwhile. It may be called again.
+// kill lets functions die at random until stop is called, which says what has happened meanwhile.
+// It may be called again.
 func (t *Target) kill() (stop func() lambda.Counts) {
 	if t.Platform == nil {
 		return func() lambda.Counts { return lambda.Counts{} }

@@ -17,7 +17,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/replay"
 )
 
-// The tools that people are asked about if nothing else is said: those of the airline's recordings that change something, and some of made-up ones.
+// The tools that people are asked about if nothing else is said: those of the airline's recordings
+// that change something, and some of made-up ones.
 const (
 	GateOfRecordings = "book_reservation,cancel_reservation,update_reservation_flights,update_reservation_baggages," +
 		"update_reservation_passengers,send_certificate,transfer_to_human_agents"
@@ -26,7 +27,8 @@ const (
 
 const requestFaults = "0.05" // of requests that are sent twice, or whose answer is thrown away
 
-// replayRecordings: conversations come out as they were recorded, though people are asked, requests are doubled and functions killed.
+// replayRecordings: conversations come out as they were recorded, though people are asked, requests
+// are doubled and functions killed.
 func replayRecordings(ctx context.Context, t *Target, b *book) {
 	file, conversations, gate, err := t.recordings(b)
 	if !b.check("there are recordings", err) {
@@ -70,7 +72,8 @@ func allPlayed(report replay.Report) error {
 	return nil
 }
 
-// asked says why nobody was asked about a call: a replay in which no gate ever closes proves nothing about gates.
+// asked says why nobody was asked about a call: a replay in which no gate ever closes proves
+// nothing about gates.
 func asked(report replay.Report, conversations []recording.Conversation, gate string) error {
 	if report.Decisions > 0 {
 		return nil
@@ -93,7 +96,8 @@ func asked(report replay.Report, conversations []recording.Conversation, gate st
 		strings.Join(slices.Sorted(maps.Keys(calls)), ", "))
 }
 
-// recordings are the file to play, what of it is played, and the tools that are gated. Made-up conversations have tools of their own.
+// recordings are the file to play, what of it is played, and the tools that are gated. Made-up
+// conversations have tools of their own.
 func (t *Target) recordings(b *book) (file string, conversations []recording.Conversation, gate string, err error) {
 	if t.Recordings != "" {
 		conversations, err = t.read(t.Recordings)
@@ -126,8 +130,10 @@ func (t *Target) read(file string) ([]recording.Conversation, error) {
 // mostSeeds bounds how long is looked for conversations that can be played. About one in four can.
 const mostSeeds = 50
 
-// madeUp makes n conversations that a server can play, seed after seed, and says how many of those it made are none. Most have a call whose
-// arguments are broken: a server fails it and runs no tool, so that there is no recorded result to come to. Agents are written into dir only to find out.
+// madeUp makes n conversations that a server can play, seed after seed, and says how many of those
+// it made are none. Most have a call whose arguments are broken: a server fails it and runs no
+// tool, so that there is no recorded result to come to. Agents are written into dir only to find
+// out.
 func madeUp(seed uint64, n int, dir string) (playable []recording.Conversation, unplayable int, err error) {
 	for range mostSeeds {
 		made := recording.Generate(seed, n, recording.GenerateOptions{})

@@ -41,7 +41,8 @@ func (r *Report) count(c lambda.Counts) {
 	r.Counts.Failures += c.Failures
 }
 
-// Print writes the failures, with what is needed to repeat them, and the counts in one last line; or all of it as JSON.
+// Print writes the failures, with what is needed to repeat them, and the counts in one last line;
+// or all of it as JSON.
 func (r Report) Print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(w)

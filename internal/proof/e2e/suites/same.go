@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// same: one list of calls, over HTTP and by the program, is sent to the stack and to `dormouse dev` with the same agents. What both answer must be
-// equal once ids and times are replaced.
+// same: one list of calls, over HTTP and by the program, is sent to the stack and to `dormouse dev`
+// with the same agents. What both answer must be equal once ids and times are replaced.
 func same(ctx context.Context, t *Target, b *book) {
 	agents := t.own("same")
 	if !b.check("the agent of the list is deployed", t.deploy(ctx, agents)) {
@@ -112,7 +112,8 @@ func (d *dev) stop() {
 	_ = d.cmd.Wait()
 }
 
-// call is one of the list. In path, body and args, {name} is what an answer before gave under that name.
+// call is one of the list. In path, body and args, {name} is what an answer before gave under that
+// name.
 type call struct {
 	name   string
 	method string

@@ -1,5 +1,6 @@
-// Package suites holds what is proved of a deployed stack: that its doors are shut to who may not enter, that a run outlives its processes, that
-// nothing is lost or done twice under kills, that recordings come out as recorded, and that it answers as `dormouse dev` does. A suite knows the
+// Package suites holds what is proved of a deployed stack: that its doors are shut to who may not
+// enter, that a run outlives its processes, that nothing is lost or done twice under kills, that
+// recordings come out as recorded, and that it answers as `dormouse dev` does. A suite knows the
 // stack by its API, its table and its queues; only kills need the stand-in.
 package suites
 
@@ -48,18 +49,20 @@ type Target struct {
 	Seed     uint64
 	Progress io.Writer
 
-	// Service is what the tools of agents ask. nil as Platform is: a stack elsewhere cannot reach
-	// this machine.
+	// Service is what the tools of agents ask. nil as Platform is: a stack elsewhere cannot
+	// reach this machine.
 	Service *torture.Service
 
-	// Own starts another stack on the same servers, with parameters of the template. Its functions
-	// are those of the example refund-desk, which a program of one's own brings along. The caller
-	// closes it. nil as Platform is.
+	// Own starts another stack on the same servers, with parameters of the template. Its
+	// functions are those of the example refund-desk, which a program of one's own brings
+	// along. The caller closes it. nil as Platform is.
 	Own func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
 
 	Recordings string // file; "" for made-up ones
-	Gate       string // tools that people are asked about, with commas between them; "" for GateOfRecordings or GateOfMadeUp
-	Limit      int    // of recordings; 0 for all
+	// tools that people are asked about, with commas between them; "" for GateOfRecordings or
+	// GateOfMadeUp
+	Gate       string
+	Limit      int // of recordings; 0 for all
 	TortureFor time.Duration
 	Kills      float64
 }

@@ -16,15 +16,18 @@ import (
 )
 
 const (
-	tortureCallers  = 12
-	torturePatience = 4 * time.Minute // leases of killed owners run out, and messages come again
+	tortureCallers = 12
+	// leases of killed owners run out, and messages come again
+	torturePatience = 4 * time.Minute
 )
 
-// tortureStack: callers do everything that callers do, functions are killed in the middle of what they do, and what was acknowledged is looked for.
+// tortureStack: callers do everything that callers do, functions are killed in the middle of what
+// they do, and what was acknowledged is looked for.
 func tortureStack(ctx context.Context, t *Target, b *book) {
 	dir := filepath.Join(t.Dir, "torture")
 	agents := filepath.Join(dir, "agents")
-	service := "" // a stack elsewhere cannot reach this machine: answers stand in the agents' files
+	// a stack elsewhere cannot reach this machine: answers stand in the agents' files
+	service := ""
 	if t.Service != nil {
 		service = "http://" + t.Service.Host()
 	}
@@ -38,8 +41,8 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 		}}
 	if t.Service != nil {
 		o.Ledger = t.Service.Ledger
-		// What suites before have paid is no business of this one. The service opens its file for
-		// each line.
+		// What suites before have paid is no business of this one. The service opens its
+		// file for each line.
 		if err := os.Rename(o.Ledger, o.Ledger+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			b.check("the ledger is empty", err)
 			return
@@ -47,7 +50,8 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 	}
 	stop := t.kill()
 	defer stop()
-	timer := time.AfterFunc(t.TortureFor, func() { stop() }) // what was begun is finished without more of it
+	// what was begun is finished without more of it
+	timer := time.AfterFunc(t.TortureFor, func() { stop() })
 	defer timer.Stop()
 	report, err := torture.Run(ctx, o)
 	if err == nil && !report.Held {

@@ -1,7 +1,8 @@
-// Command planted tests the simulator: it puts deliberate faults into the code, one at a time, and demands that generated schedules
-// find each of them. A fault that is not found is a blind spot of the simulator. The faults are in internal/proof/sim/testdata/planted.
-// Nothing is changed in the working tree: the compiler is handed the changed files beside it. It does not say what is wrong with a
-// simulator that is blind, and it does not look for faults that nobody planted.
+// Command planted tests the simulator: it puts deliberate faults into the code, one at a time, and
+// demands that generated schedules find each of them. A fault that is not found is a blind spot of
+// the simulator. The faults are in internal/proof/sim/testdata/planted. Nothing is changed in the
+// working tree: the compiler is handed the changed files beside it. It does not say what is wrong
+// with a simulator that is blind, and it does not look for faults that nobody planted.
 package main
 
 import (

@@ -124,7 +124,8 @@ func (f *field) search(ctx context.Context, name, bin string, limit uint64) (res
 
 var progressLine = regexp.MustCompile(`^sim: (\d+)( of \d+)? schedules`)
 
-// follow passes the progress on. It returns how many schedules were played, as far as that was said, and everything else.
+// follow passes the progress on. It returns how many schedules were played, as far as that was
+// said, and everything else.
 func (f *field) follow(name string, heard io.Reader) (played uint64, rest string) {
 	var other strings.Builder
 	lines := bufio.NewScanner(heard)
@@ -148,7 +149,8 @@ var (
 	failureLine   = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: (.*)$`)
 )
 
-// readViolation finds the seed and the first violation in what a failed test said. A panic ends everything and names no seed.
+// readViolation finds the seed and the first violation in what a failed test said. A panic ends
+// everything and names no seed.
 func readViolation(said string) (seed uint64, violation string) {
 	if m := seedLine.FindStringSubmatch(said); m != nil {
 		seed, _ = strconv.ParseUint(m[1], 10, 64)

@@ -17,13 +17,14 @@ import (
 //	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
 //	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
 //
-// Once copied, with a flush of the main file, nothing depends on those pages. Until then everything does:
+// Once copied, with a flush of the main file, nothing depends on those pages. Until then everything
+// does:
 //
 //	the next process copies part of that commit to the main file ── loss of power: the log breaks off before it,
 //	and the main file has part of it: it is malformed
 //
-// So the log is flushed first, see [renewLog]. Other processes are waited for a little, since they may be starting as well;
-// where they are at work the log is theirs, and nothing was recovered.
+// So the log is flushed first, see [renewLog]. Other processes are waited for a little, since they
+// may be starting as well; where they are at work the log is theirs, and nothing was recovered.
 //
 // whole says that all of it was copied.
 func Adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole bool, err error) {
@@ -52,7 +53,8 @@ const adoptTime = time.Second
 // errBlocked says that other processes are at work on the log.
 var errBlocked = errors.New("other processes use the write-ahead log")
 
-// waitOthers tries again for as long as do finds other processes at work, up to [adoptTime]. done says that do succeeded.
+// waitOthers tries again for as long as do finds other processes at work, up to [adoptTime]. done
+// says that do succeeded.
 func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	for end := time.Now().Add(adoptTime); ; {
 		err := do()
@@ -73,9 +75,10 @@ func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	}
 }
 
-// renewLog writes the log over itself and flushes it. A flush alone would not do: it skips the pages that an earlier one failed to write. A loss
-// of power meanwhile changes nothing, since each byte is replaced by itself. The transaction keeps other processes from adding to the log.
-// SQLite has its locks on the other two files: closing this one releases none.
+// renewLog writes the log over itself and flushes it. A flush alone would not do: it skips the
+// pages that an earlier one failed to write. A loss of power meanwhile changes nothing, since each
+// byte is replaced by itself. The transaction keeps other processes from adding to the log. SQLite
+// has its locks on the other two files: closing this one releases none.
 func renewLog(ctx context.Context, conn *sql.Conn, path string) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A log is written over itself while no other connection can add to it, and is the same afterwards, whatever its length is.
+// A log is written over itself while no other connection can add to it, and is the same afterwards,
+// whatever its length is.
 func TestTheLogIsWrittenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	pool, err := sql.Open("sqlite", DataSource(path, url.Values{"_pragma": WritePragmas(SyncFull)}))

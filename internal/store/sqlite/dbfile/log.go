@@ -9,17 +9,18 @@ import (
 	"os"
 )
 
-// The write-ahead log, as SQLite's file format has it: a head, and a frame for each page, with a sum over all that stands before. Numbers
-// are big-endian.
+// The write-ahead log, as SQLite's file format has it: a head, and a frame for each page, with a
+// sum over all that stands before. Numbers are big-endian.
 const (
 	logHead   = 32
 	frameHead = 24
 	logMagic  = 0x377f0682 // the last bit says in which order sums read words
 )
 
-// BrokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes what stands before that frame, and forgets
-// the rest in silence. A loss of power leaves one commit behind such a frame at most: each was flushed before the next was written.
-// A log to which a process adds meanwhile is looked at twice.
+// BrokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes
+// what stands before that frame, and forgets the rest in silence. A loss of power leaves one commit
+// behind such a frame at most: each was flushed before the next was written. A log to which a
+// process adds meanwhile is looked at twice.
 func BrokenLog(ctx context.Context, path string) (broken bool, err error) {
 	for range 2 {
 		f, err := os.Open(path)
@@ -38,9 +39,10 @@ func BrokenLog(ctx context.Context, path string) (broken bool, err error) {
 	return true, nil
 }
 
-// commitsBehind counts the commits that follow one another in or behind a frame that cannot be read; two are enough. Frames of the log that
-// was there before have other salts. A commit whose flush failed, so that it was refused, is written over by the next one, which may be shorter:
-// what is left of it is one commit, and nothing follows it.
+// commitsBehind counts the commits that follow one another in or behind a frame that cannot be
+// read; two are enough. Frames of the log that was there before have other salts. A commit whose
+// flush failed, so that it was refused, is written over by the next one, which may be shorter: what
+// is left of it is one commit, and nothing follows it.
 func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	head := make([]byte, logHead)
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -1,4 +1,5 @@
-// Package dbfile opens the files of SQLite, and looks after the log that a killed process left behind. It knows no table.
+// Package dbfile opens the files of SQLite, and looks after the log that a killed process left
+// behind. It knows no table.
 package dbfile
 
 import (
@@ -12,7 +13,8 @@ type Sync int
 
 const (
 	SyncFull Sync = iota // before it is answered: survives the loss of power
-	SyncOff              // when the system likes: survives the end of the process only. For tests and replay
+	// when the system likes: survives the end of the process only. For tests and replay
+	SyncOff
 )
 
 // BusyTimeout is how long a statement waits for another process.

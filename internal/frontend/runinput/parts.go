@@ -1,8 +1,12 @@
-package frontend
+// Package runinput reads the input of a run or a message as callers send it: a text, or a list of
+// texts, images and documents.
+package runinput
 
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,16 +27,17 @@ var (
 // MaxName is how many bytes the name of a document may have.
 const MaxName = 200
 
-// readInput reads an input, a text or a list of parts, as a message's parts in JSON. A text that is blank is taken for a
-// mistake; a caller who means it says so with a part.
-func readInput(input json.RawMessage) (json.RawMessage, error) {
+// Read reads an input, a text or a list of parts, and returns the parts of a message as JSON. A
+// blank text is refused as a mistake; a caller who wants one sends it as a part. An error says what
+// is wrong with the input, in words for the caller.
+func Read(input json.RawMessage) (json.RawMessage, error) {
 	if core.IsNull(input) {
-		return nil, Refuse(CodeInvalid, "input is missing; it is a text or a list of parts")
+		return nil, errors.New("input is missing; send a text or a list of parts")
 	}
 	var text string
 	if json.Unmarshal(input, &text) == nil {
 		if strings.TrimSpace(text) == "" {
-			return nil, Refuse(CodeInvalid, "input holds no text")
+			return nil, errors.New("input holds no text")
 		}
 		return core.Encode(core.TextParts(text)), nil
 	}
@@ -41,7 +46,7 @@ func readInput(input json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		return nil, Refuse(CodeInvalid, "input holds no part")
+		return nil, errors.New("input holds no part")
 	}
 	return core.Encode(parts), nil
 }
@@ -49,13 +54,13 @@ func readInput(input json.RawMessage) (json.RawMessage, error) {
 func readParts(input json.RawMessage) ([]core.Part, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(input, &raw) != nil {
-		return nil, Refuse(CodeInvalid, "input is a text or a list of parts")
+		return nil, errors.New("input is a text or a list of parts")
 	}
 	parts := make([]core.Part, len(raw))
 	for i, r := range raw {
 		part, wrong := readPart(r)
 		if wrong != "" {
-			return nil, Refuse(CodeInvalid, "input[%d] %s", i, wrong)
+			return nil, fmt.Errorf("input[%d] %s", i, wrong)
 		}
 		parts[i] = part
 	}
@@ -69,7 +74,8 @@ var partMembers = map[string]map[string]bool{
 	core.PartDocument: {"type": true, "media_type": true, "data": true, "name": false},
 }
 
-// readPart matches the members exactly, case included, as bodies are read everywhere. wrong is what is, for behind the part's place.
+// readPart matches the members exactly, case included, as bodies are read everywhere. wrong is what
+// is, for behind the part's place.
 func readPart(raw json.RawMessage) (part core.Part, wrong string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
@@ -103,7 +109,8 @@ func readPart(raw json.RawMessage) (part core.Part, wrong string) {
 	return readMedia(values)
 }
 
-// readMedia reads an image or a document. What is in it is not looked at: the provider of the model does that.
+// readMedia reads an image or a document. What is in it is not looked at: the provider of the model
+// does that.
 func readMedia(values map[string]string) (part core.Part, wrong string) {
 	part = core.Part{Type: values["type"], Media: values["media_type"], Name: values["name"]}
 	kinds := ImageTypes
