@@ -33,7 +33,7 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 	@cd internal/proof/sim && GOGC=400 ../../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
 		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0) $(FLAGS)
 
-bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/benchmarks.md)
+bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/contributing/benchmarks.md)
 	go test ./internal/proof/hostile -run '^$$' -bench .
 
 lint: ## gofmt, go vet, staticcheck, deadcode

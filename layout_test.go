@@ -133,12 +133,12 @@ func TestWhatIsReleasedLinksNeitherProofNorExamples(t *testing.T) {
 
 // TestTheArchitectureDrawsTheLayers holds the drawing in the documentation to the layers.
 func TestTheArchitectureDrawsTheLayers(t *testing.T) {
-	page, err := os.ReadFile("docs/architecture.md")
+	page, err := os.ReadFile("docs/how-it-works/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := drawing(); !strings.Contains(string(page), want) {
-		t.Errorf("docs/architecture.md does not draw the layers; it should say\n%s", want)
+		t.Errorf("docs/how-it-works/architecture.md does not draw the layers; it should say\n%s", want)
 	}
 }
 

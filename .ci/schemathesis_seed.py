@@ -25,7 +25,7 @@ EACH = 6  # runs of each state: requests use them up
 
 
 def write_agents(directory):
-    page = open("docs/agents.md", encoding="utf-8").read()
+    page = open("docs/reference/agent-file.md", encoding="utf-8").read()
     agent, script = re.findall(r"(?ms)^```yaml\n(.*?)^```$", page)[:2]
     os.makedirs(os.path.join(directory, "scripts"))
     for name, text in {

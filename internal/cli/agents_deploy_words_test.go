@@ -109,7 +109,7 @@ func TestOneFileIsNoDirectoryOfAllAgents(t *testing.T) {
 // TestDocsKeepTheOtherAgents: what pages say of agents that are made for a test takes no others off
 // a stack.
 func TestDocsKeepTheOtherAgents(t *testing.T) {
-	for page, dir := range map[string]string{"docs/replay.md": "played", "docs/torture.md": "tortured"} {
+	for page, dir := range map[string]string{"docs/contributing/replay.md": "played", "docs/contributing/torture.md": "tortured"} {
 		contains(t, read(t, page), "`dormouse agents deploy "+dir+" --keep --table NAME`")
 	}
 }

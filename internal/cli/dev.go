@@ -46,7 +46,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Long = `Serve the API and work on runs, as dormouse dev does and with the same flags. Two of them are set otherwise:
 --watch is off, so that a changed agent file counts from the next start on, when you decide to deploy it; and --strict is on, so that a start
 with an agent that cannot be served fails at once, and not when that agent is needed. With --strict=false the others are served.
-For a machine that others depend on, see docs/operating.md: it has the flags for tokens, quotas and links, and a unit for systemd.`
+For a machine that others depend on, see docs/guides/run-in-production.md: it has the flags for tokens, quotas and links, and a unit for systemd.`
 	cmd.Example = `  dormouse serve --addr 0.0.0.0:8420 --tokens tokens --tenant acme --must-exist
   dormouse serve --tokens tokens --public-url https://desk.example.com/dormouse`
 	return cmd

@@ -51,7 +51,7 @@ var logged = map[string]string{
 	"step given up":             "The store did not answer, or the lease was nearly over. The message comes again. Often: look at the store.",
 	"receiving failed":          "The queue of the store did not answer. It is tried again at once.",
 	"a run waits for its agent": "The agent cannot be served now, most often for a missing secret. The run is looked at again every 30 s.",
-	"an agent is not served; its runs wait, and starts of it are refused": "See [an agent that cannot be served](operating.md#an-agent-that-cannot-be-served).",
+	"an agent is not served; its runs wait, and starts of it are refused": "See [an agent that cannot be served](../guides/run-in-production.md#an-agent-that-cannot-be-served).",
 	"the model gave no turn":                                "The run asks its model again later. `answered` false for long is an outage.",
 	"bedrock: the model did not answer":                     "The reason is in the line. The run asks again later, or ends, as the next line says.",
 	"bedrock: the answer is not whole":                      "The run is stopped, or asks again. `stop_reason` says why.",
@@ -68,13 +68,13 @@ var logged = map[string]string{
 	"further threads could not be woken":                                            "There were more failures in one sweep than are listed.",
 	"a due thread could not be woken; the next sweep tries again":                   "Its deadline or recovery is late. Again and again: look at the store.",
 	"a part of what is due could not be read; the next sweep tries again":           "Deadlines and recovery are late. Again and again: look at the store.",
-	"the clock was set, or the machine slept: times that are stored are held against the new time":                                                                           "`by` is how far. See [what clocks decide](reliability.md#what-clocks-decide).",
+	"the clock was set, or the machine slept: times that are stored are held against the new time":                                                                           "`by` is how far. See [what clocks decide](../how-it-works/reliability.md#what-clocks-decide).",
 	"what was stored too far ahead of the clock was brought back":                                                                                                            "The clock had been ahead. `entries` went on that would have waited for as long.",
 	"cannot bring back what is stored too far ahead of the clock; it is tried again":                                                                                         "Until then these runs wait. The error says why.",
 	"cannot store what the start could not store on the full disk; it is tried again":                                                                                        "Changed agents are not served yet.",
-	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused":                                                                              "Once for each tenant. See [quotas](operating.md#quotas).",
+	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused":                                                                              "Once for each tenant. See [quotas](../guides/run-in-production.md#quotas).",
 	"another server works on this data directory; give both the same agents and tokens: the agents of the one started last count for both, the tokens for each server alone": "Meant, or a wrong `--data`.",
-	"a changed agent file has a mistake; a version in use stays in use":                                                                                                      "`version` is the one in use; without one the agent is not served. Correct the file. See [changed agent files](operating.md#changed-agent-files).",
+	"a changed agent file has a mistake; a version in use stays in use":                                                                                                      "`version` is the one in use; without one the agent is not served. Correct the file. See [changed agent files](../guides/run-in-production.md#changed-agent-files).",
 	"the directory of agents cannot be read; what was deployed stays in use":                                                                                                 "Look at `--agents`. Changes count again once it can be read.",
 	"changed agents cannot be stored; it is tried again":                                                                                                                     "The store did not take them; the error says why. What was deployed stays in use.",
 	"there is no agent file in the directory; nothing can be started":                                                                                                        "Look at `--agents`.",
@@ -148,7 +148,7 @@ func TestTheLogPageHasEveryLine(t *testing.T) {
 			t.Errorf("no code writes the line %q", text)
 		}
 	}
-	const page = "../../docs/log.md"
+	const page = "../../docs/reference/log.md"
 	want := logPage(lines)
 	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
@@ -157,7 +157,7 @@ func TestTheLogPageHasEveryLine(t *testing.T) {
 	}
 	got, err := os.ReadFile(page)
 	if diff := gocmp.Diff(want, string(got)); err != nil || diff != "" {
-		t.Errorf("the code (-) and docs/log.md (+), which -update writes: %v\n%s", err, diff)
+		t.Errorf("the code (-) and docs/reference/log.md (+), which -update writes: %v\n%s", err, diff)
 	}
 }
 

@@ -28,17 +28,23 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// pages are the texts of README.md, CONTRIBUTING.md and docs/*.md by name.
+// pages are the texts of README.md, CONTRIBUTING.md and docs/*/*.md by name. The decisions are a
+// diary, not instructions: they are not among them.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	found, err := filepath.Glob(filepath.Join(root, "docs", "*", "*.md"))
 	if err != nil || len(found) < 10 {
 		t.Fatalf("%d pages, %v", len(found), err)
 	}
 	all := map[string]string{"README.md": read(t, "README.md"), "CONTRIBUTING.md": read(t, "CONTRIBUTING.md")}
 	for _, path := range found {
-		name := "docs/" + filepath.Base(path)
-		all[name] = read(t, name)
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name = filepath.ToSlash(name); !strings.HasPrefix(name, "docs/decisions/") {
+			all[name] = read(t, name)
+		}
 	}
 	return all
 }
@@ -78,7 +84,7 @@ func isGenerated(page string) bool {
 var notPlayed = map[string]string{
 	"mermaid": "a drawing; the statuses of the README's are looked at by TestThePictureOfARunIsTrue, state-machine.md is generated",
 	"text":    "a drawing in letters, or a file of another program, without a file's name before it",
-	"yml":     "a part of an agent file or a policy, on docs/agents.md alone; internal/agent reads each of them",
+	"yml":     "a part of an agent file or a policy, on docs/reference/agent-file.md alone; internal/agent reads each of them",
 }
 
 func TestEveryBlockIsHeldToTheProgram(t *testing.T) {
@@ -90,7 +96,7 @@ func TestEveryBlockIsHeldToTheProgram(t *testing.T) {
 		for _, b := range blocksOf(page) {
 			why, left := notPlayed[b.language]
 			switch {
-			case left && b.language == "yml" && name != "docs/agents.md":
+			case left && b.language == "yml" && name != "docs/reference/agent-file.md":
 				t.Errorf("%s: a part of a file that nobody reads; show a whole file:\n%s", name, b.text)
 			case left && b.file == "":
 				t.Logf("%s: %s is not played: %s", name, b.language, why)
@@ -150,7 +156,7 @@ func TestAgentFilesOnPagesLoad(t *testing.T) {
 }
 
 func TestAgentsNamesEveryKey(t *testing.T) {
-	page := read(t, "docs/agents.md")
+	page := read(t, "docs/reference/agent-file.md")
 	// A file that is wrong everywhere is told every key there is.
 	_, err := agentfile.Parse("a.yaml", []byte(`{x: 1, model: {x: 1, provider: scripted, turns: [{x: 1, say: a, given: {x: 1}, calls: [{x: 1, tool: a}]}]},
 		tools: [{x: 1, name: a, recorded: [{x: 1, result: 1}]}], permissions: {x: 1, ask: [{x: 1, tool: a, when: {x: 1, argument: a, equals: 1}}]}}`), nil)
@@ -171,7 +177,7 @@ func TestAgentsNamesEveryKey(t *testing.T) {
 // flagOf is a flag in the help of a verb, with the value it has if it is not given.
 var flagOf = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+).*?(?:\(default "?([^")]+)"?\))?$`)
 
-// TestOperatingHasTheFlagsOfDev: the table of docs/operating.md has each flag of dev that its help
+// TestOperatingHasTheFlagsOfDev: the table of docs/guides/run-in-production.md has each flag of dev that its help
 // has, with its usual value, and no other.
 func TestOperatingHasTheFlagsOfDev(t *testing.T) {
 	_, own, _ := strings.Cut(here(t, "", "dev", "--help").stdout, "\nFlags:\n")
@@ -181,7 +187,7 @@ func TestOperatingHasTheFlagsOfDev(t *testing.T) {
 		want[m[1]] = m[2]
 	}
 	delete(want, "help")
-	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "\n## The flags of dev and serve\n")
+	_, table, _ := strings.Cut(read(t, "docs/guides/run-in-production.md"), "\n## The flags of dev and serve\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	got := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (.*?) \\|").FindAllStringSubmatch(table, -1) {
@@ -221,7 +227,7 @@ func TestPagesShowWhatHappens(t *testing.T) {
 				t.Skip("there is no python3, which the page uses")
 			}
 			s := newSession(t, bin)
-			if name != "docs/agents.md" { // whose example other pages serve
+			if name != "docs/reference/agent-file.md" { // whose example other pages serve
 				s.exampleOfAgents(t, page)
 			}
 			s.play(t, page)
@@ -232,13 +238,14 @@ func TestPagesShowWhatHappens(t *testing.T) {
 	}
 }
 
-// exampleOfAgents writes the agent of docs/agents.md, if the page sends its reader there for it.
+// exampleOfAgents writes the agent of docs/reference/agent-file.md, if the page sends its
+// reader there for it.
 func (s *session) exampleOfAgents(t *testing.T, page string) {
 	t.Helper()
-	if !strings.Contains(page, "(agents.md#a-complete-example)") {
+	if !strings.Contains(page, "agent-file.md#a-complete-example)") {
 		return
 	}
-	for _, b := range blocksOf(read(t, "docs/agents.md")) {
+	for _, b := range blocksOf(read(t, "docs/reference/agent-file.md")) {
 		if b.language == "yaml" && b.file != "" {
 			s.write(t, b)
 		}

@@ -77,14 +77,14 @@ func TestConceptsNameEveryStatusKindAndRole(t *testing.T) {
 	for _, r := range access.Roles() {
 		words = append(words, string(r))
 	}
-	page := read(t, "docs/concepts.md")
+	page := read(t, "docs/how-it-works/concepts.md")
 	for _, word := range words {
 		contains(t, page, "`"+word+"`")
 	}
 }
 
 func TestApprovalsNameEveryKindAndOnlyCodesThatThereAre(t *testing.T) {
-	page, problems := read(t, "docs/approvals.md"), read(t, "docs/problems.md")
+	page, problems := read(t, "docs/guides/approvals.md"), read(t, "docs/reference/errors.md")
 	for k := core.KindApproval; k <= core.KindInterrupt; k++ {
 		contains(t, page, "\n| `"+k.String()+"` |")
 	}

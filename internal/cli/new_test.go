@@ -281,7 +281,7 @@ func TestTheSchemasAreJSON(t *testing.T) {
 		t.Error("without a kind it is not that of agents")
 	}
 	here(t, "", "agents", "schema", "agents").wantExit(t, cmdline.ExitUsage)
-	if written := filepath.Join(root, "docs", "agent.schema.json"); here(t, "", "agents", "schema").stdout != read(t, "docs/agent.schema.json") {
+	if written := filepath.Join(root, "docs", "reference", "agent.schema.json"); here(t, "", "agents", "schema").stdout != read(t, "docs/reference/agent.schema.json") {
 		t.Errorf("%s is not what the command prints", written)
 	}
 }

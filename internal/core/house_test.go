@@ -47,7 +47,7 @@ func TestCoreImportsTheStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-const stateMachineDoc = "../../docs/state-machine.md"
+const stateMachineDoc = "../../docs/how-it-works/state-machine.md"
 
 func TestStateMachineDocument(t *testing.T) {
 	want := stateMachine()
@@ -63,7 +63,7 @@ func TestStateMachineDocument(t *testing.T) {
 	}
 	got, err := os.ReadFile(stateMachineDoc)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/state-machine.md is not what the tables say (%v): go test ./internal/core -run StateMachine -update", err)
+		t.Errorf("docs/how-it-works/state-machine.md is not what the tables say (%v): go test ./internal/core -run StateMachine -update", err)
 	}
 }
 

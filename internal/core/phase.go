@@ -56,7 +56,7 @@ func (p Phase) MarshalText() ([]byte, error) { return marshalName("phase", phase
 func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
 
 // phaseWords say of each phase when its hooks are called and which of their effects count.
-// docs/phases.md is generated from them.
+// docs/how-it-works/phases.md is generated from them.
 var phaseWords = map[Phase]struct {
 	when    string
 	effects []string

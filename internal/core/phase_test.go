@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const phasesDoc = "../../docs/phases.md"
+const phasesDoc = "../../docs/how-it-works/phases.md"
 
 func TestPhasesDocument(t *testing.T) {
 	want := phasesText()
@@ -19,7 +19,7 @@ func TestPhasesDocument(t *testing.T) {
 	}
 	got, err := os.ReadFile(phasesDoc)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/phases.md is not what the table says (%v): go test ./internal/core -run Phases -update", err)
+		t.Errorf("docs/how-it-works/phases.md is not what the table says (%v): go test ./internal/core -run Phases -update", err)
 	}
 }
 

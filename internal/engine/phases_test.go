@@ -153,7 +153,7 @@ func (r *rig) stopping(t testing.TB, specs ...stoprule.Spec) {
 	}
 }
 
-const phasesDoc = "../../docs/phases.md"
+const phasesDoc = "../../docs/how-it-works/phases.md"
 
 // phaseRow is a line of the table in the document: number, phase, when, effects.
 var phaseRow = regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)` \\| [^|]+ \\| ([^|]+) \\|$")

@@ -23,7 +23,7 @@ import (
 // front of it.
 func shown(t *testing.T, heading, turns string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/agents.md")
+	page, err := os.ReadFile("../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}

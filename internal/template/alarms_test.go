@@ -181,7 +181,7 @@ func actionWrongs(t Template) (wrong []string) {
 }
 
 func TestOperationsSaysWhatEveryAlarmMeans(t *testing.T) {
-	page, err := os.ReadFile(root + "docs/operations.md")
+	page, err := os.ReadFile(root + "docs/guides/deploy-on-aws.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestOperationsSaysWhatEveryAlarmMeans(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range unexplained(real, string(page)) {
-		t.Errorf("docs/operations.md does not say what %s means; give it a row in the table of alarms", id)
+		t.Errorf("docs/guides/deploy-on-aws.md does not say what %s means; give it a row in the table of alarms", id)
 	}
 	if got := unexplained(real, strings.ReplaceAll(string(page), "`Takeovers`", "`Takeover`")); len(got) != 1 {
 		t.Errorf("with one alarm taken from the page, %v are missed", got)

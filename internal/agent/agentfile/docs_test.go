@@ -15,7 +15,7 @@ var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 // TestThePageOnAgentsShowsWhatCanBeRead reads the parts of agents that the page shows; the whole
 // files on it are played elsewhere.
 func TestThePageOnAgentsShowsWhatCanBeRead(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/agents.md")
+	page, err := os.ReadFile("../../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestThePageOnAgentsShowsWhatCanBeRead(t *testing.T) {
 }
 
 func TestThePageOnAgentsNamesEveryKey(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/agents.md")
+	page, err := os.ReadFile("../../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 )
 
-var update = flag.Bool("update", false, "write docs/agent.schema.json")
+var update = flag.Bool("update", false, "write docs/reference/agent.schema.json")
 
 // published is a schema that can be asked.
 func published(t *testing.T, kind string) *jsonschema.Resolved {
@@ -78,7 +78,7 @@ func (s sample) load() error {
 func right(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
-	page, err := os.ReadFile("../../../docs/agents.md")
+	page, err := os.ReadFile("../../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func right(t *testing.T) []sample {
 		case m[1] != "yaml":
 			continue
 		}
-		all = append(all, sample{"docs/agents.md, block " + string(rune('a'+i)), kind, text})
+		all = append(all, sample{"docs/reference/agent-file.md, block " + string(rune('a'+i)), kind, text})
 	}
 	for _, of := range []struct{ glob, kind string }{
 		{"../../../examples/*/*.yaml", agentfile.SchemaAgent}, {"../../../examples/*/scripts/*.yaml", agentfile.SchemaScript},
@@ -370,7 +370,7 @@ func refusesMarks(t *testing.T, all string) {
 }
 
 func TestThePublishedSchemaOfAgentsIsTheOneInTheDocs(t *testing.T) {
-	const file = "../../../docs/agent.schema.json"
+	const file = "../../../docs/reference/agent.schema.json"
 	raw, err := agentfile.Schema(agentfile.SchemaAgent)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// real is a whole runtime with the agent of docs/agents.md, whose events are held against the
+// real is a whole runtime with the agent of docs/reference/agent-file.md, whose events are held against the
 // document.
 type real struct {
 	*client.Client
@@ -30,7 +30,7 @@ var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
 func newReal(t *testing.T) real {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/agents.md")
+	page, err := os.ReadFile("../../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}

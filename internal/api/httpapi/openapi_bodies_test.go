@@ -1,6 +1,6 @@
 package httpapi
 
-// bodies are examples of what calls take, for the document and for docs/api.md.
+// bodies are examples of what calls take, for the document and for docs/reference/api.md.
 var bodies = []struct{ call, name, about, body string }{
 	{"startRun", "text", "A text", `{"agent":"desk","input":"Refund order A-17, it arrived broken"}`},
 	{"startRun", "narrowed", "With metadata and less rights than the agent has",

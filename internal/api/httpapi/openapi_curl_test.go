@@ -112,11 +112,11 @@ func refundDesk(d engine.Definition) (wire.Agent, error) {
 
 const asJSON = ` -H 'Content-Type: application/json' -d `
 
-// TestOpenAPIPage makes every call of the API with curl, and holds docs/api.md against what it was
+// TestOpenAPIPage makes every call of the API with curl, and holds docs/reference/api.md against what it was
 // told.
 func TestOpenAPIPage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not on this machine: the examples of docs/api.md are not run, and the page is not checked")
+		t.Skip("curl is not on this machine: the examples of docs/reference/api.md are not run, and the page is not checked")
 	}
 	c := &curls{server: newServer(t, settings{options: withLinks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()

@@ -97,7 +97,7 @@ func buildDocument() (doc openDoc, missing []string) {
 	s := newShapes()
 	doc = openDoc{OpenAPI: "3.1.0", Info: openInfo{Title: "Dormouse", Version: "1", License: map[string]string{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		Description: "A durable runtime for agents. Runs are started here, read, followed, and answered where they wait for a person or a program. " +
-			"docs/api.md says what holds for all calls: ids, times, keys, problems, tokens, pages, streams and decisions."},
+			"docs/reference/api.md says what holds for all calls: ids, times, keys, problems, tokens, pages, streams and decisions."},
 		Servers: []map[string]string{{"url": "/", "description": "The server that this document was read from."}},
 		Paths:   map[string]map[string]operation{}}
 	for _, t := range tags {

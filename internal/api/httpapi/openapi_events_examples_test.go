@@ -58,7 +58,7 @@ var examples = []example{
 	{core.EventActivationEnded, "edited", `"suspended_approval"`, ""},
 }
 
-// TestOpenAPIEventsPage plays runs that meet every type of event, and holds docs/events.md against
+// TestOpenAPIEventsPage plays runs that meet every type of event, and holds docs/reference/events.md against
 // them.
 func TestOpenAPIEventsPage(t *testing.T) {
 	told := playStories(t)

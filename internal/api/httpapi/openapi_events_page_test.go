@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-const eventsFile = "../../../docs/events.md"
+const eventsFile = "../../../docs/reference/events.md"
 
 const eventsIntro = `<!-- Made by: go test ./internal/api/httpapi -run OpenAPI -update -->
 
@@ -60,7 +60,7 @@ var meanings = map[string]string{
 // Example is an event of a real run. About says what it shows, where a type has several.
 type Example struct{ About, Text string }
 
-// CheckEventsPage writes docs/events.md with -update, and else says when it is not what the types
+// CheckEventsPage writes docs/reference/events.md with -update, and else says when it is not what the types
 // and the examples of each say.
 func CheckEventsPage(t *testing.T, examples map[string][]Example) {
 	t.Helper()
@@ -77,7 +77,7 @@ func CheckEventsPage(t *testing.T, examples map[string][]Example) {
 	}
 	got, err := os.ReadFile(eventsFile)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/events.md is not what the types and the events say (%v): go test ./internal/api/httpapi -run OpenAPI -update\n%s", err, firstDifference(string(got), want))
+		t.Errorf("docs/reference/events.md is not what the types and the events say (%v): go test ./internal/api/httpapi -run OpenAPI -update\n%s", err, firstDifference(string(got), want))
 	}
 }
 

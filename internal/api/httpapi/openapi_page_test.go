@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-const pageFile = "../../../docs/api.md"
+const pageFile = "../../../docs/reference/api.md"
 
 // Told is a call that was made with curl, and its answer.
 type Told struct {
@@ -22,7 +22,7 @@ type Told struct {
 	Answer      string
 }
 
-// CheckPage writes docs/api.md with -update, and else says when it is not what the routes, the
+// CheckPage writes docs/reference/api.md with -update, and else says when it is not what the routes, the
 // types and the answers say.
 func CheckPage(t *testing.T, told []Told) {
 	t.Helper()
@@ -34,7 +34,7 @@ func CheckPage(t *testing.T, told []Told) {
 	}
 	got, err := os.ReadFile(pageFile)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/api.md is not what the routes say and the server answers (%v): go test ./internal/api/httpapi -run OpenAPI -update\n%s", err, firstDifference(string(got), want))
+		t.Errorf("docs/reference/api.md is not what the routes say and the server answers (%v): go test ./internal/api/httpapi -run OpenAPI -update\n%s", err, firstDifference(string(got), want))
 	}
 }
 

@@ -1,6 +1,6 @@
 package httpapi
 
-// conventions is what docs/api.md begins with.
+// conventions is what docs/reference/api.md begins with.
 const conventions = `# The HTTP API
 
 JSON over HTTP, version 1. ` + "`GET /openapi.json`" + ` is the same as an OpenAPI 3.1 document. This page is generated from the routes and the types of the
@@ -18,7 +18,7 @@ tenant is not found.
 **Times** are RFC 3339 in UTC with milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + `.
 
 **Problems.** Every refusal is an ` + "`application/problem+json`" + ` document with a ` + "`code`" + ` that does not change and a ` + "`detail`" + ` that is safe to show.
-[Problems](problems.md) lists all codes. Every call may answer these, which are not repeated below:
+[Problems](errors.md) lists all codes. Every call may answer these, which are not repeated below:
 
 | status | codes |
 |--:|---|

@@ -92,7 +92,7 @@ func texts[T ~string](values []T) (all []string) {
 
 var nothing = &schema{Not: &schema{}}
 
-// narrowing are the permissions of one run: docs/agents.md says what its rules mean.
+// narrowing are the permissions of one run: docs/reference/agent-file.md says what its rules mean.
 var narrowing = &schema{Type: "object", Description: "Rules that can only take away.", AdditionalProperties: nothing, PropertyOrder: []string{"block", "deny", "ask", "allow"},
 	Properties: map[string]*schema{"block": ruleList, "deny": ruleList, "ask": ruleList, "allow": ruleList}}
 

@@ -40,10 +40,10 @@ type problem struct {
 	code    frontend.Code
 	status  int
 	title   string
-	meaning string // for docs/problems.md
+	meaning string // for docs/reference/errors.md
 }
 
-// problems is the one table from codes to statuses; docs/problems.md is generated from it.
+// problems is the one table from codes to statuses; docs/reference/errors.md is generated from it.
 var problems = []problem{
 	{codeMalformed, 400, "Malformed body", "The body is not one JSON object in UTF-8, repeats a member, or a member has the wrong type."},
 	{codeUnknownField, 400, "Unknown field", "The body has a member, or the query a parameter, that this call does not take. The detail names it."},

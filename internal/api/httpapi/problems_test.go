@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write generated documents anew")
 
-const problemsDoc = "../../../docs/problems.md"
+const problemsDoc = "../../../docs/reference/errors.md"
 
 func TestEveryCodeHasAStatus(t *testing.T) {
 	for _, code := range frontend.Codes() {
@@ -34,7 +34,7 @@ func TestProblemsDocument(t *testing.T) {
 	}
 	got, err := os.ReadFile(problemsDoc)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/problems.md is not what the table says (%v): go test ./internal/api/httpapi -run ProblemsDocument -update", err)
+		t.Errorf("docs/reference/errors.md is not what the table says (%v): go test ./internal/api/httpapi -run ProblemsDocument -update", err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // route is one call of the API, with everything that the server, the OpenAPI document and
-// docs/api.md know of it.
+// docs/reference/api.md know of it.
 type route struct {
 	method, path string
 	name         string // the operation's, in the document

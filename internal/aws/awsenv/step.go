@@ -22,7 +22,7 @@ const (
 	// skew is what the clocks of two machines may differ by.
 	skew = 5 * time.Second
 
-	// grain is the sweep's period: see docs/architecture.md. A run whose owner died goes on
+	// grain is the sweep's period: see docs/how-it-works/architecture.md. A run whose owner died goes on
 	// within the rest of its lease and two of these.
 	grain = time.Minute
 

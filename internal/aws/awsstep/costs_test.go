@@ -90,13 +90,13 @@ func (d *deployed) run(text string) (c costs) {
 }
 
 // TestWhatAThousandRunsCost counts a run of ten steps with two approvals, and holds
-// docs/operations.md to it.
+// docs/guides/deploy-on-aws.md to it.
 func TestWhatAThousandRunsCost(t *testing.T) {
 	c := newDeployed(t).run(longDesk(9, 3, 6))
 	if c.approvals != 2 {
 		t.Fatalf("%+v", c)
 	}
-	page, err := os.ReadFile("../../../docs/operations.md")
+	page, err := os.ReadFile("../../../docs/guides/deploy-on-aws.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestWhatAThousandRunsCost(t *testing.T) {
 		{"HTTP API, and a Lambda call each", float64(1 + c.approvals), "requests: a start and two decisions"},
 	} {
 		if line := fmt.Sprintf("| %s | %s | %s |", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
-			t.Errorf("docs/operations.md does not say:\n%s", line)
+			t.Errorf("docs/guides/deploy-on-aws.md does not say:\n%s", line)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //	go run ./internal/proof/e2e servers dynamodb -- go test ./internal/store/dynamo
 //
 // It ends with one line of counts, and with 1 if a check failed or a server could not be had. What
-// the servers cannot do stands in docs/emulators.md.
+// the servers cannot do stands in docs/contributing/emulators.md.
 package main
 
 import (
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 }
 
 const help = `Proves on this machine, without an account, that what would be deployed works: the real template, built functions that
-are killed, and servers that others wrote. The first run installs these, which takes minutes; what it needs: docs/emulators.md.
+are killed, and servers that others wrote. The first run installs these, which takes minutes; what it needs: docs/contributing/emulators.md.
 
   go run ./internal/proof/e2e [FLAGS]                                      all suites, or those of --only
   go run ./internal/proof/e2e servers [dynamodb|sqs|NAME] -- COMMAND...         COMMAND against each server that stands for the service

@@ -78,7 +78,7 @@ type outcome struct{ ran, failed, not int }
 func (n outcome) exit(out io.Writer, must bool) int {
 	fmt.Fprintf(out, "servers: %d passed, %d failed, %d not run\n", n.ran, n.failed, n.not)
 	if n.not > 0 && must {
-		fmt.Fprintln(out, "servers: with CI=true all of them must run; install what is missing (docs/emulators.md)")
+		fmt.Fprintln(out, "servers: with CI=true all of them must run; install what is missing (docs/contributing/emulators.md)")
 		return exitFailed
 	}
 	if n.failed > 0 || n.ran == 0 {

@@ -79,7 +79,7 @@ func attackOn(t *testing.T, program string) *attacked {
 // tableOfCodes reads the page of problems, which is generated from the table.
 func tableOfCodes(t *testing.T) map[string]int {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/problems.md")
+	page, err := os.ReadFile("../../../docs/reference/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func tableOfCodes(t *testing.T) map[string]int {
 		codes[row[2]], _ = strconv.Atoi(row[1])
 	}
 	if len(codes) < 20 {
-		t.Fatalf("docs/problems.md has only %d codes", len(codes))
+		t.Fatalf("docs/reference/errors.md has only %d codes", len(codes))
 	}
 	return codes
 }

@@ -20,7 +20,7 @@ import (
 const readEvents = 8
 
 // checkEvents reads the thread's events as callers see them. Each has the shape that the API
-// document gives it, and together they keep what docs/events.md says.
+// document gives it, and together they keep what docs/reference/events.md says.
 func (s *stage) checkEvents(ctx context.Context, t *thread, segments []core.Segment) {
 	if !s.reads {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // TestEvents reads every event of many simulated runs as callers see them. Each event fits the
-// schema that the API document has for its type, they follow one another as docs/events.md says,
+// schema that the API document has for its type, they follow one another as docs/reference/events.md says,
 // and each word of the closed lists is met, or excused with a reason.
 func TestEvents(t *testing.T) {
 	r := &reader{met: map[string]int{}}

@@ -1,6 +1,6 @@
 // Package servers starts the local servers that stand for DynamoDB and SQS: dynoxide, moto and
 // ElasticMQ, each at the version that .ci/servers pins. It does not judge them: what each does
-// differently from AWS stands in docs/emulators.md.
+// differently from AWS stands in docs/contributing/emulators.md.
 package servers
 
 import (

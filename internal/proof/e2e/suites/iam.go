@@ -161,7 +161,7 @@ func (s *signedStory) once(context.Context) bool {
 	return s.b.check("the money went out once", err)
 }
 
-// raw is the request that docs/operations.md makes by curl.
+// raw is the request that docs/guides/deploy-on-aws.md makes by curl.
 func (s *signedStory) raw(ctx context.Context) bool {
 	r := byHand{method: http.MethodPost, path: "/v1/runs", body: `{"agent": "` + shopAgent + `", "input": "Refund order A-2"}`,
 		headers: map[string]string{"Content-Type": "application/json", "Idempotency-Key": "refund-A-2"}}
