@@ -6,7 +6,7 @@ DEADCODE = go tool -modfile=tools/go.mod deadcode
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test sim planted torture bench lint tails fuzz sam e2e ci
+.PHONY: help build demo test race sim planted torture bench lint tails fuzz sam e2e ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -21,7 +21,11 @@ demo: ## one run: starts, waits for an approval, survives kill -9, finishes
 # The race detector needs a C compiler; everything else needs Go alone.
 RACE := $(if $(shell command -v $(CC) 2>/dev/null),-race)
 
-test: ## all tests, in random order, with the race detector if there is a C compiler
+# Half of the packages wait more than they compute, so more of them run at once than there are cores.
+test: ## all tests in random order, a slice of each long suite
+	@GOGC=400 go run ./internal/proof/testrun -short -shuffle=on -p=4 $(FLAGS) ./...
+
+race: ## all tests in full, with the race detector if there is a C compiler
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
 	go test $(RACE) -shuffle=on $(FLAGS) ./...
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // soon waits until something holds that other processes bring about. It says what for: if it never
@@ -44,9 +45,7 @@ func serveUntil(t *testing.T, data, agents string, holds func() bool) spoken {
 // built is the program of a package of this repository, as a person has it.
 func built(t *testing.T, pkg string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and runs whole processes, which -short leaves out")
-	}
+	effort.Long(t, "it builds and runs whole processes")
 	program := filepath.Join(t.TempDir(), "bin", filepath.Base(pkg))
 	if out, err := exec.Command("go", "build", "-o", program, "../../"+pkg).CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", pkg, err, out)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // ending says whether a server ends by itself.
@@ -43,6 +45,9 @@ func TestFailingCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "one flush of the log fails" {
+				effort.Long(t, "a server under strace, until it has noticed the fault")
+			}
 			dir := prepare(t)
 			enough := 150
 			switch {

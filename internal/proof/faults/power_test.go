@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 var (
@@ -38,6 +40,7 @@ func TestPowerCuts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			effort.Long(t, "servers under strace, one after another")
 			dir := prepare(t)
 			var events []event
 			var starts []int // the events with which servers start

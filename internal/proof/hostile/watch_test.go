@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // Times are of the machine's [pace].
@@ -66,9 +68,7 @@ func attackInHaste(t *testing.T) *attacked {
 
 func attackOn(t *testing.T, program string) *attacked {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts and attacks whole processes")
-	}
+	effort.Long(t, "it starts and attacks whole processes")
 	client := fmt.Sprintf(hostileAgents, "locate")
 	person := strings.Replace(fmt.Sprintf(hostileAgents, "speak"), "name: waits", "name: asks", 1)
 	return &attacked{server: serve(t, program, map[string]string{"waits": client, "asks": person}), codes: tableOfCodes(t),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // changing are the tools of the airline recordings that a person would want to approve.
@@ -19,7 +20,7 @@ func TestRecordedConversations(t *testing.T) {
 	if _, err := os.Stat(airline); err != nil {
 		t.Skip("the recordings are not here; nothing was replayed")
 	}
-	report, err := Run(t.Context(), Options{File: airline, Gate: changing, Faults: 0.05, Seed: 7, Limit: 10})
+	report, err := Run(t.Context(), Options{File: airline, Gate: changing, Faults: 0.05, Seed: 7, Limit: effort.Of(10, 3)})
 	check(t, report, err)
 	if report.Suspensions == 0 || len(report.Faults) == 0 {
 		t.Errorf("nothing was tried: %+v", report)
@@ -27,10 +28,10 @@ func TestRecordedConversations(t *testing.T) {
 }
 
 func TestGeneratedConversations(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(effort.Of(6, 2)) {
 		for _, rate := range []float64{0, 0.05} {
 			t.Run(fmt.Sprintf("seed %d, faults %v", seed, rate), func(t *testing.T) {
-				made := recording.Generate(seed, 8, recording.GenerateOptions{})
+				made := recording.Generate(seed, effort.Of(8, 4), recording.GenerateOptions{})
 				var gate []string
 				for _, c := range made[:4] {
 					for _, m := range c.Messages {

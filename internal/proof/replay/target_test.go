@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -195,7 +196,7 @@ func TestRealRecordingsCanAllBeSaidInAgentFiles(t *testing.T) {
 	if defs, err := agentfile.Load(dir); err != nil || len(defs) != written {
 		t.Errorf("%d agents, %v", len(defs), err)
 	}
-	o.Limit = 6
+	o.Limit = effort.Of(6, 2)
 	check(t, against(t, served(t, o), "s", 0.2, o), nil)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // TestEvents reads every event of many simulated runs as callers see them. Each event fits the
@@ -18,7 +19,7 @@ import (
 func TestEvents(t *testing.T) {
 	r := &reader{met: map[string]int{}}
 	b := newBatch(t, 1<<32, cut{reader: r, without: []simplification{{"more is asked and declined, and bodies are slow more often", busier}}})
-	b.enough = func() bool { return r.read() >= eventRuns }
+	b.enough = func() bool { return r.read() >= effort.Of(eventRuns, 400) }
 	b.play()
 	for _, word := range slices.Sorted(maps.Keys(r.met)) {
 		t.Logf("%8d %s", r.met[word], word)

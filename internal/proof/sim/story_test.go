@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -91,14 +92,15 @@ func crashEverywhere(t *testing.T, s *script, all *tally) {
 		return
 	}
 	bad := 0
-	for k := int64(1); k <= first.faults.Ops && bad < mostBad; k++ {
+	every := int64(effort.Of(1, 8))
+	for k := int64(1); k <= first.faults.Ops && bad < mostBad; k += every {
 		for _, kind := range slices.Sorted(maps.Values(faultNames)) {
 			p := perform(t.Context(), s, *storySeed, map[int64]string{k: kind}, nil)
 			all.points.Add(1)
 			if !p.held(t) {
 				bad++
 			}
-			if first.faults.Ops <= shortStory && (kind == sim.CrashBefore || kind == sim.CrashAfter) && bad == 0 {
+			if first.faults.Ops <= shortStory && every == 1 && (kind == sim.CrashBefore || kind == sim.CrashAfter) && bad == 0 {
 				bad += pairsWith(t, s, k, kind, p.faults.Ops, all)
 			}
 		}

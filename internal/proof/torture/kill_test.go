@@ -12,15 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
 // build builds the real programs, as a person has them, into one directory.
 func build(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and kills whole processes")
-	}
+	effort.Long(t, "it builds and kills whole processes")
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", dir, "../../../cmd/dormouse", "../../../cmd/dormouse-proof").CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)

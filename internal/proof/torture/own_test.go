@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -88,6 +89,7 @@ func gateway(t *testing.T, address string, seed uint64) (front string, failed *a
 }
 
 func TestAServerWithOurAgentsIsHeldToItsWordBehindAGateway(t *testing.T) {
+	effort.Long(t, "it kills servers under load")
 	const seed = 7
 	for name, withService := range map[string]bool{"tools that ask a service": true, "tools with recorded answers": false} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // Agents that run by themselves, that ask a person and that ask their caller. Each pays from the
@@ -136,9 +137,7 @@ type ackedDecision struct {
 func newKillWorld(t *testing.T, processes int) *killWorld {
 	t.Helper()
 	t.Parallel() // both mostly wait
-	if testing.Short() {
-		t.Skip("builds and kills whole processes")
-	}
+	effort.Long(t, "it builds and kills whole processes")
 	ctx, stop := context.WithCancel(t.Context())
 	if end, ok := t.Deadline(); ok {
 		ctx, stop = context.WithDeadline(t.Context(), end.Add(-killMargin))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -55,7 +56,7 @@ func TestStoreTorture(t *testing.T) {
 	}
 	eachServer(t, func(t *testing.T, s server) {
 		url, table, file := s.url(t), s.table(t), filepath.Join(t.TempDir(), "queue.db")
-		enginetest.Torture{Processes: 4, Kills: *tortureKills, Seed: seed,
+		enginetest.Torture{Processes: 4, Kills: effort.Of(*tortureKills, 2), Seed: seed,
 			Process: func(w enginetest.TortureWork) *exec.Cmd {
 				told, err := json.Marshal(w)
 				if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -51,7 +52,7 @@ func TestStoreTorture(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	path := filepath.Join(t.TempDir(), "torture.db")
-	enginetest.Torture{Processes: 4, Kills: *tortureKills, Seed: seed,
+	enginetest.Torture{Processes: 4, Kills: effort.Of(*tortureKills, 3), Seed: seed,
 		Process: func(w enginetest.TortureWork) *exec.Cmd {
 			told, err := json.Marshal(w)
 			if err != nil {
