@@ -99,6 +99,35 @@ func TestApprovalsNameEveryKindAndOnlyCodesThatThereAre(t *testing.T) {
 	}
 }
 
+// TestTroubleshootingQuotesTheProgram checks that the codes on the page are codes of the API, and
+// that the messages of a failed start are messages of the program.
+func TestTroubleshootingQuotesTheProgram(t *testing.T) {
+	page, problems := read(t, "docs/guides/troubleshooting.md"), read(t, "docs/reference/errors.md")
+	codes := regexp.MustCompile("[45]\\d\\d (`[a-z_]+`(?:, `[a-z_]+`)*)").FindAllStringSubmatch(page, -1)
+	if len(codes) < 10 {
+		t.Errorf("the page has the codes %v", codes)
+	}
+	for _, m := range codes {
+		for code := range strings.SplitSeq(m[1], ", ") {
+			contains(t, problems, "| "+code+" |")
+		}
+	}
+	code := sources(t, "internal/cli") + sources(t, "internal/cli/cmdline") + sources(t, "internal/local") + sources(t, "internal/engine")
+	_, start, _ := strings.Cut(page, "\n## The server does not start\n")
+	start, _, _ = strings.Cut(start, "\n## ")
+	messages := regexp.MustCompile("(?m)^- `([^`]+)`:").FindAllStringSubmatch(start, -1)
+	if len(messages) < 5 {
+		t.Errorf("the page has the messages %v", messages)
+	}
+	for _, m := range messages {
+		for part := range strings.SplitSeq(strings.TrimPrefix(m[1], "dormouse serve "), "...") {
+			if !strings.Contains(code, strings.TrimSpace(part)) {
+				t.Errorf("no message has %q", part)
+			}
+		}
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)

@@ -67,8 +67,8 @@ func TestWhomNobodyAdmitsIsToldWhoMendsThat(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "not_admitted", "the token has no claim")})
 	out := dormouse(t, s, "runs")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, `the token has no claim; that is for whoever operates the stack to mend`, `docs/guides/deploy-on-aws.md, "Who is let in"`)
-	contains(t, read(t, "docs/guides/deploy-on-aws.md"), "\n## Who is let in\n")
+	contains(t, out.stderr, `the token has no claim; that is for whoever operates the stack to mend`, `docs/guides/deploy-on-aws.md, "Authentication"`)
+	contains(t, read(t, "docs/guides/deploy-on-aws.md"), "\n## Authentication\n")
 }
 
 func TestATokenAndSignaturesExcludeEachOther(t *testing.T) {

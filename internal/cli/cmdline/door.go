@@ -41,7 +41,7 @@ func (a *App) advice(p *client.Error) string {
 	case p.Code == "role_required":
 		return "; use a token that has the role, " + tokensAdd + " (dormouse help tokens lists them)"
 	case p.Code == "not_admitted":
-		return `; that is for whoever operates the stack to mend, who sets claims and parameters: docs/guides/deploy-on-aws.md, "Who is let in"`
+		return `; that is for whoever operates the stack to mend, who sets claims and parameters: docs/guides/deploy-on-aws.md, "Authentication"`
 	}
 	return ""
 }

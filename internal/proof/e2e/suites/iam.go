@@ -161,7 +161,13 @@ func (s *signedStory) once(context.Context) bool {
 	return s.b.check("the money went out once", err)
 }
 
-// raw is the request that docs/guides/deploy-on-aws.md makes by curl.
+// raw sends a signed request without the project's client, as this command does:
+//
+//	curl -sS https://abc.execute-api.eu-central-1.amazonaws.com/v1/runs \
+//	  --aws-sigv4 aws:amz:eu-central-1:execute-api \
+//	  --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
+//	  -H "x-amz-security-token: $AWS_SESSION_TOKEN" -H 'Content-Type: application/json' \
+//	  -H 'Idempotency-Key: refund-A-2' -d '{"agent": "my-desk", "input": "Refund order A-2"}'
 func (s *signedStory) raw(ctx context.Context) bool {
 	r := byHand{method: http.MethodPost, path: "/v1/runs", body: `{"agent": "` + shopAgent + `", "input": "Refund order A-2"}`,
 		headers: map[string]string{"Content-Type": "application/json", "Idempotency-Key": "refund-A-2"}}
