@@ -69,13 +69,15 @@ func TestStateMachineDocument(t *testing.T) {
 
 func stateMachine() string {
 	var b strings.Builder
-	b.WriteString("# State machines\n\nGenerated from `internal/core/transitions.go` by its test; do not edit. Staying put is always legal and not drawn.\n")
+	b.WriteString("# State machines and phases\n\n" +
+		"Every status change of runs and tool calls, and when hooks run. Generated from `internal/core` by\n" +
+		"tests; do not edit. Keeping a status is legal.\n")
 	b.WriteString("\n## Runs\n\n```mermaid\nstateDiagram-v2\n    [*] --> created\n")
 	diagram(&b, allRuns, runTransitions)
 	b.WriteString("```\n\n## Tool calls\n\n```mermaid\nstateDiagram-v2\n    [*] --> new\n")
 	diagram(&b, allCalls, callTransitions)
 	b.WriteString("```\n")
-	return b.String()
+	return b.String() + phasesText()
 }
 
 func diagram[S interface {

@@ -56,20 +56,20 @@ func (p Phase) MarshalText() ([]byte, error) { return marshalName("phase", phase
 func (p *Phase) UnmarshalText(b []byte) error { return unmarshalName("phase", phaseNames, b, p) }
 
 // phaseWords say of each phase when its hooks are called and which of their effects count.
-// docs/how-it-works/phases.md is generated from them.
+// docs/how-it-works/state-machine.md is generated from them.
 var phaseWords = map[Phase]struct {
 	when    string
 	effects []string
 }{
-	RunStart:          {"once per run, with its input at hand, before the first step; not when a run is gone on with", []string{"state", "end", "wait"}},
-	StepStart:         {"before each model call; not when a round is gone on with", []string{"state", "end"}},
+	RunStart:          {"once per run, before its first step", []string{"state", "end", "wait"}},
+	StepStart:         {"before each model call", []string{"state", "end"}},
 	BeforeInference:   {"directly before the model is asked", []string{"state", "context", "override", "include", "exclude", "end"}},
-	AfterInference:    {"the model has answered, nothing is committed, and the stop rules have not looked yet", []string{"state", "drop", "end"}},
-	ToolGate:          {"for each call whose arguments are valid, again when its turn comes if the state has changed since, and when it comes back with a decision; must be pure", nil},
-	BeforeToolExecute: {"for each call whose body is about to run; on replay again, unless what it wanted is already committed", []string{"state", "refuse"}},
-	AfterToolExecute:  {"for each call that has an outcome, whether its body ran or not, also when it waits by itself", []string{"state", "append"}},
-	StepEnd:           {"after the tool round of a step, also when it has to wait; not again when it is gone on with", []string{"state", "end"}},
-	RunEnd:            {"once per run, whatever ends it, when nothing can keep it from ending any more", []string{"state"}},
+	AfterInference:    {"before the model's answer is committed or the stop rules look at it", []string{"state", "drop", "end"}},
+	ToolGate:          {"for each call with valid arguments; again at its turn if the state changed, and after a decision; must be pure", nil},
+	BeforeToolExecute: {"before a call's body runs; again on replay unless its effects are committed", []string{"state", "refuse"}},
+	AfterToolExecute:  {"for each call with an outcome, whether or not its body ran; also when it suspends itself", []string{"state", "append"}},
+	StepEnd:           {"after a step's tool round, also when the step waits", []string{"state", "end"}},
+	RunEnd:            {"once per run, when nothing can keep it from ending", []string{"state"}},
 }
 
 // Firing asks for the hooks of one phase. Only the members of the phase are set.

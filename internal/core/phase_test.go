@@ -3,41 +3,27 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 )
 
-const phasesDoc = "../../docs/how-it-works/phases.md"
-
-func TestPhasesDocument(t *testing.T) {
-	want := phasesText()
-	if *update {
-		if err := os.WriteFile(phasesDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(phasesDoc)
-	if err != nil || string(got) != want {
-		t.Errorf("docs/how-it-works/phases.md is not what the table says (%v): go test ./internal/core -run Phases -update", err)
-	}
-}
-
+// phasesText is the part of the page on state machines that says when hooks are called.
 func phasesText() string {
 	var b strings.Builder
-	b.WriteString("# The phases of a run\n\n" +
-		"Generated from `internal/core/phase.go` by its test; do not edit. Hooks are called in this order: 2 to 8 once for each step, and of these\n" +
-		"5 to 7 once for each of its calls. The hooks of one phase see neither what another of them writes nor how it fails. What they want becomes\n" +
-		"durable with the commit that follows; after a crash before it they are called again, and their effects count once. An effect counts in the\n" +
-		"phases that name it and nowhere else.\n\n" +
-		"| | phase | when its hooks are called | effects that count |\n|---|---|---|---|\n")
+	b.WriteString("\n## Phases of a run\n\n" +
+		"Hooks run in this order: phases 2 to 8 for each step, 5 to 7 for each call. After a wait,\n" +
+		"phases that are over don't repeat.\n\n" +
+		"Hooks of one phase don't see each other's writes or failures. Their effects become durable with the\n" +
+		"next commit. After a crash before it they are called again, and the effects count once. An effect\n" +
+		"counts only in the phases that list it.\n\n" +
+		"| phase | when its hooks are called | effects that count |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
-		effects := "a verdict, which can only be stricter than the permissions"
+		effects := "a verdict, never looser than the permissions"
 		if p != ToolGate {
 			effects = strings.Join(words.effects, ", ")
 		}
-		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", i+1, p, words.when, effects)
+		fmt.Fprintf(&b, "| %d `%s` | %s | %s |\n", i+1, p, words.when, effects)
 	}
 	return b.String()
 }

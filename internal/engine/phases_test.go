@@ -153,10 +153,10 @@ func (r *rig) stopping(t testing.TB, specs ...stoprule.Spec) {
 	}
 }
 
-const phasesDoc = "../../docs/how-it-works/phases.md"
+const phasesDoc = "../../docs/how-it-works/state-machine.md"
 
-// phaseRow is a line of the table in the document: number, phase, when, effects.
-var phaseRow = regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)` \\| [^|]+ \\| ([^|]+) \\|$")
+// phaseRow is a line of the table in the document: number and phase, when, effects.
+var phaseRow = regexp.MustCompile("(?m)^\\| \\d+ `(\\w+)` \\| [^|]+ \\| ([^|]+) \\|$")
 
 // documented are the phases as the document has them: their order, and the effects that count in
 // each.
