@@ -22,21 +22,21 @@ var layers = []struct {
 	what     string
 	packages []string
 }{
-	{"what a run is, and what happens next", []string{"internal/core"}},
-	{"words that all sides share", []string{"internal/text", "internal/machine", "internal/secret", "internal/api/wire", "internal/api/access"}},
+	{"decides: what a run is, what happens next", []string{"internal/core"}},
+	{"shared: text, clock, secrets, wire types, access", []string{"internal/text", "internal/machine", "internal/secret", "internal/api/wire", "internal/api/access"}},
 	{"commits a plan, then carries it out", []string{"internal/engine"}},
-	{"the callers' side, and definitions", []string{"internal/frontend", "internal/agent"}},
-	{"how a line of the intake queue becomes a run", []string{"internal/queue/intake"}},
-	{"the rules of calls that another process carries out", []string{"internal/tool/remote"}},
-	{"adapters: none knows another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
+	{"requests of callers, and definitions", []string{"internal/frontend", "internal/agent"}},
+	{"intake queue", []string{"internal/queue/intake"}},
+	{"retries of remote tool calls", []string{"internal/tool/remote"}},
+	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
-	{"what other programs import, and the registry", []string{".", "internal/program"}},
-	{"wiring: which adapters stand behind the ports", []string{"internal/aws", "internal/local", "internal/binding"}},
-	{"verbs, and functions with a program's own code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdasweep"}},
-	{"the command with a program's own code", []string{"command"}},
+	{"public API and registry", []string{".", "internal/program"}},
+	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},
+	{"commands, and functions with a program's code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdasweep"}},
+	{"the command with a program's code", []string{"command"}},
 	{"mains", []string{"cmd/", "functions/", "examples/"}},
-	{"reader of template.yaml, for its checks and the proof", []string{"internal/template"}},
-	{"proof: no product code imports it", []string{"internal/proof"}},
+	{"reader of template.yaml", []string{"internal/template"}},
+	{"proof: product code never imports it", []string{"internal/proof"}},
 	{"the program of the proof", []string{"cmd/dormouse-proof"}},
 }
 
