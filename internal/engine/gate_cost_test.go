@@ -69,7 +69,7 @@ func TestAGateIsAskedTwiceForACallAtMost(t *testing.T) {
 			p.wants(core.AfterToolExecute, adds("after", "1"))
 		},
 	}
-	for _, n := range []int{1, 10, effort.Of(40, 20)} {
+	for _, n := range []int{1, effort.Of(10, 4), effort.Of(40, 10)} {
 		for what, body := range bodies {
 			for with, wants := range hooks {
 				for _, parallel := range []bool{false, true} {

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -36,7 +37,10 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		binary, hasty = filepath.Join(dir, "dormouse"), filepath.Join(dir, "hasty")
-		err = errors.Join(build(binary, ""), build(hasty, shortTimes()))
+		err = build(binary, "")
+		if flag.Parse(); !testing.Short() { // all its tests are long
+			err = errors.Join(err, build(hasty, shortTimes()))
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

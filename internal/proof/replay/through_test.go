@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
 )
 
@@ -22,10 +23,10 @@ func TestThroughTheWireOfAProvider(t *testing.T) {
 	putOff := 0
 	const parallel = 1 // the seed whose conversations are played side by side
 	for _, provider := range providers {
-		for seed := range uint64(3) {
+		for seed := range uint64(effort.Of(3, 2)) {
 			rate := 0.15 * float64(seed)
 			t.Run(fmt.Sprintf("%s, seed %d, faults %v", provider, seed, rate), func(t *testing.T) {
-				played := append(recording.Generate(seed+40, 8, recording.GenerateOptions{}), pictures(t))
+				played := append(recording.Generate(seed+40, effort.Of(8, 3), recording.GenerateOptions{}), pictures(t))
 				report, err := Run(t.Context(), Options{Conversations: played,
 					Gate: []string{"refund"}, Faults: rate, Seed: seed, Through: provider, Parallel: seed == parallel})
 				check(t, report, err)
@@ -43,6 +44,9 @@ func TestThroughTheWireOfAProvider(t *testing.T) {
 				}
 			})
 		}
+	}
+	if testing.Short() {
+		return
 	}
 	if putOff == 0 {
 		t.Error("no step had to wait for the model")
