@@ -21,15 +21,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
-// shownURL stands in the page for the address of the server.
+// shownURL replaces the address of the server in the samples.
 const shownURL = "http://127.0.0.1:8420"
 
-// curls runs curl against a server whose ids and times are the same each time, and keeps what it
-// was told.
+// curls runs curl against a server whose ids and times are the same each time, and keeps the
+// responses.
 type curls struct {
 	*server
-	told []httpapi.Told
-	last string // answer
+	samples []httpapi.Sample
+	last    string // answer
 }
 
 // call runs curl with these words. The header named is shown with the answer.
@@ -45,11 +45,11 @@ func (c *curls) call(call, about, words string, shown ...string) {
 	}
 	status, header := readHeaders(c.t, headers)
 	c.last = out.String()
-	told := httpapi.Told{Call: call, About: about, Command: command, Status: status, Answer: indented(c.last)}
+	sample := httpapi.Sample{Operation: call, About: about, Command: command, Status: status, Answer: indented(c.last)}
 	for _, name := range shown {
-		told.Header = name + ": " + header.Get(name)
+		sample.Header = name + ": " + header.Get(name)
 	}
-	c.told = append(c.told, told)
+	c.samples = append(c.samples, sample)
 }
 
 func readHeaders(t *testing.T, file string) (status int, h http.Header) {
@@ -104,34 +104,34 @@ func (c *curls) run() (run wire.Run) {
 }
 
 func refundDesk(d engine.Definition) (wire.Agent, error) {
-	return wire.Agent{Name: d.Name, Version: d.Digest, Description: "Looks up an order and pays it back.", Model: "scripted", Tools: []wire.Tool{
-		{Name: "issue_refund", Description: "Pays an order back.", Delivery: "at_most_once", Permission: "conditional",
+	return wire.Agent{Name: d.Name, Version: d.Digest, Description: "Looks up and refunds orders.", Model: "scripted", Tools: []wire.Tool{
+		{Name: "issue_refund", Description: "Refunds an order.", Delivery: "at_most_once", Permission: "conditional",
 			Parameters: json.RawMessage(`{"type":"object","required":["order","amount"],"properties":{"order":{"type":"string"},"amount":{"type":"number"}}}`)},
 		{Name: "locate", Description: "Where the user is.", Client: true, Permission: "allow", Result: json.RawMessage(`{"type":"object"}`)}}}, nil
 }
 
 const asJSON = ` -H 'Content-Type: application/json' -d `
 
-// TestOpenAPIPage makes every call of the API with curl, and holds docs/reference/api.md against what it was
-// told.
+// TestOpenAPIPage sends a request for every operation with curl, and checks the samples in the
+// document and docs/reference/api.md against the responses.
 func TestOpenAPIPage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not on this machine: the examples of docs/reference/api.md are not run, and the page is not checked")
+		t.Skip("curl is not on this machine: the samples of the API are not run, and docs/reference/api.md is not checked")
 	}
 	c := &curls{server: newServer(t, settings{options: withLinks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()
 	c.conversation()
 	c.rest()
-	told := map[string]bool{}
-	for _, one := range c.told {
-		told[one.Call] = true
+	shown := map[string]bool{}
+	for _, one := range c.samples {
+		shown[one.Operation] = true
 	}
 	for _, rt := range httpapi.Table() {
-		if !told[rt.Name] {
+		if !shown[rt.Name] {
 			t.Errorf("%s has no example with curl", rt.Name)
 		}
 	}
-	httpapi.CheckPage(t, c.told)
+	httpapi.CheckSamples(t, c.samples)
 }
 
 // oneRun is a run from its start to its end.
@@ -141,23 +141,23 @@ func (c *curls) oneRun() {
 	c.worker.Suspend(run.ID, frontendtest.Call{ID: "call_1", Tool: "issue_refund", Kind: core.KindApproval, Arguments: json.RawMessage(`{"order":"A-17","amount":120}`)})
 	path := "URL/v1/runs/" + run.ID
 	c.call("readRun", "", path+" -H 'Prefer: wait=20'", "Preference-Applied")
-	c.call("readRun", "A run that is not there, or not yours", "URL/v1/runs/run_nobody_0", "Content-Type")
+	c.call("readRun", "A run that does not exist or belongs to another tenant", "URL/v1/runs/run_nobody_0", "Content-Type")
 	c.call("listApprovals", "", "'URL/v1/approvals?agent=desk'")
 	sus := c.suspension()
 	for range 2 {
 		c.call("makeLink", "", path+"/links"+asJSON+"'"+strings.Replace(httpapi.BodyOf("makeLink", "one"), "sus_2_qcxsnhzekczzodc7", sus, 1)+"'")
 	}
-	c.told = c.told[:len(c.told)-1]
-	link, other := "URL"+linkPath.FindString(c.told[len(c.told)-1].Answer), linkID.FindString(c.last)
+	c.samples = c.samples[:len(c.samples)-1]
+	link, other := "URL"+linkPath.FindString(c.samples[len(c.samples)-1].Answer), linkID.FindString(c.last)
 	c.call("showLink", "", link)
 	c.call("revokeLink", "", "-X DELETE "+path+"/links/"+other)
 	c.call("listLinks", "", path+"/links")
 	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	no := strings.Replace(httpapi.BodyOf("decide", "no"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	c.call("decide", "", path+"/decisions"+asJSON+"'"+yes+"'")
-	c.call("decide", "Another decision comes too late", path+"/decisions"+asJSON+"'"+no+"'")
-	c.call("answerLink", "The call was answered before, by the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
-	c.call("showLink", "What became of it", link)
+	c.call("decide", "A different decision after the first", path+"/decisions"+asJSON+"'"+no+"'")
+	c.call("answerLink", "The call was already answered through the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
+	c.call("showLink", "The outcome", link)
 	c.call("readSuspension", "", "URL/v1/suspensions/"+sus)
 	c.call("answerSuspension", "The same answer again", "URL/v1/suspensions/"+sus+asJSON+"'"+httpapi.BodyOf("answerSuspension", "yes")+"'")
 	c.call("interruptRun", "", "-X POST "+path+"/interrupt")
@@ -174,7 +174,7 @@ func (c *curls) oneRun() {
 	if err != nil || len(page.Items) < 2 {
 		c.t.Fatal(page, err)
 	}
-	c.call("readStream", "The last event of it, by a ticket", "-N 'URL/v1/streams/"+ticketFor(run.ID)+"?after="+page.Items[len(page.Items)-2].Cursor+"'", "Content-Type")
+	c.call("readStream", "The last event, with a ticket", "-N 'URL/v1/streams/"+ticketFor(run.ID)+"?after="+page.Items[len(page.Items)-2].Cursor+"'", "Content-Type")
 }
 
 // conversation is what comes after the run.
@@ -190,7 +190,7 @@ func (c *curls) conversation() {
 	c.call("retryRun", "", "-X POST URL/v1/runs/"+second.ID+"/retry", "Location")
 	third := c.run()
 	c.call("cancelRun", "", "-X POST URL/v1/runs/"+third.ID+"/cancel")
-	c.call("startRun", "Under a key of your own", "URL/v1/runs"+asJSON+"'"+httpapi.BodyOf("startRun", "thread key")+"'")
+	c.call("startRun", "In a conversation with your own key", "URL/v1/runs"+asJSON+"'"+httpapi.BodyOf("startRun", "thread key")+"'")
 	c.call("findThread", "", "'URL/v1/threads?key=chat-7'")
 	c.call("readThread", "", thread)
 	c.call("readMessages", "", "'"+thread+"/messages?limit=3'")
@@ -209,6 +209,6 @@ func (c *curls) rest() {
 	c.call("readAgent", "", "URL/v1/agents/desk")
 	c.call("health", "", "URL/healthz")
 	c.call("openapi", "", "URL/openapi.json")
-	last := &c.told[len(c.told)-1]
+	last := &c.samples[len(c.samples)-1]
 	last.Answer = last.Answer[:strings.Index(last.Answer, `"info"`)] + "..."
 }

@@ -42,6 +42,12 @@ type (
 		Parameters  []parameter           `json:"parameters,omitempty"`
 		RequestBody *requestBody          `json:"requestBody,omitempty"`
 		Responses   map[string]response   `json:"responses"`
+		CodeSamples []codeSample          `json:"x-codeSamples,omitempty"`
+	}
+	codeSample struct {
+		Lang   string `json:"lang"`
+		Label  string `json:"label"`
+		Source string `json:"source"`
 	}
 	parameter struct {
 		In          string `json:"in"`
@@ -74,6 +80,7 @@ type (
 		Description string             `json:"description"`
 		Required    bool               `json:"required,omitempty"`
 		Schema      *jsonschema.Schema `json:"schema"`
+		Example     string             `json:"example,omitempty"`
 	}
 	components struct {
 		SecuritySchemes map[string]map[string]string  `json:"securitySchemes"`
@@ -85,20 +92,19 @@ type (
 const mediaProblem = "application/problem+json"
 
 var headers = map[string]header{
-	"Location":           {"The path of the run, or its whole URL where the server has a public one; with a 307 the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}},
-	"Preference-Applied": {"`wait`, if the preference was understood.", false, enumOf("wait")},
-	"Retry-After":        {"Seconds after which to send the same request again.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}},
-	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer")},
-	"X-Accel-Buffering":  {"Of a stream: tells proxies not to hold it back.", false, enumOf("no")},
+	"Location":           {"The path of the run, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}, ""},
+	"Preference-Applied": {"`wait`, if the server honors the preference.", false, enumOf("wait"), ""},
+	"Retry-After":        {"Seconds to wait before repeating the request.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}, ""},
+	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer"), ""},
+	"X-Accel-Buffering":  {"Streams: tells proxies not to buffer.", false, enumOf("no"), ""},
 }
 
 // buildDocument is the document of all routes. What the tables lack is named in missing.
 func buildDocument() (doc openDoc, missing []string) {
 	s := newShapes()
 	doc = openDoc{OpenAPI: "3.1.0", Info: openInfo{Title: "Dormouse", Version: "1", License: map[string]string{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-		Description: "A durable runtime for agents. Runs are started here, read, followed, and answered where they wait for a person or a program. " +
-			"docs/reference/api.md says what holds for all calls: ids, times, keys, problems, tokens, pages, streams and decisions."},
-		Servers: []map[string]string{{"url": "/", "description": "The server that this document was read from."}},
+		Description: description},
+		Servers: []map[string]string{{"url": "/", "description": "The server that returned this document."}},
 		Paths:   map[string]map[string]operation{}}
 	for _, t := range tags {
 		doc.Tags = append(doc.Tags, map[string]string{"name": t.name, "description": t.about})
@@ -107,7 +113,9 @@ func buildDocument() (doc openDoc, missing []string) {
 		if doc.Paths[rt.path] == nil {
 			doc.Paths[rt.path] = map[string]operation{}
 		}
-		doc.Paths[rt.path][strings.ToLower(rt.method)] = describe(s, rt)
+		op := describe(s, rt)
+		s.missing = append(s.missing, op.show(rt.name)...)
+		doc.Paths[rt.path][strings.ToLower(rt.method)] = op
 	}
 	s.of(reflect.TypeFor[wire.Problem]())
 	s.of(reflect.TypeFor[wire.Event]())
@@ -118,21 +126,21 @@ func buildDocument() (doc openDoc, missing []string) {
 	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])
 	doc.Components = components{Schemas: s.schemas, Responses: sharedResponses(),
 		SecuritySchemes: map[string]map[string]string{"bearer": {"type": "http", "scheme": "bearer",
-			"description": "A token for one tenant, good for some roles. A server without tokens listens on a loopback address alone, and asks for none."}}}
+			"description": "A token belongs to one tenant and has roles. A server without tokens listens only on a loopback address and requires none."}}}
 	for name := range members {
 		if !s.used[name] {
-			missing = append(missing, name+" (it has words, and is in no type)")
+			missing = append(missing, name+" (it is described but not in any type)")
 		}
 	}
 	return doc, append(missing, s.missing...)
 }
 
 var tags = []struct{ name, about string }{
-	{"runs", "Start runs, read and follow them, pause and end them."},
-	{"decisions", "See what waits for an answer, and answer it."},
-	{"events", "What waits, what was decided and what ended, over all runs."},
-	{"threads", "Conversations, with all their messages and runs."},
-	{"agents", "What can be run."},
+	{"runs", "Start, read, stream, interrupt, retry and cancel runs."},
+	{"decisions", "List suspended calls and answer them, directly or through approval links."},
+	{"events", "Events and decisions of all runs of the tenant."},
+	{"threads", "Conversations with their messages and runs."},
+	{"agents", "The deployed agents."},
 	{"server", "The server itself."},
 }
 
@@ -164,13 +172,13 @@ func describe(s *shapes, rt route) operation {
 // rolesSaid is a sentence on who may call.
 func rolesSaid(rt route) string {
 	if len(rt.roles) == 0 {
-		return "Needs no token."
+		return "Requires no token."
 	}
 	names := make([]string, len(rt.roles))
 	for i, r := range rt.roles {
 		names[i] = "`" + string(r) + "`"
 	}
-	return "Needs the role " + strings.Join(names, " or ") + ", or `admin`."
+	return "Requires the role " + strings.Join(names, " or ") + ", or `admin`."
 }
 
 func (s *shapes) alternatives(of any) *jsonschema.Schema {
@@ -219,8 +227,8 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 var idSchemas = map[string]parameter{
 	"runs":        {Description: "The run's id.", Schema: &schema{Type: "string"}},
 	"threads":     {Description: "The thread's id.", Schema: &schema{Type: "string"}},
-	"streams":     {Description: "The ticket, as `readEvents` gives it.", Schema: &schema{Type: "string"}},
-	"approvals":   {Description: "The link, as `makeLink` shows it.", Schema: &schema{Type: "string"}},
+	"streams":     {Description: "The ticket from the redirect of `readEvents`.", Schema: &schema{Type: "string"}},
+	"approvals":   {Description: "The token in the link that `makeLink` returned.", Schema: &schema{Type: "string"}},
 	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
 	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
@@ -244,7 +252,7 @@ func parametersOf(rt route) []parameter {
 	for _, p := range rt.params {
 		about := p.about
 		if p.most > 0 {
-			about += fmt.Sprintf(" More than %d is taken for %d.", p.most, p.most)
+			about += fmt.Sprintf(" Maximum %d; larger values count as %d.", p.most, p.most)
 		}
 		list = append(list, parameter{In: p.in, Name: p.name, Description: about, Empty: p.in == "query", Schema: p.schema()})
 	}
@@ -344,7 +352,7 @@ func refusals(rt route, status int, codes []frontend.Code) response {
 func refusalOf(status int, codes []frontend.Code) response {
 	words, said := make([]string, len(codes)), make([]string, len(codes))
 	for i, c := range codes {
-		words[i], said[i] = string(c), fmt.Sprintf("`%s`: %s", c, problemOf[c].meaning)
+		words[i], said[i] = string(c), fmt.Sprintf("`%s` (%s): %s", c, problemOf[c].title, problemOf[c].meaning)
 	}
 	number := any(status)
 	r := response{Description: strings.Join(said, "\n"), Codes: codes, Content: map[string]content{mediaProblem: {Schema: &schema{
@@ -356,7 +364,7 @@ func refusalOf(status int, codes []frontend.Code) response {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		again := headers["Retry-After"]
 		if status == http.StatusServiceUnavailable {
-			again.Description, again.Required = "Seconds after which to send the same request again. Left out where that is of no use.", false
+			again.Description, again.Required = "Seconds to wait before repeating the request. Omitted if a repeat can't help.", false
 		}
 		r.Headers = map[string]header{"Retry-After": again}
 	}

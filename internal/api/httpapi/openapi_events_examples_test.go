@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// example is an event that the page shows: the first one of its type in a story whose text has some
-// words.
+// example is an event that the document shows: the first one of its type in a story whose text
+// contains has.
 type example struct {
 	of    core.EventType
 	story string
@@ -28,21 +28,21 @@ var examples = []example{
 	{core.EventReasoningDelta, "edited", "", ""},
 	{core.EventReasoningEnded, "edited", "", ""},
 	{core.EventTextEnded, "edited", "", ""},
-	{core.EventTextEnded, "cut", "", "Cut off by a cancel"},
+	{core.EventTextEnded, "cut", "", "cut off by a cancel"},
 	{core.EventCallReady, "edited", "issue_refund", ""},
 	{core.EventCallInvalid, "refused", "", ""},
-	{core.EventCallStarted, "edited", `"live":true`, "Live"},
-	{core.EventCallStarted, "edited", `"status":"running","tool_name":"find_order"`, "Stored"},
+	{core.EventCallStarted, "edited", `"live":true`, "live"},
+	{core.EventCallStarted, "edited", `"status":"running","tool_name":"find_order"`, "stored"},
 	{core.EventCallProgress, "edited", "", ""},
 	{core.EventCallInvalidAnswer, "client", "", ""},
-	{core.EventCallStarted, "edited", "issue_refund", "Of an at-most-once call whose arguments a person edited"},
+	{core.EventCallStarted, "edited", "issue_refund", "an at-most-once call whose arguments an approver edited"},
 	{core.EventCallSuspended, "edited", "", ""},
 	{core.EventDecisionRecorded, "edited", "", ""},
 	{core.EventCallResuming, "edited", "", ""},
 	{core.EventCallSucceeded, "edited", "issue_refund", ""},
-	{core.EventCallFailed, "refused", "find_order", "By the tool"},
-	{core.EventCallFailed, "refused", "denied_by_rule", "By a rule"},
-	{core.EventCallFailed, "deadline", "", "By its deadline"},
+	{core.EventCallFailed, "refused", "find_order", "failed by the tool"},
+	{core.EventCallFailed, "refused", "denied_by_rule", "denied by a rule"},
+	{core.EventCallFailed, "deadline", "", "timed out"},
 	{core.EventCallCancelled, "denied", "", ""},
 	{core.EventStateDelta, "edited", `"thread"`, ""},
 	{core.EventStateSnapshot, "edited", `"refunded"`, ""},
@@ -53,28 +53,28 @@ var examples = []example{
 	{core.EventMessageQueued, "paused", "", ""},
 	{core.EventInterruptRecorded, "paused", "", ""},
 	{core.EventCancelRecorded, "cancelled", "", ""},
-	{core.EventTurnEnded, "client", `"suspended"`, "The run waits"},
-	{core.EventTurnEnded, "edited", `"done"`, "The run is done"},
+	{core.EventTurnEnded, "client", `"suspended"`, "the run is suspended"},
+	{core.EventTurnEnded, "edited", `"done"`, "the run is done"},
 	{core.EventActivationEnded, "edited", `"suspended_approval"`, ""},
 }
 
-// TestOpenAPIEventsPage plays runs that meet every type of event, and holds docs/reference/events.md against
-// them.
+// TestOpenAPIEventsPage plays runs that produce every type of event, and checks the samples in the
+// document and docs/reference/events.md against them.
 func TestOpenAPIEventsPage(t *testing.T) {
 	told := playStories(t)
 	if t.Failed() {
 		return
 	}
-	shown := map[string][]httpapi.Example{}
+	shown := map[string][]httpapi.EventSample{}
 	for _, one := range examples {
-		shown[string(one.of)] = append(shown[string(one.of)], httpapi.Example{About: one.about, Text: one.find(t, told)})
+		shown[string(one.of)] = append(shown[string(one.of)], httpapi.EventSample{About: one.about, Event: one.find(t, told)})
 	}
 	for kind := range wire.EventData {
 		if len(shown[kind]) == 0 {
 			t.Errorf("%s has no example", kind)
 		}
 	}
-	httpapi.CheckEventsPage(t, shown)
+	httpapi.CheckEventSamples(t, shown)
 }
 
 func (x example) find(t *testing.T, told map[string][]wire.Event) string {

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -27,44 +29,44 @@ type eventGroup struct {
 var eventGroups = []eventGroup{
 	{"Runs and turns", []event{
 		{core.EventRunStatus, "The status of the run changed.", false},
-		{core.EventTurnStarted, "A turn began: the run works until it is done or waits. `cause` says what started it.", false},
+		{core.EventTurnStarted, "A turn began. `cause` says what started it.", false},
 		{core.EventRunStarted, "The run began. A retry names the run it continues.", false},
-		{core.EventTurnEnded, "The turn is over: the run is done, or waits.", false},
-		{core.EventActivationEnded, "A worker released the run: it is done, it waits, or its next step is due.", false},
+		{core.EventTurnEnded, "The turn ended: the run is done or suspended.", false},
+		{core.EventActivationEnded, "A worker released the run: it is done or suspended, or its next step is due.", false},
 	}},
 	{"Messages and requests", []event{
-		{core.EventMessageReceived, "A user message was added to the conversation. If it answers a call, its text is the result of that call.", false},
-		{core.EventMessageQueued, "A user message waits for the end of the run. It starts the next run of the thread.", false},
-		{core.EventInterruptRecorded, "A caller asked to interrupt the run. If `applied` is false, it changed nothing: the run was paused already, or ended.", false},
-		{core.EventCancelRecorded, "A caller asked to cancel the run.", false},
+		{core.EventMessageReceived, "A user message was added to the conversation. If it answers a call, its text is the call's result.", false},
+		{core.EventMessageQueued, "A user message was queued until the run ends. It then starts the thread's next run.", false},
+		{core.EventInterruptRecorded, "A caller interrupted the run. `applied: false`: no effect, because the run was interrupted already, or ended.", false},
+		{core.EventCancelRecorded, "A caller cancelled the run.", false},
 	}},
 	{"The model", []event{
-		{core.EventStepStarted, "The model was asked and answered. The event is committed with the answer, so it also says how long that took and what it used.", false},
-		{core.EventReasoningDelta, "The model is thinking this now.", true},
-		{core.EventTextDelta, "The model is saying this now.", true},
-		{core.EventReasoningEnded, "The model's reasoning, whole. It replaces the deltas of the same `part_id`.", false},
-		{core.EventTextEnded, "The model's text, whole. It replaces the deltas of the same `part_id`.", false},
-		{core.EventStepReset, "The deltas of the step are void. With the reasons `repeated` and `cancelled` the event is live; the others are stored.", false},
-		{core.EventStepEnded, "The step is over: each of its calls has ended or waits.", false},
+		{core.EventStepStarted, "The model answered. The event is committed with the answer and has its duration and token usage.", false},
+		{core.EventReasoningDelta, "The model is thinking this text.", true},
+		{core.EventTextDelta, "The model is saying this text.", true},
+		{core.EventReasoningEnded, "The model's complete reasoning. It replaces the deltas with the same `part_id`.", false},
+		{core.EventTextEnded, "The model's complete text. It replaces the deltas with the same `part_id`.", false},
+		{core.EventStepReset, "The deltas of the step are void. Live with the reasons `repeated` and `cancelled`, stored with the others.", false},
+		{core.EventStepEnded, "The step ended: each of its calls has ended or is suspended.", false},
 	}},
 	{"Tool calls", []event{
-		{core.EventCallReady, "The model asked for a tool call.", false},
-		{core.EventCallInvalid, "The arguments of a call were refused. The call fails with `invalid_arguments`.", false},
-		{core.EventCallStarted, "The tool's body started. With `live: true` it is running now; the stored event follows when its outcome is committed. The stored event of an at-most-once call is committed before its body starts.", false},
-		{core.EventCallProgress, "The tool reports how far it is.", true},
-		{core.EventCallSuspended, "The call waits for an answer. The shape is that of `pending` in a run and of an entry in the inbox, which add `requests`, `said`, `tool_details` and `fingerprint`.", false},
-		{core.EventCallInvalidAnswer, "A client sent a result that does not fit the schema of its call. It was refused, and the call still waits. At most 8 are recorded for one suspension.", false},
-		{core.EventDecisionRecorded, "A decision was taken from the inbox. `applied` says whether it took effect.", false},
-		{core.EventCallResuming, "The call goes on with the decision.", false},
+		{core.EventCallReady, "The model requested a tool call.", false},
+		{core.EventCallInvalid, "The arguments were refused. The call fails with `invalid_arguments`.", false},
+		{core.EventCallStarted, "The tool started. With `live: true` it is running now; the stored event follows with the commit of the outcome. For an at-most-once call the stored event is committed before the tool starts.", false},
+		{core.EventCallProgress, "The tool reports its progress.", true},
+		{core.EventCallSuspended, "The call waits for an answer. The members are those of `pending` in a run and of an inbox entry; these add `requests`, `said`, `tool_details` and `fingerprint`.", false},
+		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. It was refused and the call still waits. At most 8 are recorded per suspension.", false},
+		{core.EventDecisionRecorded, "The run processed a decision. `applied` says whether it took effect.", false},
+		{core.EventCallResuming, "The call resumes with the decision.", false},
 		{core.EventCallSucceeded, "The call has a result.", false},
 		{core.EventCallFailed, "The call failed. `outcome` says why.", false},
-		{core.EventCallCancelled, "The call was cancelled. `outcome` says by whom or what.", false},
+		{core.EventCallCancelled, "The call was cancelled. `outcome` says why.", false},
 	}},
 	{"State, hooks and memory", []event{
-		{core.EventStateDelta, "Tools or hooks changed the state they share.", false},
-		{core.EventStateSnapshot, "The whole state, at the end of a step that changed it.", false},
-		{core.EventHookFailed, "A hook failed or was not called. The run goes on.", false},
-		{core.EventMemoryFailed, "The agent's memory failed. The run goes on. `detail` is `recall_failed`, `commit_failed` or `given_up`.", false},
+		{core.EventStateDelta, "Tools or hooks changed the shared state.", false},
+		{core.EventStateSnapshot, "The complete state, at the end of a step that changed it.", false},
+		{core.EventHookFailed, "A hook failed or wasn't called. The run continues.", false},
+		{core.EventMemoryFailed, "The agent's memory failed. The run continues. `detail` is `recall_failed`, `commit_failed` or `given_up`.", false},
 	}},
 }
 
@@ -110,7 +112,22 @@ func addEvents(s *shapes) {
 			one.Properties["data"] = data
 			one.Required = []string{"data"}
 		}
+		e.show(one)
 		of.OneOf = append(of.OneOf, one)
+	}
+}
+
+// show adds events of played runs to a type.
+func (e event) show(one *jsonschema.Schema) {
+	var abouts []string
+	for _, sample := range eventSamples()[string(e.of)] {
+		one.Examples = append(one.Examples, json.RawMessage(sample.Event))
+		if sample.About != "" {
+			abouts = append(abouts, sample.About)
+		}
+	}
+	if abouts != nil {
+		one.Description += " The examples show: " + strings.Join(abouts, "; ") + "."
 	}
 }
 
@@ -121,9 +138,9 @@ func streamEvent() *jsonschema.Schema {
 		types.Enum = append(types.Enum, string(e.of))
 	}
 	types.Enum = append(types.Enum, "counts")
-	e := object("id", &schema{Type: "string", Description: "The event's cursor, for `Last-Event-ID`."}, "event", types,
-		"data", &schema{Type: "string", Description: "The event as JSON. With `counts`, which only the stream of `readTenantEvents` has, it is a `Counts`.", ContentMediaType: mediaJSON,
+	e := object("id", &schema{Type: "string", Description: "The cursor of the event, for `Last-Event-ID`."}, "event", types,
+		"data", &schema{Type: "string", Description: "The event as JSON. `counts` events, which only `readTenantEvents` sends, hold a `Counts`.", ContentMediaType: mediaJSON,
 			ContentSchema: &schema{AnyOf: []*schema{refTo("Event"), refTo("Counts")}}})
-	e.Description = "A stream is any number of these, in the form of server-sent events."
+	e.Description = "A stream consists of these, as server-sent events."
 	return e
 }

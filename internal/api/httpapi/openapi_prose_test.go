@@ -1,110 +1,126 @@
 package httpapi
 
-// conventions is what docs/reference/api.md begins with.
-const conventions = `# The HTTP API
+// conventions is the beginning of docs/reference/api.md.
+const conventions = `# HTTP API
 
-JSON over HTTP, version 1. ` + "`GET /openapi.json`" + ` is the same as an OpenAPI 3.1 document. This page is generated from the routes and the types of the
-server, and the examples from what it answered; tests hold all of it together. First what holds for all calls, then each call.
+All operations of the HTTP API, version 1, with their roles and status codes. The OpenAPI 3.1 document has the rest – every member,
+each error code by operation, example requests and responses: ` + "`GET /openapi.json`" + ` on your server, or
+[the file](../../internal/api/httpapi/openapi.json). This page is generated from the routes.
 
-## What holds for all calls
+## Conventions
 
-**JSON.** Bodies are one JSON object in UTF-8 of at most 1 MiB, sent as ` + "`application/json`" + `. A member that the call does not know is refused with
-` + "`unknown_field`" + `, and so is a parameter; so is a member that is there twice, and nesting of more than 256 levels. A member that may be
-left out may be ` + "`null`" + ` instead, and a parameter empty. Answers may get more members later: pass over those you do not know.
-
-**Ids** are opaque texts; only their prefixes mean something: ` + "`run_`, `thr_`, `sus_`" + ` (a suspension: a call that waits). What belongs to another
-tenant is not found.
-
-**Times** are RFC 3339 in UTC with milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + `.
-
-**Problems.** Every refusal is an ` + "`application/problem+json`" + ` document with a ` + "`code`" + ` that does not change and a ` + "`detail`" + ` that is safe to show.
-[Problems](errors.md) lists all codes. Every call may answer these, which are not repeated below:
-
-| status | codes |
-|--:|---|
-| 400 | ` + "`unknown_field`, `invalid_request`" + `; with a body ` + "`malformed_body`" + ` |
-| 401 | ` + "`unauthorized`" + `, with ` + "`WWW-Authenticate`" + ` |
-| 403 | ` + "`forbidden`" + ` (another site, or a host that is not served), ` + "`role_required`" + `; on AWS ` + "`not_admitted`" + ` |
-| 404 | ` + "`not_found`" + `: no such path, also for an id of dots |
-| 405 | ` + "`method_not_allowed`" + `, with ` + "`Allow`" + ` |
-| 413, 415 | with a body: ` + "`too_large`, `unsupported_media_type`" + ` |
-| 500 | ` + "`internal`" + `: a fault of the server |
-| 503 | ` + "`unavailable`" + `, with ` + "`Retry-After`" + `: the request may or may not have been stored; send the same one again |
-| 503 | ` + "`storage_failing`, `storage_damaged`, `storage_gone`, `storage_denied`, `unreadable`" + `: the store can't do it until its operator has done something. Without ` + "`Retry-After`" + `; only after ` + "`storage_failing`" + ` may the request have been stored |
-| 507 | ` + "`disk_full`" + `, with ` + "`Retry-After`" + `, of calls that store something: nothing was stored, reads go on |
-
-**Tokens and tenants.** A server that was started with tokens wants ` + "`Authorization: Bearer TOKEN`" + `. A token is for one tenant and has roles:
-
-| role | may |
+| topic | rule |
 |---|---|
-| ` + "`start`" + ` | start runs, send messages (one lets an interrupted run go on), interrupt, cancel, retry |
-| ` + "`read`" + ` | read everything of the tenant |
-| ` + "`decide`" + ` | see what waits, answer it, interrupt, resume, cancel |
-| ` + "`link`" + ` | see what waits; make, list and revoke approval links. A link hands on the right to decide, so this role is as strong as ` + "`decide`" + `, and no other role but ` + "`admin`" + ` has it |
-| ` + "`admin`" + ` | all of that |
+| Body | One JSON object in UTF-8, at most 1 MiB, as ` + "`application/json`" + `. Unknown or repeated members and unknown parameters are refused. Optional members may be ` + "`null`" + `, optional parameters empty. |
+| Responses | May gain members; ignore those you don't know. |
+| Ids | Opaque, with a prefix: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (suspension), ` + "`lnk_`" + ` (link). Ids of other tenants are not found. |
+| Times | RFC 3339, UTC, milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + ` |
+| Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; [all codes](errors.md). A refused request stores nothing unless its code says otherwise. 429 has ` + "`Retry-After`" + `. |
+| Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
+| Roles | ` + "`start`" + `: start, message, interrupt, cancel, retry. ` + "`read`" + `: read everything. ` + "`decide`" + `: see and answer suspended calls, interrupt, resume, cancel. ` + "`link`" + `: see suspended calls, manage approval links; as powerful as ` + "`decide`" + `. ` + "`admin`" + `: everything. |
+| Idempotency | ` + "`Idempotency-Key`" + `, at most 255 bytes: same key, same body, one effect. The first request returns 202, repeats 200. Another body: 422. A conversation's keys are kept for 30 days. |
+| Pages | ` + "`items`" + ` and ` + "`next`" + `; pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
+| Waiting | ` + "`Prefer: wait=N`" + ` on a run, ` + "`wait=N`" + ` on events, at most 20 seconds; or a stream. |
+| Streams | Server-sent events. Reconnect with ` + "`Last-Event-ID`" + `; nothing is lost or repeated, except that ` + "`GET /v1/events`" + ` may repeat events. A stream ends after at most 15 minutes. A 307 leads to a stream with an address of its own. |
+| Live text | ` + "`text.delta`" + `: append. ` + "`text.ended`" + `: replace. ` + "`step.reset`" + `: clear unfinished parts. Not on AWS. |
+| Decisions | The first one counts: 202. A repeat: 200 with ` + "`same: true`" + `. A different one: 409 with the ` + "`winner`" + `. |
+| Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `, with bytes in base64. |
+| Limits | Body 1 MiB; id in a path 256 bytes; metadata 2,048 and permissions 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
 
-A server without tokens listens on a loopback address, answers only to loopback host names, and lets everybody in. Pages of other sites may call
-only if the server was started with their origin (` + "`--cors-origin`" + `).
+The description in the OpenAPI document explains these rules in full, including live text, decisions by kind, and access on AWS.
 
-**Keys.** Calls that start something take an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. The same key with the same body has the effect of one
-request: the first is answered with 202, each repeat with 200 and the same run. With another body it is refused with
-` + "`idempotency_mismatch`" + `. A key belongs to one kind of request of a tenant: starting a conversation, starting a run in a conversation, sending a message, or
-retrying. The keys of a conversation are kept for 30 days. Without a key, a request that got no answer may have been stored.
+Every operation may also return 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500 and 503; with a role 401, 403 ` + "`role_required`" + ` and
+` + "`not_admitted`" + `; with a body 400 ` + "`malformed_body`" + `, 413 and 415; with an id 404; if it stores something 507 ` + "`disk_full`" + `. The tables
+show the other status codes. ` + "`admin`" + ` has every role.
+`
 
-**Pages.** Lists answer ` + "`items`" + ` and, if there is more, ` + "`next`" + `, which is the ` + "`cursor`" + ` of the next page. A page may be short, even empty, while
-` + "`next`" + ` says that there is more. A ` + "`limit`" + ` that is larger than allowed is taken for the largest, 0 for the usual one. Cursors are opaque. Send one to
-the list that returned it, with the same filters.
+// description is the description of the OpenAPI document: what holds for all operations.
+const description = `Dormouse runs AI agents as short serverless steps. Use this API to start runs, read and stream their events, and answer the calls that wait for a person or a program.
 
-**Waiting for something.** Three ways: ` + "`Prefer: wait=N`" + ` on a run holds the answer until the run waits for somebody or is done; ` + "`wait=N`" + ` on pages of
-events holds it until there is an event; a stream sends events as they come. N is at most 20 seconds; the answer may come
-earlier, with nothing new.
+This description holds for all operations.
 
-**A model that does not answer.** The run keeps the status ` + "`running`" + ` and has ` + "`waiting_on: model`" + `, with ` + "`code`" + ` and ` + "`detail`" + ` (why), ` + "`waiting_since`" + `
-and ` + "`next_attempt_at`" + `; each failed attempt is an event ` + "`step.reset`" + ` with ` + "`try`" + ` and ` + "`try_at`" + `. It goes on by itself. It ends in ` + "`error`" + ` with the code
-` + "`model_unavailable`" + ` once the outage has lasted as long as the agent allows (` + "`model.outage`" + `, 24 hours by default).
+## Requests and responses
 
-**Streams.** Events are sent as server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep a silent stream open.
-A reader that comes back with the cursor of the last event it got, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice; only the stream of
-` + "`GET /v1/events`" + ` may repeat an event. A stream may
-end at any event, at the latest after 15 minutes: open it again. So many may be open at once, else 429 ` + "`too_many_streams`" + `. A stream may be served at another
-address: then it is answered with 307 and a ticket, good for one minute, and clients that follow redirects notice nothing. A lost stream is asked for at the first address again.
+A body is one JSON object in UTF-8 of at most 1 MiB, sent as ` + "`application/json`" + `. Unknown members and unknown query parameters are refused with ` + "`unknown_field`" + `; a repeated member and nesting of more than 256 levels are refused as well. An optional member may be ` + "`null`" + `, and an optional parameter may be empty. Responses may gain members: ignore those you don't know.
 
-**Live text.** Behind all that is committed, a stream sends what the model is saying just now: ` + "`text.delta`" + ` and ` + "`reasoning.delta`" + ` with the ` + "`part_id`" + ` of what is being
-said, the ` + "`attempt`" + ` that says it, the ` + "`offset`" + ` of the piece in bytes of UTF-8, and its ` + "`text`" + `. Their ` + "`seq`" + ` is that of the last committed event. Who comes late gets
-what was said so far as one piece; who comes back with the ` + "`id`" + ` of one gets what follows. A reader keeps the text of each part and does three things: a delta is put behind
-the text of its part; ` + "`text.ended`" + ` and ` + "`reasoning.ended`" + `, which are committed, take the place of it; ` + "`step.reset`" + ` empties every part that has not ended, since that attempt
-of the model does not count. So what is shown is never put together from two attempts, and what stays is what the journal says. Deltas are not stored: pages of JSON hold them only
-while they are held (` + "`wait`" + `), and no reader can count on any. There are none on AWS, where the function that asks the model and the one that serves the reader share nothing but
-what is committed; in front of a gateway that buffers; for what another process on the same data says; and beyond the first 256 KiB of a turn. There the whole text comes with the commit.
+Ids are opaque strings. Only their prefixes have a meaning: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (a suspension: one wait of a call), ` + "`lnk_`" + ` (an approval link). Ids of another tenant are not found.
 
-**Inputs and messages.** An ` + "`input`" + ` is a text, or a list of parts: ` + "`text`, `image` (PNG, JPEG, GIF, WebP) and `document`" + ` (PDF, text, CSV, HTML, Markdown, Word,
-Excel), these two with their bytes in base64: ` + "`{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"iVBO...\"}`" + `; a document may have a ` + "`name`" + `. The bound on bodies leaves about 740 KB for them. What is in a file is not looked at: a model that cannot read it says so. A message
-is shown with its ` + "`text`" + ` and, if it is made of more than text, with all its ` + "`parts`" + `; bytes are in them where ` + "`data=true`" + ` asks for that. Reasoning is a part as well; what
-its provider seals is shown to nobody.
+Times are RFC 3339 in UTC with milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + `.
 
-**On AWS** the authorizer of the gateway lets callers in, with a JWT or a signature of IAM, and the API believes it: which tenant and roles a JWT stands for is in the claims that
-the stack's parameters name, and a caller who signs with IAM has the roles that the stack's parameter IAMRoles gives to its ARN, or else ` + "`read`" + ` alone. A caller whose tenant or roles the claims do not say gets
-403 ` + "`not_admitted`" + `. A link that such a caller made is good until it expires or is revoked, even if the caller is no longer let in. To end all links at once, remove the key that
-signs them.
+## Errors
 
-**Decisions.** A call that waits is answered with a decision on its suspension. What the decision must hold depends on the ` + "`kind`" + ` of the call:
+Every error is an ` + "`application/problem+json`" + ` document (RFC 9457) with a stable ` + "`code`" + ` and a ` + "`detail`" + ` that contains nothing confidential. Unless the description of a code says otherwise, a refused request has stored nothing.
+
+- 503 ` + "`unavailable`" + ` has ` + "`Retry-After`" + `: the request may or may not have been stored; send the same one again.
+- 503 ` + "`storage_failing`" + `, ` + "`storage_damaged`" + `, ` + "`storage_gone`" + `, ` + "`storage_denied`" + ` and ` + "`unreadable`" + ` have no ` + "`Retry-After`" + `: the operator must act first. After ` + "`storage_failing`" + `, and after ` + "`storage_gone`" + ` at the moment the store was moved, the request may have been stored.
+- 507 ` + "`disk_full`" + ` has ` + "`Retry-After`" + `: nothing was stored; reads still work.
+- 500 ` + "`internal`" + ` is a bug in the server.
+- Every 429 has ` + "`Retry-After`" + ` in seconds.
+- 405 has ` + "`Allow`" + `, 401 has ` + "`WWW-Authenticate`" + `. An id made of dots is 404 ` + "`not_found`" + `.
+
+## Tokens and tenants
+
+A server with tokens requires ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant and has roles:
+
+- ` + "`start`" + `: start runs, send messages (a message resumes an interrupted run), interrupt, cancel, retry.
+- ` + "`read`" + `: read everything of the tenant.
+- ` + "`decide`" + `: read suspended calls, answer them, interrupt, resume, cancel.
+- ` + "`link`" + `: read suspended calls; create, list and revoke approval links. A link delegates the right to decide, so this role is as powerful as ` + "`decide`" + `. Only ` + "`admin`" + ` includes it.
+- ` + "`admin`" + `: everything.
+
+A server without tokens listens on a loopback address, answers only to loopback host names and accepts every caller. Web pages of other sites may call the API only if the server was started with their origin (` + "`--cors-origin`" + `).
+
+On AWS the gateway's authorizer admits callers, with a JWT or an IAM signature, and the API trusts it. The stack's parameters name the claims that hold the tenant and the roles of a JWT. A caller that signs with IAM has the roles that the parameter IAMRoles assigns to its ARN, otherwise only ` + "`read`" + `. If the claims lack a tenant or a role, the caller gets 403 ` + "`not_admitted`" + `. A link that such a caller created works until it expires or is revoked, even if the caller is no longer admitted. To disable all links at once, remove the key that signs them.
+
+## Idempotency keys
+
+Operations that start something accept an ` + "`Idempotency-Key`" + ` header of at most 255 bytes. Requests with the same key and body have the effect of one: the first returns 202, each repeat 200 with the same run. The same key with another body is refused with ` + "`idempotency_mismatch`" + `. A key belongs to one tenant and one kind of request: starting a conversation, starting a run in a conversation, sending a message, or retrying. The keys of a conversation are kept for 30 days. Without a key, a request that got no response may have been stored.
+
+## Pages
+
+Lists return ` + "`items`" + ` and, if there are more, ` + "`next`" + `: the ` + "`cursor`" + ` of the next page. A page may be short or empty although ` + "`next`" + ` is set. A ` + "`limit`" + ` above the maximum counts as the maximum, and 0 as the default. Cursors are opaque; send one to the list that returned it, with the same filters.
+
+## Waiting
+
+There are three ways to wait: ` + "`Prefer: wait=N`" + ` on a run delays the response until the run is suspended or done; ` + "`wait=N`" + ` on a page of events delays it until there is an event; a stream sends events as they occur. N is at most 20 seconds. The response may come earlier, without anything new.
+
+While its model doesn't answer, a run keeps the status ` + "`running`" + ` and has ` + "`waiting_on: model`" + ` with ` + "`code`" + ` and ` + "`detail`" + ` (the reason), ` + "`waiting_since`" + ` and ` + "`next_attempt_at`" + `. Each failed attempt is a ` + "`step.reset`" + ` event with ` + "`try`" + ` and ` + "`try_at`" + `. The run continues on its own. It ends in ` + "`error`" + ` with the code ` + "`model_unavailable`" + ` when the outage exceeds the agent's limit (` + "`model.outage`" + `, 24 hours by default).
+
+## Streams
+
+Streams are server-sent events: ` + "`id`" + ` is the cursor, ` + "`event`" + ` the type, ` + "`data`" + ` the event as JSON; comments keep an idle stream open. A reader that reconnects with the cursor of its last event, as ` + "`Last-Event-ID`" + ` or ` + "`after`" + `, misses nothing and sees nothing twice; only ` + "`GET /v1/events`" + ` may repeat an event. A stream may end after any event, and ends after 15 minutes at the latest: open it again. The number of open streams is limited (429 ` + "`too_many_streams`" + `). If streams have an address of their own, the response is 307 with a ticket that is valid for one minute; clients that follow redirects need do nothing. If such a stream breaks, request the original address again.
+
+After the committed events a stream sends live text: ` + "`text.delta`" + ` and ` + "`reasoning.delta`" + `, with the ` + "`part_id`" + ` of the part, the ` + "`attempt`" + ` that produces it, the ` + "`offset`" + ` of the piece in bytes of UTF-8, and its ` + "`text`" + `. Their ` + "`seq`" + ` is that of the last committed event. A reader that connects late gets the text so far as one piece; a reader that reconnects with the ` + "`id`" + ` of a delta gets what follows it. To show live text, keep the text of each part: append each delta; replace the text with that of ` + "`text.ended`" + ` or ` + "`reasoning.ended`" + `, which are committed; and clear every unfinished part on ` + "`step.reset`" + `, because that attempt is void. The text shown then never mixes two attempts and ends up as the journal has it. Deltas are not stored: JSON pages contain them only while they wait (` + "`wait`" + `), and no reader can rely on them. There are none on AWS, where the function that calls the model and the one that serves the reader share only committed data; behind a gateway that buffers; for text that another process on the same data directory receives; and beyond the first 256 KiB of a turn. In these cases the whole text arrives with its commit.
+
+## Inputs and messages
+
+An ` + "`input`" + ` is text, or a list of parts: ` + "`text`" + `, ` + "`image`" + ` (PNG, JPEG, GIF, WebP) and ` + "`document`" + ` (PDF, text, CSV, HTML, Markdown, Word, Excel). Images and documents carry their bytes in base64: ` + "`{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":\"iVBO...\"}`" + `; a document may have a ` + "`name`" + `. The limit on bodies leaves about 740 KB for them. The server doesn't inspect files: a model that can't read one reports it. A message is returned with its ` + "`text`" + ` and, if it has more than text, with all its ` + "`parts`" + `; their bytes are included with ` + "`data=true`" + `. Reasoning is a part as well; content that its provider encrypts is never returned.
+
+## Decisions
+
+Answer a suspended call with a decision on its suspension. The ` + "`kind`" + ` of the call determines the members:
 
 | kind | yes | no | other |
 |---|---|---|---|
-| ` + "`approval`" + ` | ` + "`action: resume`" + `, perhaps with edited ` + "`arguments`" + ` and a ` + "`grant`" + ` | ` + "`action: cancel`" + `, or an ` + "`error`" + ` | without an action, a ` + "`result`" + ` of true or false, or a word such as "yes" |
-| ` + "`client`, `input`" + ` | ` + "`result`" + `, which must fit the response schema | ` + "`action: cancel`" + ` | ` + "`error`" + `: the call failed, and the model is told |
-| ` + "`unknown_outcome`" + ` | ` + "`result`" + `: it happened, with this | ` + "`action: cancel`" + `: leave it | ` + "`error`" + `: it failed; ` + "`action: resume`" + ` alone: it did not happen, run it |
+| ` + "`approval`" + ` | ` + "`action: resume`" + `, optionally with edited ` + "`arguments`" + ` and a ` + "`grant`" + ` | ` + "`action: cancel`" + `, or an ` + "`error`" + ` | without an action: a ` + "`result`" + ` of true or false, or a word such as "yes" |
+| ` + "`client`" + `, ` + "`input`" + ` | ` + "`result`" + `, which must match the response schema | ` + "`action: cancel`" + ` | ` + "`error`" + `: the call failed, and the model sees it |
+| ` + "`unknown_outcome`" + ` | ` + "`result`" + `: the call took effect with this result | ` + "`action: cancel`" + `: don't run it | ` + "`error`" + `: the call failed; ` + "`action: resume`" + ` alone: it had no effect, run it |
 | ` + "`interrupt`" + ` | ` + "`action: resume`" + ` | none: cancel the run instead | |
 
-The first decision counts. What it is told, in this order: 404 for a run or a call that is not there; 400 or 422 for what cannot be read or does not fit;
-202 ` + "`accepted`" + `; 200 ` + "`already_decided`" + ` with ` + "`same: true`" + ` for the same decision again, also when the run is done; 409 ` + "`already_decided`" + ` with the
-` + "`winner`" + ` if another was first; 409 ` + "`late_decision`" + ` if the deadline decided; 409 ` + "`stale_suspension`, `run_done` or `not_suspended`" + `. Nothing
-is stored with a refusal, but for the first late one, which is recorded; of a link, which is dead at the deadline, not even that.
+The first decision counts. The response is determined in this order: 404 if the run or the call doesn't exist; 400 or 422 if the decision can't be read or doesn't fit; 202 ` + "`accepted`" + `; 200 ` + "`already_decided`" + ` with ` + "`same: true`" + ` for a repeat, even after the run is done; 409 ` + "`already_decided`" + ` with the ` + "`winner`" + ` if a different decision was first; 409 ` + "`late_decision`" + ` if the deadline settled the call; 409 ` + "`stale_suspension`" + `, ` + "`run_done`" + ` or ` + "`not_suspended`" + `. A refused decision is not stored, except the first late one, which is recorded. A link stops working at the deadline, so its late answers aren't recorded.
 
-**Limits.** A body 1 MiB; an id in a path 256 bytes; a key or a decision's id 255 bytes; metadata 2,048 and permissions of a run 1,024 bytes of compact
-JSON; 100 decisions in one request; 32 messages that wait for a run or for its end, else 429 ` + "`inbox_full`" + `; 500 links to one run, else 409 ` + "`too_many_links`" + `; runs, messages, retries, interrupts and links as
-often as the server was told (` + "`--starts-per-second`" + `), else 429 ` + "`rate_limited`" + `; pages end early once they weigh 1 MiB, and 8 MiB of large answers may be on
-their way to one tenant, else 503 ` + "`unavailable`" + `. Each 429 and 503 has ` + "`Retry-After`" + ` in seconds.
+## Limits
 
-In the examples answers are shown with line breaks.
+| what | limit |
+|---|---|
+| body | 1 MiB |
+| id in a path | 256 bytes |
+| idempotency key, decision id | 255 bytes |
+| metadata, permissions of a run | 2,048 and 1,024 bytes of compact JSON |
+| decisions in one request | 100 |
+| messages queued for a run or its end | 32, then 429 ` + "`inbox_full`" + ` |
+| links of one run | 500, then 409 ` + "`too_many_links`" + ` |
+| runs, messages, retries, interrupts and links per second | ` + "`--starts-per-second`" + `, then 429 ` + "`rate_limited`" + ` |
+| page | ends early at 1 MiB |
+| large responses in progress for one tenant | 8 MiB, then 503 ` + "`unavailable`" + ` |
 `

@@ -202,7 +202,7 @@ func words[E any]() *jsonschema.Schema { return enumOf(wordsOf(reflect.TypeFor[E
 // of the right type, and what else is wrong with it is said in its place.
 func loosely(o *jsonschema.Schema) *jsonschema.Schema {
 	o = o.CloneSchemas()
-	o.Description = "As one decision. What is wrong with its values is answered in its place."
+	o.Description = "Like a single decision. Errors in its values are reported in its own answer."
 	o.Required = nil
 	for name, m := range o.Properties {
 		switch {

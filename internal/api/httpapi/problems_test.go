@@ -3,14 +3,13 @@ package httpapi
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-var update = flag.Bool("update", false, "write generated documents anew")
+var update = flag.Bool("update", false, "rewrite generated documents")
 
 const problemsDoc = "../../../docs/reference/errors.md"
 
@@ -26,33 +25,23 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 }
 
 func TestProblemsDocument(t *testing.T) {
-	want := problemsDocument()
-	if *update {
-		if err := os.WriteFile(problemsDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(problemsDoc)
-	if err != nil || string(got) != want {
-		t.Errorf("docs/reference/errors.md is not what the table says (%v): go test ./internal/api/httpapi -run ProblemsDocument -update", err)
-	}
+	checkFile(t, problemsDoc, problemsDocument())
 }
 
 func problemsDocument() string {
 	var b strings.Builder
-	b.WriteString(`# Problems
+	b.WriteString(`# Errors
 
-Every error is answered as ` + "`application/problem+json`" + ` (RFC 9457): ` + "`type`, `title`, `status`, `code`" + ` and usually ` + "`detail`" + `, a sentence
-that is safe to show. Programs go by ` + "`code`" + `, which does not change. In the answers to several decisions the same codes
-stand beside each decision.
+The error codes of the HTTP API and what to do about them. Every error is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
+usually ` + "`detail`" + `. Programs should test ` + "`code`" + `, which never changes; ` + "`detail`" + ` explains the error to people and contains nothing confidential. A refused
+request has stored nothing unless the table says otherwise. In responses to several decisions, each decision has a code of its own. This page is
+generated from problem.go in internal/api/httpapi.
 
-This page is generated from the table in internal/api/httpapi.
-
-| status | code | title | meaning |
-|--:|---|---|---|
+|status|code|meaning and remedy|
+|--:|---|---|
 `)
 	for _, p := range problems {
-		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", p.status, p.code, p.title, p.meaning)
+		fmt.Fprintf(&b, "|%d|`%s`|%s|\n", p.status, p.code, p.meaning)
 	}
 	return b.String()
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// route is one call of the API, with everything that the server, the OpenAPI document and
-// docs/reference/api.md know of it.
+// route is one operation of the API: the server, the OpenAPI document and docs/reference/api.md are
+// all built from it.
 type route struct {
 	method, path string
 	name         string // the operation's, in the document
 	tag          string
-	title        string // a few words
-	about        string // a paragraph; empty if the title says it all
+	title        string // a few words, imperative
+	about        string // a paragraph; empty if the title suffices
 
-	roles []access.Role // the caller has one of them; none: everybody, without a token
-	// opened by a signed link: refusals too are a page for a person who asks for one, and what
-	// mail programs add to the query is let be
+	roles []access.Role // the caller needs one of them; none: no token needed
+	// opened with an approval link: errors are web pages too if the Accept header asks for HTML,
+	// and query parameters added by mail clients are ignored
 	link   bool
-	stream bool // opened by a ticket, where streams are served
+	stream bool // opened with a ticket, at the address of streams
 	paced  bool // counts against the rate of what a tenant starts
 
-	params  []param // of query and header; those of the path follow from it
+	params  []param // of query and header; path parameters are derived from path
 	body    *body   // nil: it takes none
 	answers []answered
-	codes   []frontend.Code // of problems, beside those every call may answer with
+	codes   []frontend.Code // of errors, in addition to those of every operation
 
 	serve handler
 }
@@ -39,22 +39,22 @@ type route struct {
 // param is a parameter of the query or a header.
 type param struct {
 	in, name, about string
-	number          bool // a whole number, not negative; else text
-	most            int  // of a number: more is taken for this
+	number          bool // a non-negative integer; otherwise text
+	most            int  // of a number: larger values count as this
 	longest         int  // of text: in bytes
 	moment          bool // of text: a time in RFC 3339
-	several         bool // of a header: it may be there more than once
+	several         bool // of a header: it may be repeated
 	one             []string
 }
 
-// body is what a call takes.
+// body is the request body of an operation.
 type body struct {
 	of       any
 	optional bool
-	form     any // the same as the form of a page; nil if there is none
+	form     any // the same as an HTML form; nil if there is none
 }
 
-// answered is one way in which a call succeeds.
+// answered is one successful response.
 type answered struct {
 	status  int
 	of      any // nil: no content
@@ -63,7 +63,7 @@ type answered struct {
 	headers []string // those that say something
 }
 
-// either stands for one of some types.
+// either is one of several types.
 type either []any
 
 func takes(of any) *body { return &body{of: of} }
@@ -72,7 +72,7 @@ func mayTake(of any) *body { return &body{of: of, optional: true} }
 
 func inQuery(name, about string) param { return param{in: "query", name: name, about: about} }
 
-// started says where the run is that the answer shows.
+// started is a response with a run and its Location.
 func started(status int, about string) answered {
 	return answered{status: status, of: wire.Run{}, about: about, headers: []string{"Location"}}
 }
@@ -83,30 +83,30 @@ func answers(status int, of any, about string) answered {
 
 var (
 	keyHeader = param{in: "header", name: "Idempotency-Key", longest: 255,
-		about: "The caller's key, at most 255 bytes: the same key with the same body has the effect of one request, and is answered with 200."}
+		about: "The caller's key, at most 255 bytes. Repeating a request with the same key and body has no further effect and returns 200."}
 	waitSoLong = param{in: "query", name: "wait", number: true, most: 20,
-		about: "Seconds to hold the answer while there is nothing to tell."}
-	cursorParam = inQuery("cursor", "`next` of the page before.")
-	agentParam  = inQuery("agent", "Only those of this agent.")
-	followParam = param{in: "query", name: "follow", about: "Of a stream: `true` goes on while the run waits, until it is done.", one: []string{"true", "false"}}
-	fromParam   = param{in: "query", name: "from", about: "`tail`: without a cursor, only what is committed from now on.", one: []string{"tail"}}
-	dataParam   = param{in: "query", name: "data", about: "`true` shows images and documents with their bytes.", one: []string{"true", "false"}}
-	lastParam   = param{in: "header", name: "Last-Event-ID", about: "As `after`, which it overrules; browsers send it when they open a stream again."}
+		about: "Seconds to delay the response while there are no events."}
+	cursorParam = inQuery("cursor", "`next` of the previous page.")
+	agentParam  = inQuery("agent", "Only entries of this agent.")
+	followParam = param{in: "query", name: "follow", about: "Streams: `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
+	fromParam   = param{in: "query", name: "from", about: "`tail`: without a cursor, return only events committed from now on.", one: []string{"tail"}}
+	dataParam   = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
+	lastParam   = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
-	statusParam   = param{in: "query", name: "status", about: "Only runs of this status.", one: query.RunStatuses}
+	statusParam   = param{in: "query", name: "status", about: "Only runs with this status.", one: query.RunStatuses}
 	metadataParam = inQuery("metadata."+anyKey, "Only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as JSON writes it. "+
 		"Everything after the first dot is the key, further dots included; nested members are not matched. At most 16 keys, each once.")
 	runFilters = []param{statusParam, agentParam,
-		{in: "query", name: "reason", about: "Only runs that are done for this reason.", one: query.RunReasons},
-		{in: "query", name: "response_state", about: "Only runs that are done with this response state.", one: query.ResponseStates},
+		{in: "query", name: "reason", about: "Only runs that ended with this reason.", one: query.RunReasons},
+		{in: "query", name: "response_state", about: "Only runs that ended with this response state.", one: query.ResponseStates},
 		metadataParam,
-		{in: "query", name: "created_after", moment: true, about: "Only runs that were created at this time or later, in RFC 3339."},
-		{in: "query", name: "created_before", moment: true, about: "Only runs that were created before this time, in RFC 3339."}}
+		{in: "query", name: "created_after", moment: true, about: "Only runs created at or after this time, in RFC 3339."},
+		{in: "query", name: "created_before", moment: true, about: "Only runs created before this time, in RFC 3339."}}
 )
 
 // aboutRuns is how a list of runs is filtered and paged.
-const aboutRuns = "Lists the runs that fit all filters. One request looks at 500 runs at most, so a page may be short, or empty, with more runs behind it: " +
-	"while `next` is set, go on with it. Send a cursor with the same filters as the request that returned it."
+const aboutRuns = "Lists the runs that match all filters. One request examines at most 500 runs, so a page may be short or empty although more runs follow: " +
+	"continue while `next` is set. Send a cursor with the same filters as the request that returned it."
 
 var (
 	typesParam = inQuery("types", "Comma-separated event types to include: `"+strings.Join(feedTypes, "`, `")+"`.")
@@ -127,7 +127,7 @@ func forTenant(p param) param {
 }
 
 func limitParam(usual string, most int) param {
-	return param{in: "query", name: "limit", number: true, most: most, about: "At most so many entries; " + usual + " if it is not said."}
+	return param{in: "query", name: "limit", number: true, most: most, about: "The maximum number of entries. Default " + usual + "."}
 }
 
 var (
@@ -135,13 +135,13 @@ var (
 	reading  = []access.Role{access.Read}
 	deciding = []access.Role{access.Decide}
 	seeing   = []access.Role{access.Read, access.Decide, access.Links}
-	// no other role has it: a link hands on the right to decide
+	// only this role: a link delegates the right to decide
 	linking = []access.Role{access.Links}
-	// what stops a run: it can only take away
+	// for operations that stop a run
 	mastering = []access.Role{access.Start, access.Decide}
 )
 
-// startCodes are what may be wrong with anything that starts a run or a turn.
+// startCodes are the errors of operations that start a run or a turn.
 var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeThreadNotFound, frontend.CodeRunOpen,
 	frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull, frontend.CodeNotAStarter, frontend.CodeTooManyRuns,
 	frontend.CodeTenantFull, codeRateLimited}
@@ -161,17 +161,17 @@ func without(codes []frontend.Code, out ...frontend.Code) (rest []frontend.Code)
 	return rest
 }
 
-// resumeCodes: a resume is a decision whose target and content are known.
+// resumeCodes are fewer than decisionCodes: a resume is a decision with a known target and content.
 var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
 	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
 
-// verdictCodes: what a link answers is known, and is an approval.
+// verdictCodes are fewer than decisionCodes: a link answers one known approval.
 var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeInvalid,
 	frontend.CodeBadAction, frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeUnclearDecision, frontend.CodeSchemaMismatch, frontend.CodeResultRequired,
 	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
 	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
 
-// table is every call there is. What is not in it is not served, and not in the documents.
+// table has every operation. Only these are served and documented.
 func (a *api) table() []route {
 	table := append(a.runRoutes(), a.steeringRoutes()...)
 	table = append(table, a.threadRoutes()...)
@@ -182,84 +182,85 @@ func (a *api) table() []route {
 func (a *api) runRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: starting, paced: true,
-			about: "Stores the input and answers at once. With a key it may be sent again: one run is started.",
+			about: "Stores the input and returns immediately. With an idempotency key the request can be repeated safely: it starts one run.",
 			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
-			answers: []answered{started(202, "It is stored, and will run."), started(200, "The key was used before, with this body: the run it started.")},
+			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The key was used before with the same body. Returns the run it started.")},
 			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
 		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: reading,
 			about:   aboutRuns,
 			params:  slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}),
-			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short, even empty, while `next` says that there is more.")},
+			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short or empty although `next` is set.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
 			params: []param{{in: "header", name: "Prefer", several: true,
-				about: "`wait=N` holds the answer until the run waits for somebody or is done, at most N seconds (N up to 20)."}},
-			answers: []answered{{status: 200, of: wire.Run{}, about: "The run as it is now.", headers: []string{"Preference-Applied"}}},
+				about: "`wait=N` delays the response until the run is suspended or done, at most N seconds (N up to 20)."}},
+			answers: []answered{{status: 200, of: wire.Run{}, about: "The run at this moment.", headers: []string{"Preference-Applied"}}},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
-		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or follow a run's events", roles: reading,
-			about: "A page of JSON where the `Accept` header asks for `application/json`; else a stream of server-sent events: what is there, then what comes, " +
-				"each event once and in order. The `id` of an event is its cursor. Between them come live events, which say what the model is saying and are not stored. The stream ends behind the events with which the run is done or waits: `turn.ended`, and what was committed with it, `run.status` among it. " +
-				"Opened again with `Last-Event-ID` it goes on behind that event; at the end of a run that waits it holds, and at the end of one that is done it is 204, " +
-				"so that a browser's EventSource stops.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam,
+		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or stream a run's events", roles: reading,
+			about: "With `Accept: application/json` it returns a page. Otherwise it opens a stream of server-sent events: first the stored events, then new ones, " +
+				"each once and in order. The `id` of an event is its cursor. The stream also carries live events: what the model is saying now. They are not stored. " +
+				"The stream ends after the events that end or suspend the run: `turn.ended` and the rest of its commit, including `run.status`. " +
+				"Reopened with `Last-Event-ID`, it continues after that event. At the end of a suspended run it stays open; at the end of a finished run it returns 204, " +
+				"so a browser's EventSource stops.",
+			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
 				limitParam("100", 1000), waitSoLong,
 				followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
-				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), comments to keep it open."},
-				answers(204, nil, "Of a stream: the run is done, and all of it was read."),
-				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
+				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), and comments that keep the connection open."},
+				answers(204, nil, "Streams: the run is done and you have read all of its events."),
+				{status: 307, headers: []string{"Location"}, about: "Streams have an address of their own, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
-		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List the tool calls of a run", roles: reading,
-			about:  "In the order the model asked for them, with the run's own waits among them.",
+		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: reading,
+			about:  "In the order the model requested them. Waits of the run itself are included.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound}, serve: a.listCalls},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: reading,
-			answers: []answered{answers(200, wire.Call{}, "The call as it is now.")},
+			answers: []answered{answers(200, wire.Call{}, "The call at this moment.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.readCall},
-		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Follow events by a ticket", stream: true,
-			about: "Where `readEvents`, `readThreadEvents` and `readTenantEvents` redirect a stream that is served at another address. The ticket is the right to open this one stream, for " +
-				"one minute. A reader that loses the stream asks for the events again at the first address, and gets another ticket.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
+		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events with a ticket", stream: true,
+			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have an address of their own. The ticket opens this one stream and is valid for " +
+				"one minute. If the connection breaks, request the events at the original address again to get a new ticket.",
+			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
-				answers(204, nil, "Of a run's stream: the run is done, and all of it was read.")},
+				answers(204, nil, "Streams of a run: the run is done and you have read all of its events.")},
 			codes: []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
 	}
 }
 
 func (a *api) steeringRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Answer calls that wait", roles: deciding,
-			about: "One decision, or several that are answered one by one. With `all_or_none` up to 16 are stored in one write, or none of them, and the run takes them up in one turn. " +
-				"The same decision may be sent again; of two different ones the first counts. Without `decision_id`, the rest of the decision is its name.",
+		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: deciding,
+			about: "Takes one decision, or several that are answered individually. With `all_or_none`, up to 16 decisions are stored in one write or not at all, and the run processes them in one turn. " +
+				"Repeating a decision has no further effect. Of two different decisions the first one counts. Without `decision_id`, the key is derived from the other members.",
 			body: takes(either{wire.Decision{}, wire.Decisions{}}),
 			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
-				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "It was made before (`same: true`), or the answers to several.")},
+				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "A repeat of the accepted decision (`same: true`), or the answers to several decisions.")},
 			codes: decisionCodes, serve: a.decide},
-		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read what waits, by its suspension alone", roles: seeing,
-			about:   "For clients that know the id of a suspension and not its run.",
-			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, while it waits, or what became of it.")},
+		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: seeing,
+			about:   "For clients that know the id of a suspension but not its run.",
+			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},
 			codes:   []frontend.Code{frontend.CodeCallNotFound}, serve: a.readSuspension},
-		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer what waits, by its suspension alone", roles: deciding,
-			about: "A decision without a `target`. Otherwise it is the same as a decision on the run.",
+		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: deciding,
+			about: "Works like `decide`, without a `target`.",
 			body:  takes(wire.Answer{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
-				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
+				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes: without(decisionCodes, frontend.CodeBatchRefused, frontend.CodeSuspensionIDRequired, frontend.CodeRunNotFound), serve: a.answerSuspension},
-		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "End a run", roles: mastering, body: mayTake(struct{}{}),
-			about:   "The run ends at its next commit, or at once if it sleeps. What waits is not run any more.",
-			answers: []answered{answers(202, wire.Run{}, "Stored.")},
+		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: mastering, body: mayTake(struct{}{}),
+			about:   "The run ends at its next commit, or immediately if it is suspended. Suspended calls don't run.",
+			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Pause a run after its next commit", roles: mastering,
-			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Stored.")}, paced: true,
+		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: mastering, about: "The run pauses after its next commit.",
+			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Let an interrupted run go on", roles: deciding,
+		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: deciding,
 			body:    mayTake(wire.ResumeRequest{}),
-			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored."), answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`).")},
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted."), answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes:   resumeCodes, serve: a.resumeRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Go on with a run that failed", roles: starting, paced: true,
-			about: "A new run in the same thread, from the last commit, with fresh budgets.",
+		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Retry a failed run", roles: starting, paced: true,
+			about: "Starts a new run in the same thread. It continues from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
-			answers: []answered{started(202, "It is stored, and will run."), started(200, "It was asked for before: the run it started.")},
+			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
 				frontend.CodeIdempotencyMismatch, frontend.CodeNotAStarter, frontend.CodeTooManyRuns, frontend.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
@@ -267,30 +268,30 @@ func (a *api) steeringRoutes() []route {
 
 func (a *api) threadRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a conversation by your own key", roles: reading,
-			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` that the conversation was started with."}},
+		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by your own key", roles: reading,
+			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` of the conversation."}},
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeThreadNotFound}, serve: a.findThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a conversation's newest state", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: reading,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "Read a conversation, oldest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List messages, oldest first", roles: reading,
 			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
-			about: "A new turn: a new run, or more for the run that is open, as `on_pending` says.",
+			about: "Starts a new turn: in a new run, or in the open run if `on_pending` says so.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
-			answers: []answered{started(202, "Stored; the run that has it."), started(200, "The key was used before, with this body.")},
+			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
 			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
-		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or follow the events of a conversation", roles: reading,
-			about: "The events of all its runs, one after the other, as pages (`Accept: application/json`) or as a stream. A thread whose run is done waits for the next one; with `follow=true` a stream goes on meanwhile.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam,
+		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: reading,
+			about: "The events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
+			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
 				limitParam("100", 1000), waitSoLong, followParam, lastParam},
-			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` says that the newest run waits or is done; `done` is false."),
+			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is never set."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
-				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
+				{status: 307, headers: []string{"Location"}, about: "Streams have an address of their own, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
-		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List the runs of a conversation, newest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List a thread's runs, newest first", roles: reading,
 			about:  aboutRuns,
 			params: slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}), answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
@@ -299,74 +300,74 @@ func (a *api) threadRoutes() []route {
 
 func (a *api) linkRoutes() []route {
 	page := func(status int) answered {
-		return answered{status: status, of: "", media: linkpage.Media, about: "A page for a person, where the `Accept` header asks for one; so are problems."}
+		return answered{status: status, of: "", media: linkpage.Media, about: "A web page, if the `Accept` header asks for HTML. Errors are web pages too."}
 	}
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Make an approval link", roles: linking, paced: true,
-			about: "A link for one recipient, by which that person can answer one approval without a token. It hands on the right to decide, so it takes the role `link`, and is recorded: " +
-				"who made it, for whom, when, and until when. `link` is shown here and never again; each call makes another link. A link by which the recipient could only deny is refused.",
+		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: linking, paced: true,
+			about: "Creates a link for one recipient. It lets that person answer one approval without a token. Because a link delegates the right to decide, creating one requires the role `link` and is recorded: " +
+				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),
 			answers: []answered{answers(201, wire.Link{}, "The link.")},
 			codes: []frontend.Code{codeNotFound, frontend.CodeInvalid, frontend.CodeWrongKind, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone, frontend.CodeStaleSuspension,
 				frontend.CodeSuspensionIDRequired, frontend.CodeNotSuspended, frontend.CodeTooManyLinks,
 				frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
-		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List the approval links of a run", roles: linking,
-			about:   "Those that were made, oldest first, on one page: for whom, by whom, until when, and whether they were revoked. Not the links themselves.",
-			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All of them.")},
+		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List a run's approval links", roles: linking,
+			about:   "All links of the run, oldest first, on one page: recipient, creator, expiry, and whether they were revoked. The response doesn't contain the links themselves.",
+			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All entries.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.listLinks},
 		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: linking,
-			about:   "From now on it answers nothing and shows nothing. A decision that was made by it stays. Revoking it again changes nothing.",
-			answers: []answered{answers(200, wire.Link{}, "It is revoked.")},
+			about:   "The link stops working. A decision that was made with it remains. Revoking it again has no effect.",
+			answers: []answered{answers(200, wire.Link{}, "The revoked link.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
-		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show what a signed link asks", link: true,
-			about: "Changes nothing: mail scanners and previews look at links before people do. The link itself is the right to answer this one call, until it expires, is revoked, or the deadline of the call passes; no token is needed. " +
-				"Once the call no longer waits, the link shows what became of it: who answered what and when, or that time ran out. Query parameters that mail clients add are ignored.",
-			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call, which waits, or what became of it."), page(200)},
+		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show the question of a link", link: true,
+			about: "Read-only, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
+				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. Query parameters added by mail clients are ignored.",
+			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
-		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer by a signed link", link: true,
-			about: "A yes or a no, once: sent again it is the same decision. It is recorded under the recipient's name, `link:` and what `for` said, with the link's id and its maker. A call that does not run takes its result here too. Edited arguments and grants take a token and `decide`.",
+		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer a link", link: true,
+			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded as made by `link:` and the recipient (`for`), with the link's id and its creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
-			answers: []answered{answers(202, wire.DecisionAnswer{}, "Stored. It will be applied, unless a cancel is first."),
-				answers(200, wire.DecisionAnswer{}, "It was made before (`same: true`)."), page(200), page(202)},
+			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
+				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`)."), page(200), page(202)},
 			codes: verdictCodes, serve: a.answerLink},
 	}
 }
 
 func (a *api) otherRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List what waits for an answer, over all runs", roles: seeing,
-			about: "The inbox of people and bots, longest waiting first. A page may be short, or empty, with more behind it: while `next` is set, go on with it. Send a cursor with the same filters as the request that returned it.",
+		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List suspended calls of all runs", roles: seeing,
+			about: "The inbox for people and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
 			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: query.CallKinds},
 				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
-		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or follow suspensions, decisions and run ends of all runs", roles: seeing,
-			about: "The events `call.suspended` and `decision.recorded`, and `run.status` where a run is done, of all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
-				"For inboxes, bots and consoles. A stream continues until its reader leaves or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
-				"with the number of waiting calls by kind. Opened again with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
+		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream suspensions, decisions and run ends", roles: seeing,
+			about: "The events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
+				"For inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
+				"with the number of suspended calls by kind. Reopened with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
 				"of the store's index together stay below 10 seconds. A commit that is still undecided then is checked again for up to 15 minutes, and at most 8 such commits at a time. An event may be sent " +
-				"twice: use `thread_id` and `seq` to recognise it. A token without `read` gets decisions without their arguments and result, " +
-				"and calls without their arguments and questions: read those from the inbox while the call waits.",
-			params: []param{inQuery("after", "A cursor: only events behind it."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
+				"twice: use `thread_id` and `seq` to recognize it. A token without `read` gets decisions without their arguments and result, " +
+				"and calls without their arguments and questions: read those from the inbox while the call is suspended.",
+			params: []param{inQuery("after", "A cursor: return only later events."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
 			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so a page may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
-				{status: 307, headers: []string{"Location"}, about: "The stream is served at another address, as on AWS: `Location` names it. Browsers follow it by themselves."}},
+				{status: 307, headers: []string{"Location"}, about: "Streams have an address of their own, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
-		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List the decisions that were recorded, over all runs, newest first", roles: seeing,
-			about: "Who decided what, when, and whether it was applied. A token without `read` gets decisions without their arguments and result.",
+		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: seeing,
+			about: "Who decided what and when, for all runs of the tenant, and whether the decision took effect. A token without `read` gets decisions without their arguments and result.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions with this action.", one: []string{"resume", "cancel"}},
-				{in: "query", name: "created_after", moment: true, about: "Only decisions that were recorded at this time or later, in RFC 3339."},
-				{in: "query", name: "created_before", moment: true, about: "Only decisions that were recorded before this time, in RFC 3339."},
+				{in: "query", name: "created_after", moment: true, about: "Only decisions recorded at or after this time, in RFC 3339."},
+				{in: "query", name: "created_before", moment: true, about: "Only decisions recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},
-			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short, even empty, while `next` says that there is more.")},
+			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short or empty although `next` is set.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
-		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List what can be run", roles: reading,
-			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All of them.")}, serve: a.listAgents},
-		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent, its tools and their schemas", roles: reading,
-			answers: []answered{answers(200, wire.Agent{}, "The version that new runs start with.")},
+		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List agents", roles: reading,
+			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All entries.")}, serve: a.listAgents},
+		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: reading,
+			answers: []answered{answers(200, wire.Agent{}, "The agent version that new runs use.")},
 			codes:   []frontend.Code{frontend.CodeAgentNotFound}, serve: a.readAgent},
-		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Ask whether the server is there",
-			answers: []answered{answers(200, wire.Health{}, "It is."), answers(503, wire.Health{}, "It is, and its store is not: `storage` says how.")}, serve: a.health},
-		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read this API as an OpenAPI document",
+		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
+			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work: `storage` names the problem.")}, serve: a.health},
+		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",
 			answers: []answered{answers(200, map[string]any{}, "OpenAPI 3.1.")}, serve: a.openapi},
 	}
 }

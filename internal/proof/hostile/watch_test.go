@@ -84,7 +84,7 @@ func tableOfCodes(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	codes := map[string]int{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]+) \\| `([a-z_]+)`").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\|([0-9]+)\\|`([a-z_]+)`").FindAllStringSubmatch(string(page), -1) {
 		codes[row[2]], _ = strconv.Atoi(row[1])
 	}
 	if len(codes) < 20 {
