@@ -1,0 +1,109 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+)
+
+const cliPage = "../../docs/reference/cli.md"
+
+const cliIntro = "# Command line\n\nThe commands and flags of `dormouse` and `dormouse-proof`, and their exit codes. Run `dormouse help COMMAND` for details and examples,\n`dormouse version` for the version." +
+	" This page is generated from the help texts.\n\nFlags of every command: "
+
+// TestTheCLIPageHasEveryCommand writes docs/reference/cli.md with -update. Otherwise it reports a
+// page that differs from the help texts.
+func TestTheCLIPageHasEveryCommand(t *testing.T) {
+	dormouse := helpOf(func(args ...string) string { return here(t, "", args...).stdout })
+	proof := helpOf(func(args ...string) string { return proves(t, args...).stdout })
+	want := cliIntro + strings.Join(flagsIn(section(dormouse("help"), "Flags:")), ", ") + ".\n" +
+		program("dormouse", dormouse) + program("dormouse-proof", proof)
+	if *update {
+		if err := os.WriteFile(cliPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(cliPage); err != nil || string(got) != want {
+		t.Errorf("%s is out of date (%v): go test ./internal/cli -run TheCLIPage -update", cliPage, err)
+	}
+	if strings.Count(want, "\n|`") < 25 {
+		t.Errorf("commands are missing:\n%s", want)
+	}
+}
+
+// helpOf is a program's help, by its arguments.
+type helpOf func(args ...string) string
+
+// program is the part of the page about one program. The exit codes of dormouse-proof begin with
+// the one that dormouse lacks.
+func program(name string, help helpOf) string {
+	page := fmt.Sprintf("\n## %s\n\n|command|purpose|flags|\n|---|---|---|\n", name)
+	sameAs := map[string]string{} // a long list of flags to the command that has it
+	for _, c := range commandsOf(help, nil) {
+		flags, usage := strings.Join(c.flags, ", "), strings.TrimPrefix(c.usage, name+" ")
+		if first := sameAs[flags]; first != "" {
+			flags = "as `" + first + "`"
+		} else if len(c.flags) > 10 {
+			sameAs[flags] = usage
+		}
+		page += fmt.Sprintf("|`%s`|%s|%s|\n", strings.ReplaceAll(usage, "|", `\|`), c.short, flags)
+	}
+	codes, lead := section(help("help", "exit-codes"), "Exit codes:"), "Exit codes:"
+	if at := strings.Index(codes, fmt.Sprintf("  %d  ", cmdline.ExitBroken)); at >= 0 {
+		codes, lead = codes[at:], "Exit codes as for `dormouse`, and:"
+	}
+	return page + "\n" + lead + "\n\n```text\n" + codes + "\n```\n"
+}
+
+// command is a row of the page.
+type command struct {
+	usage, short string
+	flags        []string
+}
+
+var (
+	listed    = regexp.MustCompile(`(?m)^  (\S+) {2,}(.+)$`)
+	usageLine = regexp.MustCompile(`(?m)^Usage:\n  (.+?)(?: \[flags\])?$`)
+	flagLine  = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+)
+
+// commandsOf are the commands below a command, each followed by its own. A command that only groups
+// others is left out.
+func commandsOf(help helpOf, above []string) (all []command) {
+	for _, m := range listed.FindAllStringSubmatch(section(help(append([]string{"help"}, above...)...), "Available Commands:"), -1) {
+		name := append(slices.Clone(above), m[1])
+		text := help(append([]string{"help"}, name...)...)
+		usage := usageLine.FindStringSubmatch(text)
+		if usage == nil || m[1] == "help" || m[1] == "version" {
+			continue
+		}
+		below := commandsOf(help, name)
+		if flags := flagsIn(section(text, "\nFlags:")); len(below) == 0 || len(flags) > 0 {
+			all = append(all, command{usage[1], m[2], flags})
+		}
+		all = append(all, below...)
+	}
+	return all
+}
+
+// section is the part of a help text between a headline and the next empty line.
+func section(text, headline string) string {
+	_, rest, _ := strings.Cut(text, headline+"\n")
+	part, _, _ := strings.Cut(rest, "\n\n")
+	return part
+}
+
+// flagsIn are the names of flags, without --help, which every command has.
+func flagsIn(part string) (names []string) {
+	for _, m := range flagLine.FindAllStringSubmatch(part, -1) {
+		if m[1] != "--help" {
+			names = append(names, "`"+m[1]+"`")
+		}
+	}
+	return names
+}
