@@ -128,31 +128,31 @@ func when(condition, then part) part { return part{"if": condition, "then": then
 func exactlyOne(conditions ...part) part { return part{"oneOf": conditions} }
 
 func agentPart() part {
-	return closed("An agent: who answers, what it may call, and which calls need a person.", part{
-		"name":         shaped("The agent's name; without it the name of the file. a-z, 0-9, - and _, at most 64.", agent.AgentName.String()),
+	return closed("An agent: its model, its tools, and which calls need approval.", part{
+		"name":         shaped("The agent's name. Default: the name of the file. a-z, 0-9, - and _, at most 64.", agent.AgentName.String()),
 		"description":  textPart("What the agent is for, for people and lists."),
-		"tenants":      someNames("The tenants that may use the agent; '*' for all. Without this, only the tenant that deploys it."),
-		"starters":     someNames("The callers who may start runs and send messages: a name as the journal has it, such as token:shop, in which * is any text, or role:start. Without this, every caller who may start runs."),
-		"approvers":    someNames("The callers who may approve calls: a name as the journal has it, such as token:anna or link:*, or role:decide. Without this, every caller who may decide."),
+		"tenants":      someNames("The tenants that may use the agent; '*' for all. Default: the tenant that deploys it (--tenant, named default unless set)."),
+		"starters":     someNames("The callers who may start runs and send messages: a name as in the journal, such as token:shop, in which * is any text, or role:start. Default: every caller who may start runs."),
+		"approvers":    someNames("The callers who may approve calls: a name as in the journal, such as token:anna or link:*, or role:decide. Default: every caller who may decide. Each of those may deny. A link also counts as the token that created it."),
 		"model":        modelPart(),
 		"instructions": textPart("The system prompt."),
 		"tools":        listOf("What the model may call.", toolPart()),
 		"permissions":  permissionsPart(),
-		"executor": word("How the calls of one turn run: one after the other (sequential, also without this), or side by side (parallel).",
+		"executor": word("How the calls of one turn run: one after another (sequential, default; an approved call runs next), or side by side (parallel; an approved call starts within a second). Rules check a call after the earlier calls of its turn have run, which may change what the rules say.",
 			"sequential", "parallel"),
-		"while_waiting": word("What the model does while a call waits: nothing (wait, also without this), or go on with the results there are (continue).",
+		"while_waiting": word("While a call waits: call the model when all calls of its turn have results (wait, default), or with the results so far (continue).",
 			"wait", "continue"),
-		"yield_when": word("When a run gives up an answer of its model, so that another run gets its worker: never (also without this), or when a newer run of the agent waits for a worker (newer_run_waits).",
+		"yield_when": word("When a run drops its model's answer, so another run gets its worker: never (default), or when a newer run waits (newer_run_waits): one of the same agent and tenant that started later and at least a second ago, is still created, and is among the 20 newest runs of the tenant (one list read per answer, no write). None of the answer's calls runs, its tokens count, the journal has step.reset with the reason yielded, and the model is called again 5 seconds later with the same conversation. A run yields at most three times in a row. If the list can't be read, it continues.",
 			yieldNever, agent.YieldToNewer),
-		"stop":      listOf("Rules that end a run. They are looked at after each turn of the model, before its calls run.", stopPart()),
+		"stop":      listOf("Rules that end a run. They are checked in order after each turn of the model, before its calls run.", stopPart()),
 		"budget":    budgetPart(),
 		"deadlines": deadlinesPart(),
 		"finish":    finishPart(),
-		"hooks":     namesPart("Names of hooks the program was built with, called in this order."),
-		"memory":    filled("The name of a memory the program was built with. This program brings: notes."),
-		"effects":   listOf("What follows the result of a tool.", effectPart()),
+		"hooks":     namesPart("Names of hooks built into the program, in calling order."),
+		"memory":    filled("The name of a memory built into the program. dormouse has: notes."),
+		"effects":   listOf("What follows tool results.", effectPart()),
 		"servers":   serversPart(),
-		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; 256KiB without this, from 1KiB to 1MiB."),
+		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
 	}, "model")
 }
 
@@ -163,12 +163,12 @@ func namesPart(says string) part {
 func someNames(says string) part { return namesPart(says).with(part{"minItems": 1}) }
 
 func turnsPart() part {
-	turn := closed("One answer of the model, and what must hold for it.", part{
+	turn := closed("One answer of the model, and its conditions.", part{
 		"given": givenPart(),
-		"say":   textPart("The text. ${name} stands for what the group (?P<name>...) of user or result matched."),
+		"say":   textPart("The text. ${name} is the match of the group (?P<name>...) of user or result."),
 		"calls": listOf("The calls the model makes.", closed("A call.", part{
 			"tool":      shaped("The tool to call.", agent.ToolName.String()),
-			"arguments": part{"type": "object", "description": "The arguments. ${name} in a text stands for what a group matched."},
+			"arguments": part{"type": "object", "description": "The arguments. ${name} in a text is the match of a group."},
 			"id":        textPart("The id of the call, if it matters."),
 		}, "tool")),
 	}).with(part{"anyOf": []part{given("say"), given("calls")}})
@@ -176,24 +176,24 @@ func turnsPart() part {
 }
 
 func givenPart() part {
-	return closed("The conditions of the turn; without them it always fits.", part{
-		"user":      expressionPart("It matches the last thing the user said."),
+	return closed("The conditions of the turn. By default it always fits.", part{
+		"user":      expressionPart("It matches the last user message."),
 		"tool":      textPart("One of the results the model has not answered yet is of this tool."),
 		"result":    expressionPart("It matches such a result, as JSON without spaces."),
 		"no_result": onOff("true: there is no such result."),
-		"step":      counter("It is the model's so-many-th turn since the user spoke, from 1.", 1),
+		"step":      counter("The number of the model's turn since the last user message, from 1.", 1),
 	}).with(part{"not": valued("no_result", true).with(part{"anyOf": []part{given("tool"), given("result")}})})
 }
 
 func budgetPart() part {
-	return closed("How many tool calls there may be; a call beyond fails with budget_exhausted. 0 is no limit.", part{
-		"step": counter("How many calls one turn of the model may make.", 0),
-		"run":  counter("How many calls a run may make.", 0),
+	return closed("The maximum number of tool calls. Further calls fail with budget_exhausted. 0 is no limit.", part{
+		"step": counter("The maximum for one turn of the model.", 0),
+		"run":  counter("The maximum for the run.", 0),
 	})
 }
 
 func finishPart() part {
-	output := part{"type": []string{"object", "boolean"}, "description": "JSON Schema of the output; one that does not fit is an error the model sees."}
+	output := part{"type": []string{"object", "boolean"}, "description": "JSON Schema of the output. An output that does not match is an error the model sees."}
 	return part{
 		"description": "Gives the agent the tool finish, which ends the run with an output. true takes any output.",
 		"anyOf":       []part{{"type": "boolean"}, closed("What the output must be.", part{"output": output})},
@@ -201,14 +201,14 @@ func finishPart() part {
 }
 
 func effectPart() part {
-	return closed("Something that follows the result of tools.", part{
+	return closed("What follows the results of tools. Its output is appended to the call's result for the model.", part{
 		"name":      filled("Its name."),
-		"tools":     listOf("Names and patterns of the tools it follows.", shaped("A tool's name, or a pattern in which * is any text.", agent.ToolGlob.String())).with(part{"minItems": 1, "uniqueItems": true}),
-		"go":        textPart("A Go function the program was built with."),
-		"command":   listOf("A program and its arguments, instead of go. It runs if the operator allows commands.", part{"type": "string"}),
-		"detect":    listOf("Kinds of commands that are looked for in the workspace, instead of go and command: format, whose output is dropped, and lint, whose output is shown to the model.", part{"type": "string", "enum": []string{agent.DetectFormat, agent.DetectLint}}).with(part{"minItems": 1, "uniqueItems": true}),
-		"workspace": textPart("With command or detect: the directory it runs in, relative to the directory of the agents."),
-		"paths":     textPart("With command: the argument of the call that names files; they become the last arguments of the command."),
+		"tools":     listOf("Names and patterns of tools. The effect runs after their successful calls.", shaped("A tool's name, or a pattern in which * is any text.", agent.ToolGlob.String())).with(part{"minItems": 1, "uniqueItems": true}),
+		"go":        textPart("A Go function built into the program."),
+		"command":   listOf("A program and its arguments, instead of go. It runs on the server, as its user, only with --allow-commands. It gets no shell, no input, no open files, and only PATH and HOME. A nonzero exit is not a failure; it does nothing if its program, workspace or files don't exist. Output and errors are searched for the server's secrets. A deny of command:PROGRAM in the agent, its deployed version, the policy or the run stops it.", part{"type": "string"}),
+		"detect":    listOf("Kinds of commands to find in the workspace, instead of go and command: format, whose output is dropped, and lint, whose output is shown to the model with its command. The first match of each kind runs: a Makefile with such a target (make -s fmt, make -s format; make -s lint); a package.json with such a script (npm run --silent format; npm run --silent lint); go.mod (gofmt -w .; go vet ./...); Cargo.toml (cargo fmt; cargo clippy --quiet); ruff.toml, .ruff.toml or [tool.ruff] in pyproject.toml (ruff format --quiet .; ruff check --quiet .); [tool.black] in pyproject.toml (black --quiet .). Programs that are not on the machine are skipped. Both commands share the time of one hook, at most 10 seconds; longer ones are stopped and journaled, and the run continues.", part{"type": "string", "enum": []string{agent.DetectFormat, agent.DetectLint}}).with(part{"minItems": 1, "uniqueItems": true}),
+		"workspace": textPart("command, detect: the working directory, relative to the agents directory."),
+		"paths":     textPart("command: the argument of the call that names files, one or a list, relative to the workspace. They are appended to the command."),
 	}, "name", "tools").holds(
 		exactlyOne(given("go"), given("command", "workspace"), given("detect", "workspace")),
 		when(given("go"), without("command", "detect", "workspace", "paths")),
@@ -233,7 +233,7 @@ func stopPart() part {
 		}, "type", rule.member))
 		short[name] = value
 	}
-	short["timeout"] = durationPart("The run has taken longer than this, without the time it waited; whole seconds, as in 90s or 10m.")
+	short["timeout"] = durationPart("The run has taken longer than this, without suspensions and model outages; whole seconds, such as 90s or 10m.")
 	brief := closed("A rule and its value.", short).with(part{"minProperties": 1, "maxProperties": 1})
 	return part{"description": "A rule that ends the run.", "anyOf": append([]part{brief}, forms...)}
 }
@@ -241,16 +241,16 @@ func stopPart() part {
 // stopValues are the values of the stop rules in their long form.
 var stopValues = map[string]part{
 	"max_rounds":         roundsPart(),
-	"timeout":            counter("The run has taken longer than so many seconds, without the time it waited.", 0),
-	"token_budget":       counter("The run has used more tokens, in and out.", 0),
-	"consecutive_errors": counter("In so many rounds in a row every tool failed.", 0),
-	"loop_detection":     counter("The model makes the same calls so many times in a row; 16 is the most.", 0).with(part{"maximum": mostWindow}),
+	"timeout":            counter("The run has taken longer than this many seconds, without suspensions and model outages.", 0),
+	"token_budget":       counter("The run has used more tokens, input and output. Unreported usage counts as none, so add max_rounds.", 0),
+	"consecutive_errors": counter("Every executed tool failed in this many consecutive rounds.", 0),
+	"loop_detection":     counter("The model repeats the same calls this many times, 2 to 16.", 0).with(part{"maximum": mostWindow}),
 	"stop_on_tool":       textPart("The model calls this tool."),
 	"content_match":      expressionPart("It matches the turn's text."),
 }
 
 func roundsPart() part {
-	return part{"description": fmt.Sprintf("The run ends after so many steps. Without this rule after %d; unlimited lifts that.", agent.DefaultRounds),
+	return part{"description": fmt.Sprintf("The run ends after this many steps. Default %d; unlimited for no limit. Runs of agent versions from before the default have none.", agent.DefaultRounds),
 		"anyOf": []part{{"type": "integer", "minimum": 0}, {"const": unlimited}}}
 }
 
@@ -258,7 +258,7 @@ func deadlinesPart() part {
 	return closed("How long calls may wait, by what they wait for.", part{
 		"approval": deadlinePart("How long a call may wait for an approval.", false),
 		"client":   deadlinePart("How long a call may wait for the result of a client tool.", true),
-		"input":    deadlinePart("How long a call may wait for something its tool asked for.", true),
+		"input":    deadlinePart("How long a call may wait for an answer to its tool's question.", true),
 	})
 }
 
@@ -266,15 +266,15 @@ func deadlinesPart() part {
 func deadlinePart(says string, results bool) part {
 	outcomes := []string{"fail", "cancel", "result"}
 	members := part{
-		"within": durationPart("How long, as in 90s, 10m or 24h."),
+		"within": durationPart("How long, such as 90s, 10m or 24h."),
 		"result": anything("With then: result, the result of the call."),
 	}
 	if !results {
 		outcomes = outcomes[:2]
 		delete(members, "result")
 	}
-	members["then"] = word("What the call comes to: fail (also without this), cancel, or a result that is given here.", outcomes...)
-	long := closed("How long a call may wait, and what it comes to.", members, "within")
+	members["then"] = word("How the call is settled: fail (default), cancel, or with result.", outcomes...)
+	long := closed("How long a call may wait, and how it is settled.", members, "within")
 	if results {
 		long = long.holds(when(valued("then", "result"), given("result")), when(given("result"), valued("then", "result")))
 	}

@@ -10,12 +10,12 @@ import (
 // modelPart holds each member to the providers that the loader takes it of.
 func modelPart() part {
 	members := part{
-		"provider": word("scripted: turns that are written down. recorded: conversations that were kept. bedrock: Amazon Bedrock. "+
+		"provider": word("scripted: turns of a script. recorded: recorded conversations. bedrock: Amazon Bedrock. "+
 			"openai: any endpoint that speaks OpenAI's chat completions.", providers...),
-		"script": textPart("Of a scripted model: a file with its turns, relative to this one."),
+		"script": textPart("scripted: a file with the turns, relative to this one."),
 		"turns":  turnsPart(),
-		"pace":   durationPart("Of a scripted model: the pause between words, for readers who look on, as 30ms; without it an answer comes at once."),
-		"file":   textPart("Of a recorded model: conversations, one JSON object a line, in the OpenAI chat format, relative to this file."),
+		"pace":   durationPart("scripted: the pause between words, such as 30ms, at most 1s, to test live text. By default there is none."),
+		"file":   textPart("recorded: a file with conversations in the OpenAI chat format, one JSON object per line, relative to this file. The first user message selects the conversation, the position the answer. Past the end the run stops with recording_ended; an unknown first message ends it in error."),
 	}
 	maps.Copy(members, calledParts())
 	conditions := []part{
@@ -24,7 +24,7 @@ func modelPart() part {
 		when(valued("provider", agent.ProviderBedrock), given("model").with(ofBedrock())),
 		when(valued("provider", agent.ProviderOpenAI), given("model", "base_url").with(foreignTo(agent.ProviderOpenAI))),
 	}
-	return closed("Who answers.", members, "provider").holds(conditions...)
+	return closed("The model.", members, "provider").holds(conditions...)
 }
 
 // foreignTo refuses the members that belong to other providers.
@@ -50,65 +50,65 @@ func ofBedrock() part {
 // calledParts are what can be said of a model that is asked over a network.
 func calledParts() part {
 	return part{
-		"model": filled("What the provider calls the model: of bedrock an id, an inference profile or an ARN.").with(part{"maxLength": longestID}),
-		"base_url": shaped("Of openai: where the endpoint is, up to where /chat/completions is put behind, as in http://127.0.0.1:11434/v1.",
+		"model": filled("The provider's name of the model. bedrock: a model id, an inference profile or an ARN.").with(part{"maxLength": longestID}),
+		"base_url": shaped("openai: the endpoint without /chat/completions, as in http://127.0.0.1:11434/v1. With a secret it must be https, except to this machine. Addresses that are not public need --allow-private-hosts.",
 			`^[hH][tT][tT][pP][sS]?://[^?#@{}]+$`),
-		"api_key":     shaped("Of openai: the name of a secret, sent as a bearer token. DORMOUSE_SECRET_ and the name is the environment variable that holds it.", agent.SecretName.String()),
-		"headers":     textsPart("Of openai: further headers by name. {secret:NAME} stands for the environment variable DORMOUSE_SECRET_NAME of the server."),
-		"region":      shaped("Of bedrock: the AWS region that is asked, instead of the program's own.", regionForm.String()),
-		"max_tokens":  counter("How many tokens an answer may have.", 1),
-		"temperature": amount("How much chance there is in the answers, from 0; of bedrock to 1, of openai to 2.").with(part{"minimum": 0, "maximum": hottest[agent.ProviderOpenAI]}),
+		"api_key":     shaped("openai: the name of a secret, sent as a bearer token. The environment variable DORMOUSE_SECRET_NAME holds it.", agent.SecretName.String()),
+		"headers":     textsPart("openai: further headers by name. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server. Literal keys are refused."),
+		"region":      shaped("bedrock: the AWS region. Default: the region of the environment.", regionForm.String()),
+		"max_tokens":  counter("The maximum number of tokens of an answer.", 1),
+		"temperature": amount("Sampling temperature: 0 to 1, openai to 2.").with(part{"minimum": 0, "maximum": hottest[agent.ProviderOpenAI]}),
 		"top_p":       amount("Only the likeliest tokens that together have this probability, from 0 to 1.").with(part{"minimum": 0, "maximum": 1}),
 		"stop_sequences": listOf("Texts at which the model stops.", part{"type": "string", "minLength": 1}).
 			with(part{"uniqueItems": true}),
-		"effort": shaped("How much the model thinks: low, medium, high, max or what else the provider knows.", plainWord.String()),
-		"outage": durationPart("How long a run waits for a model that does not answer, from the first failure on, as in 2h; 24h without this. Then it ends in error."),
-		"stream": onOff("false: the answer is fetched in one piece, and nobody can read along. Without this it is streamed."),
+		"effort": shaped("Reasoning effort: low, medium, high, max or another value of the provider.", plainWord.String()),
+		"outage": durationPart("How long a run retries a model that does not answer, from the first consecutive failure, such as 2h. Default 24h. Pauses grow to 15 minutes. Then the run ends in error with model_unavailable."),
+		"stream": onOff("false: no live text. Default true."),
 		"output": part{"type": "object", "required": []string{"type"}, "properties": part{"type": part{"const": "object"}},
-			"description": "JSON Schema of what the model says when it calls nothing. An answer that does not fit is asked for again."},
+			"description": "JSON Schema of an answer without calls. The model must repeat an answer that does not match."},
 		"request": part{"type": "object", "minProperties": 1, "properties": without(oursInRequest...)["properties"],
-			"description": "Further members of the provider's request, as they stand: of bedrock in additionalModelRequestFields, of openai in the body."},
-		"cache":     word("Of bedrock: off, or how long what the requests have in common is cached; without this, chosen by whether the run may wait.", caches...),
+			"description": "Further members of the provider's request, verbatim: bedrock's additionalModelRequestFields, or the openai body."},
+		"cache":     word("bedrock: how long instructions, tools and conversation are cached. Default: 1h if the run may be suspended, else 5m.", caches...),
 		"guardrail": guardrailPart(),
-		"tier":      shaped("The service tier: of bedrock priority, default, flex or reserved; of openai as the endpoint calls it.", plainWord.String()),
-		"latency":   word("Of bedrock: standard (also without this) or optimized.", latencies...),
+		"tier":      shaped("The service tier. bedrock: priority, default, flex or reserved; openai: a name of the endpoint.", plainWord.String()),
+		"latency":   word("bedrock: standard (default) or optimized.", latencies...),
 	}
 }
 
 func guardrailPart() part {
-	return closed("A guardrail of Bedrock's.", part{
+	return closed("A Bedrock guardrail.", part{
 		"id": shaped("Its id, or its ARN.", guardForm.String()),
 		"version": part{"description": "Its version, or DRAFT.",
 			"anyOf": []part{{"type": "integer", "minimum": 1, "maximum": 99999999}, {"type": "string", "pattern": guardTurn.String()}}},
-		"async": onOff("true: text is shown while it is streamed, before the guardrail looked at it."),
+		"async": onOff("true: text is shown before the guardrail has checked it."),
 	}, "id", "version")
 }
 
 func lambdaPart() part {
-	return closed("A Lambda function. It is invoked with the arguments as its event, and waited for.", part{
-		"function":  shaped("Its name, or its ARN.", functionName.String()+"|"+functionARN.String()),
-		"qualifier": shaped("A version, in quotes, or an alias; the latest one without this.", qualifier.String()),
-		"timeout":   durationPart("How long the call may take; 30s without this, and 90s at most."),
-		"max_bytes": sizePart("How much of the answer is read: bytes, or with KiB or MiB; 256KiB without this, and 1MiB at most."),
+	return closed("A Lambda function. The arguments are its event, the return value is the result. The call uses the AWS credentials of the server, on AWS those of its role.", part{
+		"function":  shaped("Its name, or its ARN without a version.", functionName.String()+"|"+functionARN.String()),
+		"qualifier": shaped("A version, in quotes, or an alias. Default: the latest version.", qualifier.String()),
+		"timeout":   durationPart("How long a call may take. Default 30s, at most 90s."),
+		"max_bytes": sizePart("How much of the response is read: bytes, or with KiB or MiB. Default 256KiB, at most 1MiB."),
 	}, "function")
 }
 
 func mcpPart() part {
 	return closed("A tool of an MCP server.", part{
 		"server":    filled("The name of the server under servers."),
-		"tool":      shaped("What the server calls the tool; the same as here without this.", remoteName.String()),
-		"timeout":   durationPart("How long the call may take; 30s without this, and 90s at most."),
-		"max_bytes": sizePart("How much of the answer is read: bytes, or with KiB or MiB; 256KiB without this, and 1MiB at most."),
+		"tool":      shaped("The server's name of the tool. Default: the same name.", remoteName.String()),
+		"timeout":   durationPart("How long a call may take. Default 30s, at most 90s."),
+		"max_bytes": sizePart("How much of the response is read: bytes, or with KiB or MiB. Default 256KiB, at most 1MiB."),
 	}, "server")
 }
 
 func serversPart() part {
 	server := closed("An MCP server that speaks streamable HTTP.", part{
-		"url":           shaped("Its address, http or https.", `^[hH][tT][tT][pP][sS]?://[^#@{}]+$`),
-		"headers":       textsPart("Headers by name. {secret:NAME} stands for the environment variable DORMOUSE_SECRET_NAME of the server that runs agents."),
-		"allow_private": onOff("true: the address may be a private one, if the operator allows it."),
+		"url":           shaped("Its address, http or https. With a secret it must be https, except to this machine or a private service.", `^[hH][tT][tT][pP][sS]?://[^#@{}]+$`),
+		"headers":       textsPart("Headers by name. Not Accept, Content-Type or Mcp-*. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server that runs agents. Literal keys are refused."),
+		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
 	}, "url")
-	return part{"type": "object", "description": "MCP servers by the names that tools know them by.", "additionalProperties": server,
+	return part{"type": "object", "description": "MCP servers by the names that tools use.", "additionalProperties": server,
 		"propertyNames": part{"pattern": agent.AgentName.String()}}
 }
 

@@ -6,21 +6,21 @@ import (
 )
 
 func permissionsPart() part {
-	return closed("Which calls run, wait for a person, or are refused. A block wins, then a deny, then an ask; an allow that is narrower wins over an ask.", part{
-		"default": word("For calls no rule is about: ask (also without this), allow or deny.",
+	return closed("Which calls run, wait for an approver, or are refused. Block beats deny beats ask beats allow, but an allow that is narrower (fewer tools, or more conditions including all of the ask's) beats an ask.", part{
+		"default": word("For calls that no rule matches. Default ask, under which client tools run.",
 			core.Ask.String(), core.Allow.String(), core.Deny.String()),
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
-		"deny":  rulesPart("Calls that are refused; the model is told the reason, and goes on.", toldReason),
-		"ask":   rulesPart("Calls that wait for a person.", shownReason, modeMember, grantMember, notByMember),
+		"deny":  rulesPart("Calls that are refused; the model sees the reason.", toldReason),
+		"ask":   rulesPart("Calls that wait for an approver.", shownReason, modeMember, grantMember, notByMember),
 		"allow": rulesPart("Calls that run."),
 	})
 }
 
 func policyPart() part {
-	return closed("Permissions over all agents: they take away, and allow nothing.", part{
+	return closed("Restrictions for all agents. A policy allows nothing.", part{
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
-		"deny":  rulesPart("Calls that are refused; the model is told the reason, and goes on.", toldReason),
-		"ask":   rulesPart("Calls that wait for a person.", shownReason, grantMember, notByMember),
+		"deny":  rulesPart("Calls that are refused; the model sees the reason.", toldReason),
+		"ask":   rulesPart("Calls that wait for an approver.", shownReason, grantMember, notByMember),
 	})
 }
 
@@ -31,20 +31,23 @@ type member struct {
 }
 
 var (
-	toldReason  = member{"reason", textPart("Why, told to the model.")}
-	shownReason = member{"reason", textPart("Why, shown to the person who is asked.")}
-	grantMember = member{"grant", onOff("false: every call is asked about. Without it, an approval may also allow the later calls that the same rules ask about.")}
-	notByMember = member{"not_by", word("Who may not approve. starter: everyone who started or retried a run of the thread, sent it a message or answered what it asked.", core.NotByStarter)}
-	modeMember  = member{"mode", word("What the decision does: runs the call (replay_tool_call, also without this), becomes its result, or is handed to the tool.",
+	toldReason  = member{"reason", textPart("The reason, for the model.")}
+	shownReason = member{"reason", textPart("The reason, for the approver.")}
+	grantMember = member{"grant", onOff("false: every call is asked about. By default an approval in mode replay_tool_call may also allow later calls that the same rules ask about.")}
+	notByMember = member{"not_by", word("Who may not approve. starter: callers who started or retried a run of the thread, sent it a message or answered its question. They may deny, and can't edit another call into this rule.", core.NotByStarter)}
+	modeMember  = member{"mode", word("What the decision does: runs the approved call (replay_tool_call, default), becomes its result (use_decision_as_tool_result), or is passed to the tool (pass_decision_to_tool).",
 		core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())}
 )
 
 // rulesPart is a list of rules, whose long form also has these members.
 func rulesPart(says string, more ...member) part {
 	members := part{
-		"tool": shaped("The tool's name, or a pattern in which * is any text. Any tool, with target and without this.", agent.ToolGlob.String()),
-		"target": shaped("Where the calls go, whatever the tool is called: http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL or go:FUNCTION, "+
-			"with * for any text; the method and what follows a slash may be left out. Under deny also command:PROGRAM, of an effect.", agent.AimForm.String()),
+		"tool": shaped("The tool's name, or a pattern in which * is any text. With target it may be omitted: any tool.", agent.ToolGlob.String()),
+		"target": shaped("Where calls go, independent of the tool's name: http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL or go:FUNCTION, "+
+			"with * for any text; the method and the part after a slash may be omitted. Under deny also command:PROGRAM of an effect, which matches the program as written and its last path element, but no renamed copy. "+
+			"The case and final dot of a host are ignored; hosts beyond ASCII are written as xn--... Rules for a name do not cover its addresses: deny both. Paths are compared with the arguments filled in. "+
+			"What only the server can decide, such as whether /Pay, /%70ay and //pay are /pay, matches block, deny and ask, not allow. A redirect is followed only if no target rule refuses its destination, or asks about it without having asked about the call. "+
+			"A target does not cover what a function or server does next. A newer version's targets are compared with the tools of the version that runs.", agent.AimForm.String()),
 		"when": part{
 			"description": "A condition on the arguments, or a list of conditions that must all hold.",
 			"anyOf":       []part{condition, listOf("Conditions that must all hold.", condition).with(part{"minItems": 1})},
@@ -53,7 +56,7 @@ func rulesPart(says string, more ...member) part {
 	for _, m := range more {
 		members[m.name] = m.part
 	}
-	short := textPart("A tool's name, a pattern with *, a target, or one of these with conditions in parentheses, as in 'Bash(rm *)', 'pay(amount > 100)' or 'http:POST api.example.com/pay/*'.")
+	short := textPart("A tool's name, a pattern with *, a target, or one of these with conditions in parentheses, as in 'Bash(rm *)', 'pay(amount > 100)' or 'http:POST api.example.com/pay/*'. 'Bash(rm *)' is a glob on the only text argument; with none or several texts it can't be decided. Comparisons are joined by ' && ', with text in double quotes, in which \\\" is a quote and any other backslash is a backslash.")
 	long := closed("A rule with conditions and more.", members).with(part{"anyOf": []part{given("tool"), given("target")}})
 	return listOf(says, part{"anyOf": []part{short.with(part{"minLength": 1}), long}})
 }
@@ -64,14 +67,14 @@ var condition = part{"$ref": "#/definitions/condition"}
 func conditionPart() part {
 	scalar := []string{"string", "number", "boolean"}
 	tests := []part{{"anyOf": givenEach(boundTests)}}
-	return closed("A condition: an argument and one test. Bounds may stand together.", part{
+	return closed("A condition: an argument and one test. Bounds can be combined.", part{
 		"argument":   filled("The name of the argument, or a path: a.b for a member inside one, a.0 for a place in a list."),
 		"above":      amount("The argument is a number above this."),
 		"below":      amount("The argument is a number below this."),
 		"at_least":   amount("The argument is this number or above."),
 		"at_most":    amount("The argument is this number or below."),
 		"equals":     part{"type": scalar, "description": "The argument is this."},
-		"not_equals": part{"type": scalar, "description": "The argument is another one of this type."},
+		"not_equals": part{"type": scalar, "description": "The argument is a different value of this type."},
 		"in":         listOf("The argument is one of these.", part{"type": scalar}).with(part{"minItems": 1}),
 		"glob":       filled("The argument is text that fits the pattern, in which * is any text."),
 		"not_glob":   filled("The argument is text that does not fit the pattern."),

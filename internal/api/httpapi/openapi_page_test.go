@@ -18,8 +18,8 @@ const pageFile = "../../../docs/reference/api.md"
 // of all operations.
 var shownOf = map[string]string{"runs": "startRun", "decisions": "decide", "events": "listDecisions", "threads": "sendMessage", "agents": "readAgent", "server": "health"}
 
-// CheckPage writes docs/reference/api.md with -update. Otherwise it reports a page that differs from
-// the routes and the samples.
+// CheckPage writes docs/reference/api.md with -update. Otherwise it reports a page that differs
+// from the routes and the samples.
 func CheckPage(t *testing.T) {
 	t.Helper()
 	checkFile(t, pageFile, page(t))

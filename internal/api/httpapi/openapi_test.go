@@ -11,8 +11,8 @@ import (
 
 const openapiFile = "openapi.json"
 
-// TestOpenAPIDocument writes the document with -update. Otherwise it reports a document that differs
-// from the routes and the types.
+// TestOpenAPIDocument writes the document with -update. Otherwise it reports a document that
+// differs from the routes and the types.
 func TestOpenAPIDocument(t *testing.T) {
 	checkDocument(t)
 }
