@@ -109,7 +109,7 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	}
 	for _, m := range codes {
 		for code := range strings.SplitSeq(m[1], ", ") {
-			contains(t, problems, "| "+code+" |")
+			contains(t, problems, "|"+code+"|")
 		}
 	}
 	code := sources(t, "internal/cli") + sources(t, "internal/cli/cmdline") + sources(t, "internal/local") + sources(t, "internal/engine")
