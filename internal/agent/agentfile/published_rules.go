@@ -17,7 +17,7 @@ func permissionsPart() part {
 }
 
 func policyPart() part {
-	return closed("Restrictions for all agents. A policy allows nothing.", part{
+	return closed("Restrictions for all agents. A policy allows nothing, and applies only where one of its rules matches.", part{
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
 		"deny":  rulesPart("Calls that are refused; the model sees the reason.", toldReason),
 		"ask":   rulesPart("Calls that wait for an approver.", shownReason, grantMember, notByMember),

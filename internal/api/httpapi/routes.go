@@ -22,8 +22,8 @@ type route struct {
 	about        string // a paragraph; empty if the title suffices
 
 	roles []access.Role // the caller needs one of them; none: no token needed
-	// opened with an approval link: errors are web pages too if the Accept header asks for HTML,
-	// and query parameters added by mail clients are ignored
+	// opened with an approval link: errors are web pages too if the Accept header asks for
+	// HTML, and query parameters added by mail clients are ignored
 	link   bool
 	stream bool // opened with a ticket, at the address of streams
 	paced  bool // counts against the rate of what a tenant starts
