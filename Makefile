@@ -4,10 +4,11 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 STATICCHECK = go tool -modfile=tools/go.mod staticcheck
 DEADCODE = go tool -modfile=tools/go.mod deadcode
+ACTIONLINT = go tool -modfile=tools/go.mod actionlint
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test race sim planted torture bench lint tails fuzz sam e2e ci
+.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz sam e2e ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -42,11 +43,15 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/contributing/benchmarks.md)
 	go test ./internal/proof/hostile -run '^$$' -bench .
 
-lint: ## gofmt, go vet, staticcheck, deadcode
+lint: ## gofmt, go vet, staticcheck, deadcode, actionlint
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
 	@dead=$$($(DEADCODE) -test ./... | grep -vE 'func: Example|^[a-z_]+\.go:'); test -z "$$dead" || { echo "nothing reaches:"; echo "$$dead"; exit 1; }
+	$(ACTIONLINT) .github/workflows/*.yml
+
+vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev)
+	.ci/vuln
 
 tails: ## the longest files and functions and the widest types, and their limits
 	go run ./internal/proof/tails $(FLAGS)
