@@ -1,3 +1,5 @@
+//go:build !noaws
+
 package awscli
 
 import (
@@ -8,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,16 +18,6 @@ import (
 
 // service is that of an API Gateway with an IAM authorizer, as signatures name it.
 const service = "execute-api"
-
-var apiHost = regexp.MustCompile(`\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
-
-// RegionOf is the region in the host name of an API; empty for a name of one's own.
-func RegionOf(host string) string {
-	if found := apiHost.FindStringSubmatch(host); found != nil {
-		return found[1]
-	}
-	return ""
-}
 
 // Signer signs the requests of one caller.
 type Signer struct {
