@@ -1,6 +1,6 @@
 // Command voice reads what people read in this project, and prints each place that breaks one of
 // its two rules: comments fit in 100 columns, and texts use the terms of the field instead of the
-// words that docs/contributing lists as retired. It exits with 1 if it found one.
+// words listed in words.go as retired. It exits with 1 if it found one.
 package main
 
 import (

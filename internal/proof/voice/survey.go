@@ -22,8 +22,11 @@ type finding struct {
 
 func (f finding) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.line, f.says) }
 
-// survey reads every Go file, Markdown page and template of the module, tests and test data aside:
-// of tests only the width of the comments counts.
+// proof holds the packages that test the product. No user reads them.
+const proof = "internal/proof/"
+
+// survey reads every Go file, Markdown page, YAML file and template of the module, except test data.
+// Of tests and of internal/proof, only the width of Go comments counts.
 func survey(root string) (found []finding, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -42,7 +45,7 @@ func survey(root string) (found []finding, err error) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch filepath.Ext(name) {
-		case ".go", ".md", ".html", ".tmpl":
+		case ".go", ".md", ".html", ".tmpl", ".yaml", ".yml":
 			if text, err = os.ReadFile(path); err != nil {
 				return err
 			}
@@ -52,7 +55,10 @@ func survey(root string) (found []finding, err error) {
 			there, err := goFile(rel, text)
 			found = append(found, there...)
 			return err
-		case ".md", ".html", ".tmpl":
+		case ".md", ".html", ".tmpl", ".yaml", ".yml":
+			if strings.HasPrefix(rel, proof) {
+				return nil
+			}
 			for i, line := range strings.Split(string(text), "\n") {
 				found = append(found, words(rel, i+1, line)...)
 			}
@@ -72,7 +78,7 @@ func goFile(path string, text []byte) (found []finding, err error) {
 		return nil, nil
 	}
 	found = wide(path, text, fset, file)
-	if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/proof/") {
+	if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, proof) {
 		return found, nil
 	}
 	for _, doc := range public(file) {
