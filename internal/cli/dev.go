@@ -21,9 +21,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
+// usualAddr is where a server listens if nothing else is said. Commands look there.
+const usualAddr = "127.0.0.1:8420"
+
 func (a *app) devCommand() *cobra.Command {
 	o := local.Options{Watch: true}
-	cmd := a.serverCommand(&o)
+	var e example
+	cmd := a.serverCommand(&o, &e)
+	cmd.Flags().BoolVar(&e.on, "example", false, "serve a built-in example agent, which needs no files; its files and data are in .dormouse/example")
 	cmd.Use, cmd.Short = "dev", "Serve agents on this machine, and reload their files when they change"
 	cmd.Long = `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
 runs that wait or are due go on at the next start. A kill at any moment loses nothing.
@@ -32,8 +37,11 @@ that were started keep their version. A file with a mistake is reported, and the
 An agent that cannot be served, because its file has a mistake, a secret is not set or a file it names is not there, does not keep the
 others from being served: it is listed with the reason, starts of it are refused, and its runs wait. --strict refuses to start instead.
 An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.
+--example serves a built-in agent, named refunds, whose model is a script. Its files and data are kept in --data, by default .dormouse/example.
+At an address that other machines can reach, it creates an access token, keeps it in the file token there, and prints it.
 dormouse serve is the same server for production.`
-	cmd.Example = `  dormouse dev --agents examples/invoice-check
+	cmd.Example = `  dormouse dev --example
+  dormouse dev --agents examples/invoice-check
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
   DORMOUSE_SECRET_ORDERS=... dormouse dev --allow-private-hosts orders.internal:9000`
 	return cmd
@@ -41,7 +49,7 @@ dormouse serve is the same server for production.`
 
 func (a *app) serveCommand() *cobra.Command {
 	o := local.Options{Strict: true}
-	cmd := a.serverCommand(&o)
+	cmd := a.serverCommand(&o, &example{})
 	cmd.Use, cmd.Short = "serve", "Serve agents in production: as dev, but strict and without reloading"
 	cmd.Long = `Serve the API and work on runs, as dormouse dev does and with the same flags. Two of them are set otherwise:
 --watch is off, so that a changed agent file counts from the next start on, when you decide to deploy it; and --strict is on, so that a start
@@ -53,17 +61,23 @@ For a machine that others depend on, see docs/guides/run-in-production.md: it ha
 }
 
 // serverCommand is a verb that serves agents. What o says already is the usual value of its flags.
-func (a *app) serverCommand(o *local.Options) *cobra.Command {
+func (a *app) serverCommand(o *local.Options, e *example) *cobra.Command {
 	o.Version = a.Opts.Version
 	var f serverFlags
 	cmd := &cobra.Command{
 		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := e.locate(cmd, o); err != nil {
+				return err
+			}
 			if err := f.read(o); err != nil {
 				return err
 			}
+			if err := e.prepare(a.Name(), *o); err != nil {
+				return err
+			}
 			a.warnOfLinks(*o)
-			return a.serve(cmd, *o)
+			return a.serve(cmd, *o, e)
 		},
 	}
 	f.add(cmd, o)
@@ -121,7 +135,7 @@ func (a *app) warnOfLinks(o local.Options) {
 func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	f.tenantBytes = 1 << 30
 	flags := cmd.Flags()
-	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8420", "where to listen; port 0 takes a free one")
+	flags.StringVar(&o.Addr, "addr", usualAddr, "where to listen; port 0 takes a free one")
 	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
 	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
 	flags.IntVar(&o.Workers, "workers", 4, "how many steps may compute at once; one that waits for a tool or the model is not counted")
@@ -171,7 +185,7 @@ func readTenantNames(pairs []string) (map[string]string, error) {
 
 // serve runs the server until the command's context ends, and says where it listens as soon as it
 // answers there. What becomes of agents whose files change is said after that.
-func (a *app) serve(cmd *cobra.Command, o local.Options) error {
+func (a *app) serve(cmd *cobra.Command, o local.Options, e *example) error {
 	o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 	reloads := make(chan []program.Change, mostUnprinted)
 	o.Reloaded = func(changes []program.Change) {
@@ -193,7 +207,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options) error {
 	if err != nil {
 		return couldNotServe(cmd, o, err)
 	}
-	err = a.announce(server.Addr(), server.Unavailable(), o)
+	err = errors.Join(a.announce(server.Addr(), server.Unavailable(), o), a.introduce(e, server.Addr(), o))
 	printed := a.printEach(reloads, o.Agents)
 	err = errors.Join(err, server.Wait())
 	close(reloads)

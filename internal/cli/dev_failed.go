@@ -22,7 +22,7 @@ func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 		return fmt.Errorf("%w\n%s starts only if every agent can be served; --strict=false serves the others", err, cmd.CommandPath())
 	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(at.Err, fs.ErrNotExist) {
-		err = notHere(o, at.Path, err)
+		err = notHere(cmd, o, at.Path, err)
 	}
 	listen, ok := errors.AsType[*net.OpError](err)
 	switch {
@@ -35,11 +35,11 @@ func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 }
 
 // notHere says how a file or directory that is missing comes to be there.
-func notHere(o local.Options, path string, err error) error {
+func notHere(cmd *cobra.Command, o local.Options, path string, err error) error {
 	is := func(name string) bool { return name != "" && filepath.Clean(path) == filepath.Clean(name) }
 	switch {
 	case is(o.Agents) && o.Agents == scaffold.Usual:
-		return errors.New("there is no directory agents here; dormouse new NAME makes one with an agent, or name it with --agents DIR")
+		return errors.New(noAgentsHere(cmd))
 	case is(o.Agents):
 		return fmt.Errorf("there is no directory %s; dormouse new NAME --dir %s makes it with an agent, or name another with --agents",
 			o.Agents, scaffold.ShellWord(o.Agents))
@@ -50,4 +50,13 @@ func notHere(o local.Options, path string, err error) error {
 		return fmt.Errorf("reading the policy: there is no file %s; name its YAML file with --policy, or leave that out", o.Policy)
 	}
 	return err
+}
+
+// noAgentsHere says what to do without agents: dev alone has an example.
+func noAgentsHere(cmd *cobra.Command) string {
+	const none = "there is no directory agents here; "
+	if cmd.Flags().Lookup("example") == nil {
+		return none + "dormouse new NAME creates it with an agent, or name it with --agents DIR"
+	}
+	return none + "dormouse dev --example serves a built-in agent, dormouse new NAME creates the directory with your own, and --agents DIR names another"
 }

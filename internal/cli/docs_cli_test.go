@@ -43,15 +43,13 @@ type helpOf func(args ...string) string
 // the one that dormouse lacks.
 func program(name string, help helpOf) string {
 	page := fmt.Sprintf("\n## %s\n\n|command|purpose|flags|\n|---|---|---|\n", name)
-	sameAs := map[string]string{} // a long list of flags to the command that has it
+	var long []command // those with a long list of flags
 	for _, c := range commandsOf(help, nil) {
-		flags, usage := strings.Join(c.flags, ", "), strings.TrimPrefix(c.usage, name+" ")
-		if first := sameAs[flags]; first != "" {
-			flags = "as `" + first + "`"
-		} else if len(c.flags) > 10 {
-			sameAs[flags] = usage
+		c.usage = strings.TrimPrefix(c.usage, name+" ")
+		page += fmt.Sprintf("|`%s`|%s|%s|\n", strings.ReplaceAll(c.usage, "|", `\|`), c.short, c.flagsAfter(long))
+		if len(c.flags) > 10 {
+			long = append(long, c)
 		}
-		page += fmt.Sprintf("|`%s`|%s|%s|\n", strings.ReplaceAll(usage, "|", `\|`), c.short, flags)
 	}
 	codes, lead := section(help("help", "exit-codes"), "Exit codes:"), "Exit codes:"
 	if at := strings.Index(codes, fmt.Sprintf("  %d  ", cmdline.ExitBroken)); at >= 0 {
@@ -64,6 +62,21 @@ func program(name string, help helpOf) string {
 type command struct {
 	usage, short string
 	flags        []string
+}
+
+// flagsAfter lists the flags of a command, or names the one above it that has the same, or one more.
+func (c command) flagsAfter(long []command) string {
+	for _, other := range long {
+		missing := slices.DeleteFunc(slices.Clone(other.flags), func(f string) bool { return slices.Contains(c.flags, f) })
+		switch {
+		case len(c.flags)+len(missing) != len(other.flags) || len(missing) > 1:
+		case len(missing) == 1:
+			return fmt.Sprintf("as `%s`, without %s", other.usage, missing[0])
+		default:
+			return "as `" + other.usage + "`"
+		}
+	}
+	return strings.Join(c.flags, ", ")
 }
 
 var (

@@ -198,10 +198,10 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 	}
 	defer taken.Close()
 	for says, args := range map[string][]string{
-		"there is no directory agents here; dormouse new NAME makes one with an agent, or name it with --agents DIR":        nil,
-		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with": {"--agents", "my agents"},
-		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                 {"--agents", "there", "--tokens", "none"},
-		"there is no file no.yaml; name its YAML file with --policy":                                                        {"--agents", "there", "--policy", "no.yaml"},
+		"there is no directory agents here; dormouse dev --example serves a built-in agent, dormouse new NAME creates the directory": nil,
+		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with":          {"--agents", "my agents"},
+		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                          {"--agents", "there", "--tokens", "none"},
+		"there is no file no.yaml; name its YAML file with --policy":                                                                 {"--agents", "there", "--policy", "no.yaml"},
 		"another program listens at " + taken.Addr().String() + ", perhaps another server of agents; stop it, or choose another address with --addr": {"--agents", "there",
 			"--addr", taken.Addr().String()},
 	} {

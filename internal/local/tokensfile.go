@@ -46,6 +46,9 @@ func ReadTokens(file string) (string, access.Keys, error) {
 	return string(text), keys, err
 }
 
+// WriteSecret writes a file that only its owner can read, whole or not at all.
+func WriteSecret(file, text string) error { return replaceFile(file, text) }
+
 func replaceFile(file, text string) error {
 	to, err := os.CreateTemp(filepath.Dir(file), ".tokens-*")
 	if err != nil {

@@ -53,15 +53,7 @@ func (a *app) writeAgent(dir, name string) error {
 	if err := unnamed(dir, name); err != nil {
 		return err
 	}
-	schemas := map[string][]byte{}
-	for _, kind := range []string{agentfile.SchemaAgent, agentfile.SchemaScript, schemaTest} {
-		text, err := schemaOf(kind)
-		if err != nil {
-			return err
-		}
-		schemas[kind] = text
-	}
-	files, err := scaffold.Agent(a.Name(), dir, name, schemas)
+	files, err := Scaffold(a.Name(), dir, name)
 	if err != nil {
 		return err
 	}
@@ -73,6 +65,20 @@ func (a *app) writeAgent(dir, name string) error {
 		return err
 	}
 	return a.printNew(dir, novelty{name, written, append([]string{}, kept...)})
+}
+
+// Scaffold returns the files of a new agent called name in the directory dir, with the schemas they
+// refer to and with commands of the program of that name.
+func Scaffold(program, dir, name string) ([]scaffold.File, error) {
+	schemas := map[string][]byte{}
+	for _, kind := range []string{agentfile.SchemaAgent, agentfile.SchemaScript, schemaTest} {
+		text, err := schemaOf(kind)
+		if err != nil {
+			return nil, err
+		}
+		schemas[kind] = text
+	}
+	return scaffold.Agent(program, dir, name, schemas)
 }
 
 // unnamed refuses a name that an agent in the directory has, whatever its file is called.
