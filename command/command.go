@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -45,11 +46,20 @@ func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader
 	bound := binding.New(p)
 	return cli.Main(ctx, args, stdin, stdout, stderr, cmdline.Options{
 		Name:          p.Name,
-		Version:       cmp.Or(p.Version, "devel"),
+		Version:       cmp.Or(p.Version, builtVersion(debug.ReadBuildInfo()), "devel"),
 		Register:      bound.Tools,
 		RegisterHooks: bound.Hooks,
 		Control:       bound.Control,
 	})
+}
+
+// builtVersion is the version of the module that has the main package, which go install records:
+// "v1.2.3", or a pseudo-version of a commit. It is empty in a test, and in a build without one.
+func builtVersion(info *debug.BuildInfo, ok bool) string {
+	if !ok || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // startedBy is the file name in the first argument, as a person types it; empty if it is no word.

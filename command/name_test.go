@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -32,5 +33,22 @@ func TestAProgramWithoutANameIsCalledByItsFile(t *testing.T) {
 	}
 	if got := startedBy(nil); got != "" {
 		t.Errorf("nothing is called %q", got)
+	}
+}
+
+func TestTheVersionIsThatOfTheModuleIfTheProgramNamesNone(t *testing.T) {
+	for _, tt := range []struct {
+		info  *debug.BuildInfo
+		ok    bool
+		wants string
+	}{
+		{&debug.BuildInfo{Main: debug.Module{Version: "v0.9.0"}}, true, "v0.9.0"},
+		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, true, ""},
+		{&debug.BuildInfo{}, true, ""},
+		{nil, false, ""},
+	} {
+		if got := builtVersion(tt.info, tt.ok); got != tt.wants {
+			t.Errorf("%+v: %q, want %q", tt.info, got, tt.wants)
+		}
 	}
 }

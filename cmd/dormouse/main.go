@@ -7,7 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/command"
 )
 
-// version is set by the linker.
-var version = "devel"
+// version is set by the linker. Where it is not, the version of the module counts.
+var version string
 
 func main() { command.Main(dormouse.Program{Name: "dormouse", Version: version}) }
