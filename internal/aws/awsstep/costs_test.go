@@ -132,7 +132,7 @@ func TestWhatAThousandRunsCost(t *testing.T) {
 		{"Lambda calls of `StepFunction`", float64(c.invocations), "calls"},
 		{"HTTP API, and a Lambda call each", float64(1 + c.approvals), "requests: a start and two decisions"},
 	} {
-		if line := fmt.Sprintf("| %s | %s | %s |", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
+		if line := fmt.Sprintf("|%s|%s|%s|", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
 			t.Errorf("docs/guides/deploy-on-aws.md does not say:\n%s", line)
 		}
 	}
