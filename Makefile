@@ -8,7 +8,7 @@ ACTIONLINT = go tool -modfile=tools/go.mod actionlint
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz sam e2e ci
+.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz sam e2e dist image ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -73,6 +73,18 @@ e2e: ## the deployed shape on this machine: real template, built functions, serv
 
 planted: ## puts deliberate faults into the code; the simulator must find each one
 	go run ./internal/proof/sim/planted $(FLAGS)
+
+# The workflow that publishes has the same version.
+GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.16.0
+
+dist: ## everything that a release consists of, into dist/ (docs/contributing/releasing.md)
+	$(GORELEASER) release --snapshot --clean
+	$(MAKE) --no-print-directory image
+
+image: ## the container image, as an OCI layout in dist/image, from the programs in dist/
+	go -C tools/release run ./image -out ../../dist/image -license ../../LICENSE \
+		-version $(VERSION) -revision $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) \
+		-binary linux/amd64=../../dist/dormouse_linux_amd64_v1/dormouse -binary linux/arm64=../../dist/dormouse_linux_arm64_v8.0/dormouse
 
 ci: ## what the runner does: lint, test, sim, planted faults, fuzz, schemathesis, demo, recordings with faults
 	.ci/run

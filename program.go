@@ -10,8 +10,8 @@ type Program struct {
 	// "dormouse" where there is none that a person types: in a function on AWS, and in a test.
 	Name string
 
-	// Version is what the version command prints. Empty means the version of the main module, as
-	// go install records it, or "devel".
+	// Version is what the version command prints. Empty means the version of the main module,
+	// as go install records it, or "devel".
 	Version string
 
 	Tools    []Tool

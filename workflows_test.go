@@ -88,3 +88,21 @@ func TestWorkflowsHaveTheLeastPermissionsAndEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestTheReleaseIsMadeByOneVersionOfGoReleaser(t *testing.T) {
+	versions := map[string][]string{}
+	texts := workflowTexts(t)
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["Makefile"] = string(makefile)
+	for file, text := range texts {
+		for _, m := range regexp.MustCompile(`(?m)(?:goreleaser/v2@|^ +version: )(v[\d.]+)$`).FindAllStringSubmatch(text, -1) {
+			versions[m[1]] = append(versions[m[1]], file)
+		}
+	}
+	if len(versions) != 1 {
+		t.Errorf("versions of GoReleaser by file: %v; use one in the Makefile and in the workflows", versions)
+	}
+}
