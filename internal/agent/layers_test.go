@@ -167,8 +167,8 @@ func TestPermissionsOfARunReadLikeThoseOfAFile(t *testing.T) {
 func TestPermissionsOfARunAreRefusedInASentence(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"too long", `{"deny":["` + strings.Repeat("a", 1024) + `"]}`, "permissions are 1037 bytes; a run's own may have 1024"},
-		{"not JSON", `{`, "permissions are not JSON"},
-		{"more than one value", `{} {}`, "permissions are not JSON"},
+		{"not JSON", `{`, "permissions are not valid JSON"},
+		{"more than one value", `{} {}`, "permissions are not valid JSON"},
 		{"no object", `["Bash"]`, "permissions is a list"},
 		{"unknown member", `{"denied":["Bash"]}`, `unknown field "denied" in permissions; it takes block, deny, ask, allow`},
 		{"unknown member of a rule", `{"deny":[{"tol":"Bash"}]}`, `unknown field "tol"`},

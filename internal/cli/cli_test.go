@@ -50,7 +50,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	answer, ok := s.answers[r.Method+" "+r.URL.Path]
 	if !ok {
-		problem(404, "run_not_found", "there is no such run")(w, r)
+		problem(404, "run_not_found", "the run doesn't exist; check its id")(w, r)
 		return
 	}
 	answer(w, r)

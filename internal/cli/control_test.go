@@ -33,7 +33,7 @@ func TestResume(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{path: inTurn(
 		answer(202, wire.DecisionAnswer{Status: 202, Code: "accepted", Target: "sus_1_a"}),
 		answer(200, wire.DecisionAnswer{Status: 200, Code: "already_decided", Target: "sus_1_a", Same: &yes}),
-		problem(409, "not_waiting", "the run is not interrupted"))})
+		problem(409, "not_waiting", "the run isn't interrupted, so it can't be resumed"))})
 	out := dormouse(t, s, "resume", runID, "--reason", "looked at it", "--id", "d1")
 	out.wantExit(t, cmdline.ExitOK)
 	contains(t, out.stdout, "accepted: "+runID+" goes on")

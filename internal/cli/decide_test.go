@@ -92,14 +92,14 @@ func TestDecideRefused(t *testing.T) {
 	first := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(409)
-		json.NewEncoder(w).Encode(wire.Problem{Status: 409, Code: "already_decided", Detail: "another decision was first",
+		json.NewEncoder(w).Encode(wire.Problem{Status: 409, Code: "already_decided", Detail: "a different decision came first",
 			DecisionExtra: &wire.DecisionExtra{Same: &no, Winner: &wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "too late",
 				By: "token:bob", Via: "api", At: &wire.Time{Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}}})
 	}
 	s := newServer(t, map[string]http.HandlerFunc{decisions: first})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "another decision was first", `this call was denied by token:bob at 2026-03-01 12:00:00Z ("too late"), decision d1`)
+	contains(t, out.stderr, "a different decision came first", `this call was denied by token:bob at 2026-03-01 12:00:00Z ("too late"), decision d1`)
 }
 
 func TestDecideTheSameAgain(t *testing.T) {

@@ -13,7 +13,7 @@ func TestEnqueueRefusesWhatIsNoTenant(t *testing.T) {
 	for _, name := range []string{"Acme", "acme corp", "../acme", "-acme", strings.Repeat("a", 64), "acme\n", "ä"} {
 		for _, what := range []string{written(t, message("a")), "--dead", "--retry-dead", "--forget-dead"} {
 			s := offline(t.Context(), "", "enqueue", what, "--data", data, "--tenant", name)
-			s.want(t, cmdline.ExitUsage, "dormouse: --tenant: ", "is no tenant; use up to 63 small letters, digits, _ and -")
+			s.want(t, cmdline.ExitUsage, "dormouse: --tenant: ", "is not a valid tenant; use up to 63 lower-case letters, digits, _ and -")
 		}
 	}
 	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cmdline.ExitUsage, "there is no data in")

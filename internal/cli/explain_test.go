@@ -79,7 +79,7 @@ func TestATextWithoutQuotesIsToldHowToBeWritten(t *testing.T) {
 func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 	page := wire.Page[wire.Run]{Items: []wire.Run{run("done"), run("done", func(r *wire.Run) { r.ID = "run_x7_1" })}}
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/threads/thr_x7/runs": answer(200, page),
-		"GET /v1/threads/thr_nope/messages": problem(404, "thread_not_found", "there is no such thread")})
+		"GET /v1/threads/thr_nope/messages": problem(404, "thread_not_found", "the thread doesn't exist; check its id")})
 	runs := "dormouse runs --url " + s.url
 	const its = ": " + runID + ", run_x7_1"
 	for _, verb := range []string{"watch", "decide --approve", "resume", "interrupt", "retry", "runs cancel", "runs"} {
@@ -108,7 +108,7 @@ func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 }
 
 func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
-	const open = "the thread's run waits for a decision; decide, cancel the run, or say with on_pending what is to become of it"
+	const open = "the thread's run waits for a decision; submit one, cancel the run, or set on_pending to abandon or queue"
 	s := newServer(t, map[string]http.HandlerFunc{
 		"POST /v1/threads/thr_x7/messages": problem(409, "run_open", open),
 		"POST /v1/runs":                    problem(400, "invalid_request", "the idempotency key is longer than 255 bytes"),
@@ -118,7 +118,7 @@ func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"messages", "thr_x7", "hello"}, "what is to become of it; on_pending is the flag --on-pending: abandon or queue\n"},
+		{[]string{"messages", "thr_x7", "hello"}, "set on_pending to abandon or queue; on_pending is the flag --on-pending: abandon or queue\n"},
 		{[]string{"decide", runID, "sus_1_a", "--approve", "--id", "k"}, "longer than 255 bytes; decision_id is the flag --id\n"},
 		{[]string{"run", "desk", "go", "--key", "k"}, "longer than 255 bytes; the idempotency key is the flag --key\n"},
 	} {
@@ -158,11 +158,11 @@ func TestJSONThatIsNoneIsToldWithThePlaceAndWhatItLooksLike(t *testing.T) {
 }
 
 func TestAPathInTheAddressIsDoubtedIfNothingIsThere(t *testing.T) {
-	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/v1/runs": problem(404, "not_found", "there is nothing at this path"),
-		"GET /v1/runs": problem(404, "not_found", "there is nothing at this path")})
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/v1/runs": problem(404, "not_found", "this path doesn't exist; /openapi.json lists the paths of the API"),
+		"GET /v1/runs": problem(404, "not_found", "this path doesn't exist; /openapi.json lists the paths of the API")})
 	out := dormouse(t, nil, "runs", "--url", strings.Replace(s.url, "://", "://anna:secret@", 1)+"/v1")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "there is nothing at this path; is the /v1 in the address right? A server without a proxy before it is at "+s.url+"\n")
+	contains(t, out.stderr, "this path doesn't exist; /openapi.json lists the paths of the API; is the /v1 in the address right? A server without a proxy before it is at "+s.url+"\n")
 	if out := dormouse(t, s, "runs"); strings.Contains(out.stderr, "is the") {
 		t.Error("an address without a path is doubted:", out.stderr)
 	}
@@ -175,12 +175,12 @@ func TestRetryOfARunThatIsNotDoneSaysWhatItDoes(t *testing.T) {
 		"it is paused; it goes on with: dormouse resume " + runID:      paused,
 		"it works; to see what it does: dormouse watch " + runID:       run("running"),
 		// it was done a moment later
-		"the run is not done; the run is " + runID: run("done"),
+		"only a run that is done can be retried; the run is " + runID: run("done"),
 	} {
 		open := func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(409)
-			w.Write([]byte(`{"status":409,"code":"run_open","detail":"the run is not done","run_id":"` + runID + `"}`))
+			w.Write([]byte(`{"status":409,"code":"run_open","detail":"the run is still open; only a run that is done can be retried","run_id":"` + runID + `"}`))
 		}
 		s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, at), "POST /v1/runs/" + runID + "/retry": open})
 		out := dormouse(t, s, "retry", runID)

@@ -110,8 +110,8 @@ func TestServeIsTheServerAndIsStrict(t *testing.T) {
 func TestAPublicURLIsHeldToTheForm(t *testing.T) {
 	for _, verb := range [][]string{{"dev"}, {"serve"}, {"approvals", "link", runID, "--for", "anna"}} {
 		for url, says := range map[string]string{
-			"desk.example.com":                  `--public-url: "desk.example.com" is no address; write it as https://desk.example.com`,
-			"ftp://desk.example.com":            "is no address",
+			"desk.example.com":                  `--public-url: "desk.example.com" is not a URL; write it as https://desk.example.com`,
+			"ftp://desk.example.com":            "is not a URL",
 			"https://desk.example.com/?a=b":     "query",
 			"https://kim:pass@desk.example.com": "password",
 		} {

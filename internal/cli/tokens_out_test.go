@@ -66,7 +66,7 @@ func TestATokenNeverReplacesAFileAndARefusalLeavesNone(t *testing.T) {
 		"no name":                    {[]string{"add", "bot", "--roles", "read", "--out", ""}, "--out names a new file"},
 		"standard output":            {[]string{"add", "bot", "--roles", "read", "--out", "-"}, "leave it out"},
 		"a token of that name":       {[]string{"add", "anna", "--roles", "read", "--out", fresh}, "remove it first"},
-		"a role that is none":        {[]string{"add", "bot", "--roles", "boss", "--out", fresh}, "is no role"},
+		"a role that is none":        {[]string{"add", "bot", "--roles", "boss", "--out", fresh}, "is not a role"},
 		"a token there, a file, too": {[]string{"add", "anna", "--roles", "read", "--out", there}, "remove it first"},
 	} {
 		exit, out, errs := tokensCLI(t, file, tt.args...)

@@ -68,11 +68,11 @@ func TestWrongTokenCommandsChangeNothingAndSayWhatToDo(t *testing.T) {
 	before := access.Grant{Principal: access.Principal{Name: "ci", Tenant: "default", Roles: []access.Role{access.Read}}}.Line() + "\n"
 	for want, args := range map[string][]string{
 		"remove it first":                 {"add", "ci", "--roles", "read"},
-		"a role is missing":               {"add", "bot"},
-		`"drive" is no role`:              {"add", "bot", "--roles", "read,drive"},
-		`"A/B" is no tenant`:              {"add", "bot", "--roles", "read", "--tenant", "A/B"},
+		"no role is given":                {"add", "bot"},
+		`"drive" is not a role`:           {"add", "bot", "--roles", "read,drive"},
+		`"A/B" is not a valid tenant`:     {"add", "bot", "--roles", "read", "--tenant", "A/B"},
 		"see: dormouse tokens list":       {"remove", "bot"},
-		`"a b" is no name of a token`:     {"add", "a b", "--roles", "read"},
+		`"a b" is not a valid token name`: {"add", "a b", "--roles", "read"},
 		"the command takes one argument,": {"add"},
 	} {
 		if err := os.WriteFile(file, []byte(before), 0o600); err != nil {

@@ -37,7 +37,7 @@ type member struct {
 // is stored.
 func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
 	if n := len(asked); n == 0 || n > MaxBatch {
-		return nil, Refuse(CodeInvalid, "1 to %d decisions can be stored all or none", MaxBatch)
+		return nil, Refuse(CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
 	}
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 		}
 		sus := m.rec.Suspension
 		if answered[sus] {
-			return nil, Refuse(CodeInvalid, "two decisions answer the suspension %s; send one", sus)
+			return nil, Refuse(CodeInvalid, "two decisions answer suspension %s; send one", sus)
 		}
 		answered[sus] = true
 		batch[i] = m
@@ -109,7 +109,7 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []memb
 	case all == allMadeBefore:
 		return tried{answers: answersOf(met, CodeAlreadyDecided, "")}, nil
 	case all != allAwaited:
-		return tried{}, &Error{Code: CodeBatchRefused, Detail: "nothing was stored: not all of the decisions can be; the answers say what each of them met", Answers: met}
+		return tried{}, &Error{Code: CodeBatchRefused, Detail: "none of the decisions was stored, because at least one can't be; answers has the result of each", Answers: met}
 	}
 	w, err := f.storeBatch(ctx, p.Head, batch)
 	switch {

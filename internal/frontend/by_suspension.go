@@ -64,5 +64,5 @@ func (f *Frontend) SuspensionPlace(ctx context.Context, c Caller, sus string) (P
 }
 
 func suspensionNotFound() *Error {
-	return Refuse(CodeCallNotFound, "there is no such suspension")
+	return Refuse(CodeCallNotFound, "the suspension doesn't exist; check its id")
 }

@@ -101,4 +101,6 @@ func readNumbers(text string) (version string, numbers []int64, ok bool) {
 }
 
 // BadCursor refuses a cursor that is not one of the list that it was given for.
-func BadCursor() *Error { return Refuse(CodeBadCursor, "the cursor is not one of this list") }
+func BadCursor() *Error {
+	return Refuse(CodeBadCursor, "the cursor is invalid or belongs to another list; start again without it")
+}

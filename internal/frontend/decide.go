@@ -45,7 +45,7 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *co
 		return core.DecisionRecord{}, decisionRefused(err)
 	}
 	if resume.Grant != "" && !call.Grantable {
-		return core.DecisionRecord{}, Refuse(CodeBadGrant, "this approval is for this call alone; leave grant out")
+		return core.DecisionRecord{}, Refuse(CodeBadGrant, "this call must be approved individually; omit grant")
 	}
 	if err := checkSchema(*call, resume); err != nil {
 		f.noteMisfit(ctx, c, p, *call, err)
@@ -147,7 +147,7 @@ func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, call core.Su
 	case c.Link != nil && f.Passed(call):
 		return lateDecision()
 	case changed(p.Head, call, rec):
-		return Refuse(CodeChanged, "the question is not the one that was shown; nothing was stored, read it again")
+		return Refuse(CodeChanged, "the question has changed since it was shown; nothing was stored, so read it again")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (f *Frontend) late(ctx context.Context, c Caller, p Place, call core.Suspen
 }
 
 func lateDecision() *Error {
-	return Refuse(CodeLateDecision, "the deadline of the call passed before this answer arrived; the run goes on without it. Start another run if the work is still wanted")
+	return Refuse(CodeLateDecision, "the call's deadline passed before this answer arrived and the run continued without it; start another run if the work is still needed")
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
@@ -268,7 +268,7 @@ func otherWasFirst(first core.DecisionRecord) *Error {
 	if first.Action != 0 {
 		winner.Action = first.Action.String()
 	}
-	return &Error{Code: CodeAlreadyDecided, Detail: "another decision was first", Same: &no, Winner: winner}
+	return &Error{Code: CodeAlreadyDecided, Detail: "a different decision came first", Same: &no, Winner: winner}
 }
 
 // whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
@@ -280,7 +280,7 @@ func (p Place) whyClosed(callID, suspension string) error {
 	case there && call.Sus != suspension:
 		return Refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
 	}
-	return Refuse(CodeNotSuspended, "the call does not wait any more")
+	return Refuse(CodeNotSuspended, "the call is no longer suspended")
 }
 
 // recordedDecision looks for the decision on a suspension in the run's journal, which is not one

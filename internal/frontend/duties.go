@@ -20,8 +20,8 @@ func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition
 	if err != nil || len(starters) == 0 || c.listed(starters) {
 		return err
 	}
-	return Refuse(CodeNotAStarter, "%s lets only its starters start runs and send messages, and %s is not one of them; "+
-		"ask the author to add it to starters", def.Name, c.name())
+	return Refuse(CodeNotAStarter, "only the starters of %s may start runs and send messages, and %s is not one of them; "+
+		"ask the agent's author to add it to starters", def.Name, c.name())
 }
 
 func (c Caller) listed(callers []string) bool {
@@ -64,20 +64,20 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.
 	}
 	persons := append([]string{c.By}, c.behind()...)
 	if slices.Contains(persons, "") {
-		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and callers without "+
-			"a token have no names, nor have the links they make; use a token of another name", call.ToolName)
+		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but callers without "+
+			"a token, and the links they create, have no name; use a token with another name", call.ToolName)
 	}
 	askers, err := f.askers(ctx, p)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(askers, "") {
-		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than the one who asked for it, and a caller without a name %s; "+
+		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
 			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {
-			return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller who did not ask for it; %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
+			return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}
 	return nil

@@ -119,17 +119,17 @@ func TestFiltersThatAreNoneAreRefused(t *testing.T) {
 	for i := range 17 {
 		many[fmt.Sprint("k", i)] = "v"
 	}
-	const reasons = "reason is natural_end, behavior_requested, stopped, cancelled, blocked or error"
+	const reasons = "reason must be natural_end, behavior_requested, stopped, cancelled, blocked or error"
 	for _, tt := range []struct {
 		q    query.List
 		want string
 	}{
-		{query.List{Status: "asleep"}, "status is created, running, waiting or done"},
+		{query.List{Status: "asleep"}, "status must be created, running, waiting or done"},
 		{query.List{Reason: "suspended"}, reasons},
 		{query.List{Reason: "NaturalEnd"}, reasons},
-		{query.List{ResponseState: " done"}, "response_state is done, no_op or awaiting_input"},
-		{query.List{Kind: "anything"}, "kind is approval, client, input, unknown_outcome or interrupt"},
-		{query.List{Metadata: many}, "at most 16 metadata filters are allowed"},
+		{query.List{ResponseState: " done"}, "response_state must be done, no_op or awaiting_input"},
+		{query.List{Kind: "anything"}, "kind must be approval, client, input, unknown_outcome or interrupt"},
+		{query.List{Metadata: many}, "a list takes at most 16 metadata filters"},
 		{query.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. has no key; write metadata.KEY=VALUE"},
 		{query.List{Metadata: map[string]string{"{key}": "v"}}, "the filter metadata.{key} has no key; write metadata.KEY=VALUE"},
 		{query.List{Metadata: map[string]string{"k": "\xff"}}, "a metadata filter is not UTF-8"},

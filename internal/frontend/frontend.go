@@ -256,7 +256,7 @@ func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Writt
 	}
 	refused := StoreError(err)
 	if refused.Code == CodeUnavailable || refused.Code == CodeStorageFailing {
-		refused.Detail = "the store did not answer, so it may have been done; look before sending it again, or send it with an Idempotency-Key"
+		refused.Detail = "the store didn't answer, so the request may have been stored; check before sending it again, or send it with an Idempotency-Key"
 	}
 	return w, refused
 }

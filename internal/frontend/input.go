@@ -28,7 +28,7 @@ func readOnPending(choice string) (core.OnPending, error) {
 	case string(core.PendingAbandon), string(core.PendingQueue):
 		return core.OnPending(choice), nil
 	}
-	return "", Refuse(CodeInvalid, "on_pending is refuse, abandon or queue, or left out")
+	return "", Refuse(CodeInvalid, "on_pending must be refuse, abandon, queue or omitted")
 }
 
 // written is how many times longer than its canonical text a value may be written, with space and
@@ -44,7 +44,7 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 		return nil, Refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	if core.TooDeep(metadata) {
-		return nil, Refuse(CodeInvalid, "metadata is nested more than %d deep", core.MaxDepth)
+		return nil, Refuse(CodeInvalid, "metadata is nested more than %d levels deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
@@ -65,11 +65,11 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	if core.TooDeep(raw) {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are nested more than %d deep", core.MaxDepth)
+		return nil, Refuse(CodeInvalidPermissions, "permissions are nested more than %d levels deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are not JSON")
+		return nil, Refuse(CodeInvalidPermissions, "permissions are not valid JSON")
 	}
 	if len(canonical) > f.limits.Narrow {
 		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
@@ -87,7 +87,7 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 func digest(request any) (string, error) {
 	canonical, err := core.Canonical(core.Encode(request))
 	if err != nil {
-		return "", Refuse(CodeInvalid, "the request is not JSON")
+		return "", Refuse(CodeInvalid, "the request is not valid JSON")
 	}
 	return core.Digest(canonical), nil
 }
@@ -101,11 +101,11 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	}
 	if d.Result != nil {
 		if err := core.CheckJSON(d.Result); err != nil {
-			return in, Refuse(CodeInvalid, "result cannot be used: %v", err)
+			return in, Refuse(CodeInvalid, "result is invalid: %v", err)
 		}
 	}
 	if d.Target == "" {
-		return in, Refuse(CodeInvalid, "target is missing; it is a suspension id or a call id")
+		return in, Refuse(CodeInvalid, "target is missing; send the id of a suspension or a call")
 	}
 	if err := readShown(&in); err != nil {
 		return in, err
@@ -123,13 +123,13 @@ var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`
 func readShown(in *core.DecisionInput) error {
 	switch {
 	case len(in.Shown) > maxKey:
-		return Refuse(CodeInvalid, "shown is the fingerprint of a pending call, and this is longer than one")
+		return Refuse(CodeInvalid, "shown is longer than a fingerprint; send the fingerprint of the pending call")
 	case in.Shown == "" && in.ShownBy != "":
-		return Refuse(CodeInvalid, "shown_by says what drew the question; send its fingerprint as shown, or leave both out")
+		return Refuse(CodeInvalid, "shown_by needs shown; send the fingerprint of the question too, or omit both")
 	case in.Shown != "" && in.ShownBy == "":
 		in.ShownBy = RendererAPI
 	case in.ShownBy != "" && !renderer.MatchString(in.ShownBy):
-		return Refuse(CodeInvalid, "shown_by is the name of a program and its version, such as desk/2")
+		return Refuse(CodeInvalid, "shown_by must be the name and version of a program, such as desk/2")
 	}
 	return nil
 }

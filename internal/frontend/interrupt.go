@@ -84,7 +84,7 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	case !p.accepts():
 		return wire.DecisionAnswer{}, runDone()
 	case !ok:
-		return wire.DecisionAnswer{}, Refuse(CodeNotWaiting, "the run is not interrupted")
+		return wire.DecisionAnswer{}, Refuse(CodeNotWaiting, "the run isn't interrupted, so it can't be resumed")
 	}
 	call, err := f.FindSuspension(ctx, p, sus)
 	if err != nil {

@@ -19,9 +19,9 @@ const (
 func (f *Frontend) CanLink(p Place, call core.SuspendedCall) error {
 	switch {
 	case call.Kind != core.KindApproval:
-		return Refuse(CodeWrongKind, "a link answers an approval, and the call waits for an answer of another kind")
+		return Refuse(CodeWrongKind, "a link can only answer an approval, and this call waits for another kind of answer; answer it with a token")
 	case f.Passed(call):
-		return Refuse(CodeNotSuspended, "the deadline of the call has passed, so a link could not answer it any more")
+		return Refuse(CodeNotSuspended, "the call's deadline has passed, so a link can no longer answer it")
 	case !p.awaits(call.CallID, call.Suspension.ID):
 		return p.whyClosed(call.CallID, call.Suspension.ID)
 	}
@@ -44,7 +44,7 @@ func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engi
 }
 
 // LinkNotFound refuses the id of a link that was never made, or whose record has expired.
-func LinkNotFound() *Error { return Refuse(CodeLinkNotFound, "there is no such link") }
+func LinkNotFound() *Error { return Refuse(CodeLinkNotFound, "the run has no such link; check its id") }
 
 // ShowLink is a record as callers see it.
 func ShowLink(l engine.Link) wire.Link {

@@ -103,17 +103,17 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	refuses := b.on == core.PendingRefuse
 	switch {
 	case !b.message && refuses && h.Open():
-		return runOpen(h.Run, "the thread has a run that is not done")
+		return runOpen(h.Run, "the thread's run is still open; wait until it is done, or set on_pending")
 	case h.Run != run || !h.Open() || h.End != nil:
 		return errMoved
 	case !b.message && !b.fits(h):
-		return runOpen(h.Run, "the thread has a run that is not done; it can take the input as a message, but no other agent, metadata, permissions or memory")
+		return runOpen(h.Run, "the thread's open run takes the input as a message, but no other agent, metadata, permissions or memory; send only the input, or wait until the run is done")
 	case refuses && h.Pending > 0:
-		return runOpen(h.Run, "the thread's run waits for a decision; decide, cancel the run, or say with on_pending what is to become of it")
+		return runOpen(h.Run, "the thread's run waits for a decision; submit one, cancel the run, or set on_pending to abandon or queue")
 	case b.on == core.PendingQueue && len(h.Held) >= f.limits.Held:
-		return inboxFull("too many messages wait for the end of the run")
+		return inboxFull("too many messages are queued for the end of the run; send this one again after Retry-After")
 	case len(h.Inbox) >= f.limits.Messages:
-		return inboxFull("too many messages wait for the run")
+		return inboxFull("too many messages are queued for the run; send this one again after Retry-After")
 	}
 	return errMoved
 }

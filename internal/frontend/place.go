@@ -42,7 +42,7 @@ func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error
 	return Place{Head: head, Record: record}, err
 }
 
-func runNotFound() *Error { return Refuse(CodeRunNotFound, "there is no such run") }
+func runNotFound() *Error { return Refuse(CodeRunNotFound, "the run doesn't exist; check its id") }
 
 // LoadThread loads a thread's head. [CodeThreadNotFound] as for [Frontend.Find].
 func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
@@ -56,4 +56,6 @@ func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (cor
 	return head, err
 }
 
-func threadNotFound() *Error { return Refuse(CodeThreadNotFound, "there is no such thread") }
+func threadNotFound() *Error {
+	return Refuse(CodeThreadNotFound, "the thread doesn't exist; check its id")
+}

@@ -50,8 +50,8 @@ func checkMessage(call core.SuspendedCall, raw json.RawMessage) error {
 	}
 	err := checkSchema(call, core.Resume{Action: core.ActionResume, Result: core.AnswerOf(parts)})
 	if e, ok := err.(*Error); ok && e.Code == CodeSchemaMismatch {
-		return Refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and a message answers it with its text, which does not fit the response schema; "+
-			"send the answer as a decision on %s, or the message with on_pending abandon or queue", call.ToolName, call.Suspension.ID)
+		return Refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and the text of this message doesn't match its response schema; "+
+			"answer with a decision on %s, or set on_pending to abandon or queue", call.ToolName, call.Suspension.ID)
 	}
 	return err
 }

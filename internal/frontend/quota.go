@@ -95,12 +95,12 @@ func (q *quotas) check(tenant string, now, then, more Stored) error {
 	switch {
 	case q.Bytes > 0 && then.Bytes > q.Bytes:
 		return &Error{Code: CodeTenantFull, RetryAfter: quotaBytesAfter, Detail: fmt.Sprintf(
-			"tenant %q has stored %d bytes and may store %d; nothing was stored. Decisions and cancels are still taken. "+
-				"Ask the operator of the server to raise --tenant-bytes", tenant, now.Bytes, q.Bytes)}
+			"tenant %q uses %d bytes of storage and its limit is %d; nothing was stored, but decisions and cancels still work. "+
+				"Ask the operator to raise --tenant-bytes", tenant, now.Bytes, q.Bytes)}
 	case q.Runs > 0 && more.Runs > 0 && then.Runs > q.Runs:
 		return &Error{Code: CodeTooManyRuns, RetryAfter: quotaRunsAfter, Detail: fmt.Sprintf(
-			"tenant %q has %d runs that are not done and may have %d; nothing was stored. "+
-				"Answer what waits, cancel runs that are not needed, or ask the operator of the server to raise --tenant-runs", tenant, now.Runs, q.Runs)}
+			"tenant %q has %d open runs and its limit is %d; nothing was stored. "+
+				"Answer suspended runs, cancel runs that are no longer needed, or ask the operator to raise --tenant-runs", tenant, now.Runs, q.Runs)}
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestATenantHasNoMoreOpenRunsThanItsQuota(t *testing.T) {
 	run := x.start()
 	x.start()
 	e := x.wantCode(second(x.send("", "one more")), frontend.CodeTooManyRuns)
-	if e.RetryAfter == 0 || !strings.Contains(e.Detail, "2 runs") || !strings.Contains(e.Detail, "--tenant-runs") {
+	if e.RetryAfter == 0 || !strings.Contains(e.Detail, "2 open runs") || !strings.Contains(e.Detail, "--tenant-runs") {
 		t.Errorf("the caller is not told what to do: %+v", e)
 	}
 	if _, err := x.say(run.ThreadID, "", "a message to an open run", ""); err != nil {

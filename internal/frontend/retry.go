@@ -65,9 +65,9 @@ func (p Place) cannotRetry() error {
 	case !p.Current:
 		return Refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
 	case p.Head.Open():
-		return runOpen(p.Head.Run, "the run is not done")
+		return runOpen(p.Head.Run, "the run is still open; only a run that is done can be retried")
 	case p.Head.End == nil || p.Head.End.Kind != core.Failed && p.Head.End.Kind != core.Stopped:
-		return Refuse(CodeNotFailed, "the run neither failed nor was stopped; start a new one")
+		return Refuse(CodeNotFailed, "only a run that failed or was stopped by a rule can be retried; start a new one")
 	}
 	return nil
 }

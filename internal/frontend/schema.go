@@ -48,7 +48,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 		return nil
 	}
 	if err := resolved.Validate(value); err != nil {
-		return Refuse(CodeSchemaMismatch, "the result does not fit the response schema: %v", err)
+		return Refuse(CodeSchemaMismatch, "the result doesn't match the response schema: %v", err)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // startable is the version that a new run starts with.
 func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if reason, cannot := f.Missing()[name]; cannot {
-		e := Refuse(CodeAgentUnavailable, "the agent %s cannot be started now: %s", name, reason)
+		e := Refuse(CodeAgentUnavailable, "agent %s can't start now: %s", name, reason)
 		e.RetryAfter = agentPause
 		return engine.Definition{}, e
 	}
@@ -32,11 +32,11 @@ const agentPause = 30 * time.Second
 // Current is the deployed version of an agent. [CodeAgentNotFound] if there is none.
 func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if len(name) > MaxID {
-		return engine.Definition{}, Refuse(CodeAgentNotFound, "there is no such agent")
+		return engine.Definition{}, Refuse(CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
 	def, err := Try(ctx, f, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
 	if errors.Is(err, engine.ErrNotFound) {
-		return def, Refuse(CodeAgentNotFound, "there is no such agent")
+		return def, Refuse(CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
 	return def, err
 }
@@ -100,7 +100,7 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 		return beginning{}, Refuse(CodeInvalid, "agent is missing")
 	}
 	if req.ThreadKey != "" && req.ThreadID != "" {
-		return beginning{}, Refuse(CodeInvalid, "a start names its conversation by thread_id or by thread_key, not by both")
+		return beginning{}, Refuse(CodeInvalid, "thread_id and thread_key are both set; send one of them")
 	}
 	if err := readThreadKey(req.ThreadKey); err != nil {
 		return beginning{}, err
@@ -232,9 +232,9 @@ func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, 
 // something else now.
 func keyMismatch(record string) *Error {
 	if strings.HasPrefix(record, messageKeys) {
-		return Refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a request with another body or of another sort")
+		return Refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a different request; use a new one")
 	}
-	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before, with another body")
+	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before with a different body; use a new key")
 }
 
 // recorded answers with the run that a key stands for. While it is not yet picked up, the caller's
@@ -294,7 +294,7 @@ const lostRaces = 8
 var errMoved = errors.New("frontend: the head moved")
 
 func contended() *Error {
-	return &Error{Code: CodeUnavailable, Detail: "the thread changes too fast; send the same request again", RetryAfter: dueAfter / 5}
+	return &Error{Code: CodeUnavailable, Detail: "too many requests change this thread at once; send the same request again", RetryAfter: dueAfter / 5}
 }
 
 // follow stores the run that comes after prior. [errMoved], with the head that is there now, if

@@ -13,12 +13,12 @@ import (
 // an operator has done something.
 var storage = []storageRefusal{
 	{engine.ErrNoRoom, CodeDiskFull, 30 * time.Second,
-		"the disk of the server's data directory is full, so nothing was stored; it needs 16 MB of free space at least. Reading goes on; send the same request again later"},
-	{engine.ErrGone, CodeStorageGone, 0, "the server's store was moved or removed, so whether this was stored cannot be told; its operator has to bring it back"},
-	{engine.ErrDamaged, CodeStorageDamaged, 0, "what is stored is damaged where this request reads or writes; the operator has to repair it, as the command doctor says"},
-	{engine.ErrDenied, CodeStorageDenied, 0, "the store refuses the server's credentials or rights, so nothing is stored; its operator has to grant them"},
-	{engine.ErrDisk, CodeStorageFailing, 0, "the disk of the server answers with errors; whether this was stored cannot be told. The operator has to look at the disk"},
-	{engine.ErrUnreadable, CodeUnreadable, 0, "what is stored here cannot be read by this version of the server; the operator has to look at it"},
+		"the server's disk is full, so nothing was stored; it needs at least 16 MB of free space. Reads still work; send the same request again later"},
+	{engine.ErrGone, CodeStorageGone, 0, "the server's store was moved or removed, so the request may have been stored or not; ask the operator to restore it"},
+	{engine.ErrDamaged, CodeStorageDamaged, 0, "the stored data is damaged where this request reads or writes; ask the operator to repair it with the command doctor"},
+	{engine.ErrDenied, CodeStorageDenied, 0, "the store rejects the server's credentials or permissions, so nothing is stored; ask the operator to grant access"},
+	{engine.ErrDisk, CodeStorageFailing, 0, "the server's disk returns errors, so the request may have been stored or not; ask the operator to check the disk"},
+	{engine.ErrUnreadable, CodeUnreadable, 0, "this version of the server can't read the stored data; ask the operator to check which version wrote it"},
 }
 
 type storageRefusal struct {

@@ -29,7 +29,7 @@ func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.Sus
 }
 
 func suspensionIDRequired() *Error {
-	return Refuse(CodeSuspensionIDRequired, "the call was suspended more than once; name the suspension")
+	return Refuse(CodeSuspensionIDRequired, "the call was suspended more than once; send the id of the suspension as target")
 }
 
 // targetInJournal is for a call of an earlier round, or of a run that is over.
@@ -57,14 +57,14 @@ func (f *Frontend) targetInJournal(ctx context.Context, p Place, id string) (cor
 	case len(found) == 1:
 		return found[0], nil
 	case known:
-		return core.SuspendedCall{}, Refuse(CodeNotSuspended, "the call does not wait for an answer")
+		return core.SuspendedCall{}, Refuse(CodeNotSuspended, "the call isn't suspended; read the run for its pending calls")
 	}
 	return core.SuspendedCall{}, CallNotFound()
 }
 
 // CallNotFound refuses the id of a call or suspension that the run does not have.
 func CallNotFound() *Error {
-	return Refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run again for what it waits for")
+	return Refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run for its pending calls")
 }
 
 // asks says whether a message of the segment asks for the call.

@@ -92,7 +92,7 @@ func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.
 		return wire.Thread{}, err
 	}
 	if key == "" {
-		return wire.Thread{}, Refuse(CodeInvalid, "key is missing; it is the thread_key of a start")
+		return wire.Thread{}, Refuse(CodeInvalid, "key is missing; send the thread_key with which the conversation was started")
 	}
 	t, err := f.Thread(ctx, c, keyedThread(c.Tenant, key))
 	t.Key = key
@@ -114,14 +114,14 @@ func (b beginning) named(thread, id string) (beginning, error) {
 	case !withoutControls(id):
 		return b, Refuse(CodeInvalid, "message_id must be printable text")
 	case thread != "" && strings.HasPrefix(id, "msg_"+strings.TrimPrefix(thread, "thr_")+"_"):
-		return b, Refuse(CodeInvalid, "message_id has the form of an id that this server gives; choose another")
+		return b, Refuse(CodeInvalid, "message_id has the form of an id that the server generates; choose another")
 	}
 	b.messageID = id
 	if thread == "" {
 		return b, nil
 	}
 	if b.key != "" {
-		return b, Refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; leave the Idempotency-Key out, or the message_id")
+		return b, Refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; omit the Idempotency-Key or the message_id")
 	}
 	b.key = messageKey(thread, id)
 	b.record = b.key

@@ -145,7 +145,7 @@ func TestAFileThatLetsNobodyInIsRefusedAtTheStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"":             "dormouse tokens add",
 		"# none yet\n": "dormouse tokens add",
-		"secret\n":     "tokens:1: a line is NAME TENANT ROLES",
+		"secret\n":     "tokens:1: a line must be NAME TENANT ROLES",
 	} {
 		file := filepath.Join(t.TempDir(), "tokens")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

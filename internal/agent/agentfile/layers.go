@@ -46,7 +46,7 @@ func ParseNarrow(raw json.RawMessage) (agent.Permissions, error) {
 	case len(raw) > MaxNarrow:
 		return agent.Permissions{}, fmt.Errorf("permissions are %d bytes; a run's own may have %d", len(raw), MaxNarrow)
 	case !json.Valid(raw):
-		return agent.Permissions{}, errors.New("permissions are not JSON")
+		return agent.Permissions{}, errors.New("permissions are not valid JSON")
 	}
 	if err := core.CheckJSON(raw); err != nil {
 		return agent.Permissions{}, fmt.Errorf("permissions: %w", err)

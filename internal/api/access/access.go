@@ -107,17 +107,17 @@ var (
 func (p Principal) Check() error {
 	var wrong []error
 	if !tokenName.MatchString(p.Name) {
-		wrong = append(wrong, fmt.Errorf("%q is no name of a token; use up to 63 letters, digits and . _ @ -", p.Name))
+		wrong = append(wrong, fmt.Errorf("%q is not a valid token name; use up to 63 letters, digits and . _ @ -", p.Name))
 	}
 	if err := CheckTenant(p.Tenant); err != nil {
 		wrong = append(wrong, err)
 	}
 	if len(p.Roles) == 0 {
-		wrong = append(wrong, fmt.Errorf("a role is missing; give one or more of %s", RoleNames()))
+		wrong = append(wrong, fmt.Errorf("no role is given; give one or more of %s", RoleNames()))
 	}
 	for _, r := range p.Roles {
 		if !slices.Contains(Roles(), r) {
-			wrong = append(wrong, fmt.Errorf("%q is no role; the roles are %s", r, RoleNames()))
+			wrong = append(wrong, fmt.Errorf("%q is not a role; the roles are %s", r, RoleNames()))
 		}
 	}
 	return errors.Join(wrong...)
@@ -126,7 +126,7 @@ func (p Principal) Check() error {
 // CheckTenant says what is wrong with the name of a tenant, and what to write instead.
 func CheckTenant(name string) error {
 	if !tenantName.MatchString(name) {
-		return fmt.Errorf("%q is no tenant; use up to 63 small letters, digits, _ and -", name)
+		return fmt.Errorf("%q is not a valid tenant; use up to 63 lower-case letters, digits, _ and -", name)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func ParseTenantName(text string) (tenant, name string, err error) {
 	tenant, name, ok := strings.Cut(text, "=")
 	tenant, name = strings.TrimSpace(tenant), strings.TrimSpace(name)
 	if !ok || name == "" {
-		return "", "", fmt.Errorf("%q names no tenant; write it as TENANT=NAME", text)
+		return "", "", fmt.Errorf("%q has no tenant; write it as TENANT=NAME", text)
 	}
 	return tenant, name, CheckTenant(tenant)
 }

@@ -38,17 +38,17 @@ func TestAFileOfTokensIsReadAsItWasWritten(t *testing.T) {
 func TestAWrongLineIsNamedAndNotRepeated(t *testing.T) {
 	hash := access.HashOf("one").String()
 	for line, want := range map[string]string{
-		"dmt_secret":                                     "tokens:2: a line is NAME TENANT ROLES",
+		"dmt_secret":                                     "tokens:2: a line must be NAME TENANT ROLES",
 		"ci acme start dmt_secret":                       "the last word must be sha256:",
 		"ci acme start sha256:dmt_secret":                "the last word must be sha256:",
-		"ci Acme start " + hash:                          `"Acme" is no tenant`,
-		"ci acme start,drive " + hash:                    `"drive" is no role; the roles are start,read,decide,link,admin`,
-		"ci acme , " + hash:                              "a role is missing",
-		"ci/2 acme start " + hash:                        `"ci/2" is no name of a token`,
-		"first acme start " + hash:                       `the name "first" is on line 1 already`,
-		"ci zoo start " + access.HashOf("zero").String(): "the token is that of line 1",
+		"ci Acme start " + hash:                          `"Acme" is not a valid tenant`,
+		"ci acme start,drive " + hash:                    `"drive" is not a role; the roles are start,read,decide,link,admin`,
+		"ci acme , " + hash:                              "no role is given",
+		"ci/2 acme start " + hash:                        `"ci/2" is not a valid token name`,
+		"first acme start " + hash:                       `the name "first" is already used on line 1`,
+		"ci zoo start " + access.HashOf("zero").String(): "the token is the same as on line 1",
 		"ci acme start " + hash[:len(hash)-2]:            "64 hexadecimal digits",
-		"ci acme start " + hash + " secret":              "a line is NAME",
+		"ci acme start " + hash + " secret":              "a line must be NAME",
 	} {
 		_, err := access.Parse("tokens", []byte("first acme read "+access.HashOf("zero").String()+"\n"+line+"\n"))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

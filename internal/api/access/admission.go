@@ -40,15 +40,15 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 	roles := claimedRoles(claims[a.RolesClaim])
 	switch {
 	case subject == "":
-		return notAdmitted("the token says nobody's name; it needs the claim sub or client_id")
+		return notAdmitted("the token has no claim sub or client_id to identify the caller; let the issuer add one")
 	case tenant == "":
-		return notAdmitted("the token has no claim %q, which would name the tenant; let the issuer add it, or set the stack's parameter TenantClaim",
+		return notAdmitted("the token has no claim %q to name the tenant; let the issuer add it, or set the stack's parameter TenantClaim",
 			a.TenantClaim)
 	case CheckTenant(tenant) != nil:
-		return notAdmitted("the claim %q of the token names no tenant; it must be up to 63 small letters, digits, _ and -", a.TenantClaim)
+		return notAdmitted("the token's claim %q is not a valid tenant; it must be up to 63 lower-case letters, digits, _ and -", a.TenantClaim)
 	case len(roles) == 0:
-		return notAdmitted("the claim %q of the token has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim. "+
-			"Beside other words in one claim, write a role as %sread", a.RolesClaim, RoleNames(), rolePrefix)
+		return notAdmitted("the token's claim %q has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim. "+
+			"If the claim also holds other words, write a role as %sread", a.RolesClaim, RoleNames(), rolePrefix)
 	}
 	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
 }
@@ -58,10 +58,10 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 // a caller whom no rule names may read what the policy lets it reach, and nothing else.
 func (a Admission) IAM(arn string) (Principal, error) {
 	if arn == "" {
-		return notAdmitted("the authorizer does not say who signed the request; the route needs the authorizer AWS_IAM")
+		return notAdmitted("the gateway passed no IAM identity; configure the route with the authorizer AWS_IAM")
 	}
 	if err := CheckTenant(a.Tenant); err != nil {
-		return notAdmitted("the stack names no tenant for callers who sign with IAM; set its parameter Tenant")
+		return notAdmitted("the stack has no tenant for callers who sign with IAM; set its parameter Tenant")
 	}
 	name := nameFor(arn[strings.LastIndex(arn, ":")+1:], arn)
 	return Principal{Tenant: a.Tenant, Roles: a.IAMRoles.of(arn), Name: name, Fingerprint: digestOf("\x00" + arn)}, nil

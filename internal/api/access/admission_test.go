@@ -55,8 +55,8 @@ func TestWhoIsNobodyHereIsToldWhatToSet(t *testing.T) {
 		says   string
 	}{
 		"no tenant":            {claims("custom:tenant", ""), "TenantClaim"},
-		"a tenant in capitals": {claims("custom:tenant", "Acme"), "small letters"},
-		"two tenants":          {claims("custom:tenant", "[acme zoo]"), "small letters"},
+		"a tenant in capitals": {claims("custom:tenant", "Acme"), "lower-case letters"},
+		"two tenants":          {claims("custom:tenant", "[acme zoo]"), "lower-case letters"},
 		"no role":              {claims("groups", "staff"), "RolesClaim"},
 		"no subject":           {claims("sub", ""), "sub or client_id"},
 	} {
@@ -165,14 +165,14 @@ func TestARuleOfIAMThatSaysLessThanItsWriterThinksIsRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		"arn:aws:iam::123456789012:user/ann":             "no roles",
 		"arn:aws:iam::123456789012:user/ann=":            "no roles",
-		"arn:aws:iam::123456789012:user/ann=approve":     `"approve" is no role`,
-		"arn:aws:iam::123456789012:user/ann=read decide": "is no role",
-		"*=admin": "the account in full",
-		"arn:aws:sts::*:assumed-role/approver/*=decide":             "the account in full",
-		"arn:aws:sts::12345:assumed-role/approver/*=decide":         "the account in full",
+		"arn:aws:iam::123456789012:user/ann=approve":     `"approve" is not a role`,
+		"arn:aws:iam::123456789012:user/ann=read decide": "is not a role",
+		"*=admin": "the full account number",
+		"arn:aws:sts::*:assumed-role/approver/*=decide":             "the full account number",
+		"arn:aws:sts::12345:assumed-role/approver/*=decide":         "the full account number",
 		"arn:aws:iam::123456789012:role/approver=decide":            "assumed-role",
-		"arn:aws:iam::123456789012:user/ann=read;;user/bob=decide":  "is no ARN",
-		"arn:aws:iam::123456789012:user/(ann|bob)=decide":           "is no ARN",
+		"arn:aws:iam::123456789012:user/ann=read;;user/bob=decide":  "is not the ARN of",
+		"arn:aws:iam::123456789012:user/(ann|bob)=decide":           "is not the ARN of",
 		"arn:aws:sts::123456789012:assumed-role/approver/*=decide,": "",
 		"": "",
 	} {

@@ -49,10 +49,10 @@ func Parse(file string, text []byte) (Keys, error) {
 		}
 		g, err := parseLine(fields)
 		if first, twice := names[g.Name]; err == nil && twice {
-			err = fmt.Errorf("the name %q is on line %d already; give each token its own", g.Name, first)
+			err = fmt.Errorf("the name %q is already used on line %d; give each token a different name", g.Name, first)
 		}
 		if first, twice := hashes[g.Hash]; err == nil && twice {
-			err = fmt.Errorf("the token is that of line %d; make one for each with the command \"tokens add\"", first)
+			err = fmt.Errorf("the token is the same as on line %d; create a separate one with the command \"tokens add\"", first)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s:%d: %w", file, n+1, err))
@@ -68,7 +68,7 @@ func Parse(file string, text []byte) (Keys, error) {
 }
 
 // ErrLines says that lines of a file are wrong.
-var ErrLines = errors.New("access: lines of the file are wrong")
+var ErrLines = errors.New("access: the token file has invalid lines")
 
 // linesError is an [ErrLines] that says which.
 type linesError struct{ error }
@@ -78,7 +78,7 @@ func (linesError) Is(target error) bool { return target == ErrLines }
 // parseLine never repeats the line: it may hold a token.
 func parseLine(fields []string) (Grant, error) {
 	if len(fields) != 4 {
-		return Grant{}, errors.New("a line is NAME TENANT ROLES sha256:HASH; make one with the command \"tokens add NAME\" (a token itself must not stand here)")
+		return Grant{}, errors.New("a line must be NAME TENANT ROLES sha256:HASH; create it with the command \"tokens add NAME\" (don't write the token itself here)")
 	}
 	hash, ok := parseHash(fields[3])
 	if !ok {

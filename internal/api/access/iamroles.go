@@ -53,14 +53,14 @@ func parseIAMRule(rule string) (IAMRule, error) {
 	}
 	pattern, roles := strings.TrimSpace(rule[:cut]), ParseRoles(strings.ReplaceAll(rule[cut+1:], " ", ""))
 	if !iamARN.MatchString(pattern) {
-		return IAMRule{}, fmt.Errorf("%q is no ARN of a caller; write arn:aws:sts::ACCOUNT:assumed-role/ROLE/* or arn:aws:iam::ACCOUNT:user/NAME, the account in full", pattern)
+		return IAMRule{}, fmt.Errorf("%q is not the ARN of a role session or a user; write arn:aws:sts::ACCOUNT:assumed-role/ROLE/* or arn:aws:iam::ACCOUNT:user/NAME, with the full account number", pattern)
 	}
 	if len(roles) == 0 {
 		return IAMRule{}, fmt.Errorf("%q has no roles; give one or more of %s", pattern, RoleNames())
 	}
 	for _, r := range roles {
 		if !slices.Contains(Roles(), r) {
-			return IAMRule{}, fmt.Errorf("%q: %q is no role; the roles are %s", pattern, r, RoleNames())
+			return IAMRule{}, fmt.Errorf("%q: %q is not a role; the roles are %s", pattern, r, RoleNames())
 		}
 	}
 	return IAMRule{pattern, roles}, nil

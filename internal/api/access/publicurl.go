@@ -23,11 +23,11 @@ func ParsePublicURL(text string) (PublicURL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case strings.ContainsAny(text, "?#"):
-		return PublicURL{}, errors.New("the address has a query or a fragment; write it without what begins with ? or #, as https://desk.example.com/dormouse")
+		return PublicURL{}, errors.New("the address has a query or a fragment; remove what begins with ? or #, as in https://desk.example.com/dormouse")
 	case strings.Contains(text, "@"):
-		return PublicURL{}, errors.New("the address has a user name or a password, which would be in every link; write it as https://desk.example.com/dormouse")
+		return PublicURL{}, errors.New("the address has a user name or password, which every link would contain; remove it, as in https://desk.example.com/dormouse")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(u.Host, noHost):
-		return PublicURL{}, fmt.Errorf("%q is no address; write it as https://desk.example.com, with the path below which the server is, if there is one", text)
+		return PublicURL{}, fmt.Errorf("%q is not a URL; write it as https://desk.example.com, followed by the server's path if it has one", text)
 	}
 	prefix := strings.TrimRight(u.EscapedPath(), "/")
 	if prefix != "" && path.Clean(prefix) != prefix {

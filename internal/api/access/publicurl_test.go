@@ -31,14 +31,14 @@ func TestAPublicURLIsASchemeAHostAndAPath(t *testing.T) {
 
 func TestWhatIsNoPublicURLIsRefused(t *testing.T) {
 	for text, says := range map[string]string{
-		"desk.example.com":                    "is no address",
-		"/dormouse":                           "is no address",
-		"ftp://desk.example.com":              "is no address",
-		"https://":                            "is no address",
-		"https://:8420":                       "is no address",
-		"https://desk example.com":            "is no address",
-		"https://desk.example.com:port":       "is no address",
-		`https://desk"example.com`:            "is no address",
+		"desk.example.com":                    "is not a URL",
+		"/dormouse":                           "is not a URL",
+		"ftp://desk.example.com":              "is not a URL",
+		"https://":                            "is not a URL",
+		"https://:8420":                       "is not a URL",
+		"https://desk example.com":            "is not a URL",
+		"https://desk.example.com:port":       "is not a URL",
+		`https://desk"example.com`:            "is not a URL",
 		"https://desk.example.com?":           "query",
 		"https://desk.example.com/?a=b":       "query",
 		"https://desk.example.com/#a":         "fragment",

@@ -24,7 +24,7 @@ func (a *api) loopback(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			a.answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "without tokens, only loopback host names are served"})
+			a.answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "a server without tokens accepts only loopback hosts, such as localhost; use one, or run the server with tokens"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -73,17 +73,17 @@ func (a *api) who(r *http.Request) (access.Principal, error) {
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if len(r.Header.Values("Authorization")) > 1 {
-		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "there are two Authorization headers; send one"}
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "the request has several Authorization headers; send one"}
 	}
 	if !strings.EqualFold(scheme, "Bearer") {
-		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "a bearer token is needed"}
+		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "the request has no bearer token; send it as Authorization: Bearer TOKEN"}
 	}
 	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
 	switch {
 	case err != nil:
 		err = cannotTell(err)
 	case !ok:
-		err = &frontend.Error{Code: codeUnauthorized, Detail: "the bearer token is not one of ours"}
+		err = &frontend.Error{Code: codeUnauthorized, Detail: "the server doesn't know this bearer token; check it, or ask the operator for a new one"}
 	}
 	return p, err
 }
@@ -94,7 +94,7 @@ func cannotTell(err error) error {
 		return err
 	}
 	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
-		Detail: "who may call cannot be told now, so nobody is let in; the operator finds the reason in the server's log"}
+		Detail: "the server can't read its tokens now, so it can't identify the caller; send the request again, or ask the operator to check the server's log"}
 }
 
 func authorize(p access.Principal, roles []access.Role) error {
@@ -106,7 +106,7 @@ func authorize(p access.Principal, roles []access.Role) error {
 		names[i] = string(r)
 	}
 	return &frontend.Error{Code: codeRoleRequired,
-		Detail: fmt.Sprintf("the token %s may not do this; it needs the role %s or admin", p.Name, strings.Join(names, " or "))}
+		Detail: fmt.Sprintf("the token %s lacks the role for this operation; it needs %s or admin", p.Name, strings.Join(names, " or "))}
 }
 
 // shownTo is a run in the answer to one who may do something to it, and perhaps not read it: then

@@ -186,7 +186,7 @@ func (rt route) understands(r *http.Request) error {
 		case p.in == "query":
 			names = append(names, p.name)
 		case !p.several && len(r.Header.Values(p.name)) > 1:
-			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is there twice"}
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is repeated; send it once"}
 		}
 	}
 	if rt.link {
@@ -213,10 +213,10 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(&refused, r)
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refused.header.Get("Allow"))
-		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not offered here"})
+		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
 		return
 	}
-	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "there is nothing at this path"})
+	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
 }
 
 // mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says

@@ -56,12 +56,12 @@ func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
-		return nil, &frontend.Error{Code: codeMediaType, Detail: "send the body as application/json"}
+		return nil, &frontend.Error{Code: codeMediaType, Detail: "the body has another media type; send it as application/json"}
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.Is(err, errCrowded) {
 		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
-			Detail: "too many large bodies are being sent; nothing was stored, send it again"}
+			Detail: "the server is receiving too many large bodies; nothing was stored, so send the same request again"}
 	}
 	return raw, err
 }
@@ -92,13 +92,13 @@ func readAll(r io.Reader) (json.RawMessage, error) {
 func unreadable(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+		return &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
 	case errors.Is(err, errCrowded):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return malformed("the body comes too slowly; send all of it at once")
+		return malformed("the body arrived too slowly; send it again without pauses")
 	}
-	return malformed("the body ends too early")
+	return malformed("the body ended early; send all of it again")
 }
 
 var errCrowded = errors.New("httpapi: too many bodies are being read")

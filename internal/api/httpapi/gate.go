@@ -27,7 +27,7 @@ func (g Gate) who(ctx context.Context) (access.Principal, error) {
 		return access.Principal{}, &frontend.Error{Code: codeNotAdmitted, Detail: refused.Why}
 	case err == nil && !ok:
 		return access.Principal{}, &frontend.Error{Code: codeUnauthorized,
-			Detail: "the request came past no authorizer; send the token, or the signature, that the gateway asks for"}
+			Detail: "the request didn't pass an authorizer; send the token or the signature that the gateway requires"}
 	}
 	return p, err
 }

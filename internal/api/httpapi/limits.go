@@ -61,7 +61,7 @@ func (s *streams) enter(tenant string) (leave func(), err error) {
 	defer s.mu.Unlock()
 	if s.open >= s.most || s.tenant[tenant] >= s.tenantMost {
 		return nil, &frontend.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
-			Detail: fmt.Sprintf("%d streams are open; close some, or read pages", s.tenant[tenant])}
+			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", s.tenant[tenant])}
 	}
 	s.open++
 	s.tenant[tenant]++
@@ -100,7 +100,7 @@ func (p *paces) take(tenant string, now time.Time) error {
 	wait := p.of(tenant).ReserveN(now, 1)
 	if delay := wait.DelayFrom(now); delay > 0 {
 		wait.CancelAt(now)
-		return &frontend.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "too much was started at once; nothing was stored, send it again later"}
+		return &frontend.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
 	}
 	return nil
 }

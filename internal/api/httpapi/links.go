@@ -39,7 +39,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	case errors.Is(err, access.ErrExpiredLink):
 		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
 	case errors.Is(err, access.ErrBadLink):
-		return l, &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
+		return l, &frontend.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case err != nil:
 		return l, err
 	}
@@ -68,13 +68,13 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 func (a *api) stillGood(r *http.Request, l question) error {
 	switch {
 	case l.record.Suspension != l.link.Suspension:
-		return &frontend.Error{Code: codeNotFound, Detail: "this is not an approval link of this server, or it is cut off; open it exactly as it was sent, or ask for a new one"}
+		return &frontend.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case l.record.Revoked > 0:
 		return &frontend.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
 	}
 	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
 	if err == nil && !may {
-		err = &frontend.Error{Code: codeLinkExpired, Detail: "the caller who made this link may not make links any more; ask for a new one"}
+		err = &frontend.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
 	}
 	return err
 }
@@ -197,10 +197,10 @@ func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wi
 		err = readBody(w, r, &v)
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
-		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action is resume (yes) or cancel (no)"}
+		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny)"}
 	}
 	if err == nil && unseen {
-		err = &frontend.Error{Code: frontend.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question"}
+		err = &frontend.Error{Code: frontend.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
 	}
 	if core.IsNull(v.Result) {
 		v.Result = nil
@@ -219,18 +219,18 @@ const (
 func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wire.Verdict, err error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return v, &frontend.Error{Code: codeTooLarge, Detail: "the answer is too long"}
+		return v, &frontend.Error{Code: codeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
 	}
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
-		return v, malformed("the form cannot be read")
+		return v, malformed("the form can't be parsed; open the link again")
 	}
 	for name, values := range form {
 		if !slices.Contains(formFields, name) {
-			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has a field that is not known here; it takes " + strings.Join(formFields, ", ")}
+			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ")}
 		}
 		if len(values) > 1 || !utf8.ValidString(values[0]) {
-			return v, malformed("%s is there twice, or is not UTF-8", name)
+			return v, malformed("the form field %s is repeated or not UTF-8; open the link again", name)
 		}
 	}
 	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}

@@ -66,31 +66,31 @@ func TestFiltersInAQuery(t *testing.T) {
 func TestFiltersThatCannotBeRead(t *testing.T) {
 	s := newServer(t, settings{})
 	run := s.started("x", `{"k":"v"}`)
-	const moment = "is a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, the + of an offset is written %2B"
+	const moment = "must be a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, write the + of an offset as %2B"
 	many := url.Values{}
 	for i := range 17 {
 		many.Set(fmt.Sprint("metadata.k", i), "v")
 	}
 	for query, want := range map[string]struct{ code, detail string }{
-		"status=asleep":                            {"invalid_request", "status is created, running, waiting or done"},
-		"reason=failed":                            {"invalid_request", "reason is natural_end, behavior_requested, stopped, cancelled, blocked or error"},
-		"response_state=ok":                        {"invalid_request", "response_state is done, no_op or awaiting_input"},
+		"status=asleep":                            {"invalid_request", "status must be created, running, waiting or done"},
+		"reason=failed":                            {"invalid_request", "reason must be natural_end, behavior_requested, stopped, cancelled, blocked or error"},
+		"response_state=ok":                        {"invalid_request", "response_state must be done, no_op or awaiting_input"},
 		"created_after=yesterday":                  {"invalid_request", "created_after " + moment},
 		"created_before=2026-03-01":                {"invalid_request", "created_before " + moment},
 		"created_before=2026-03-01T12:00:00+01:00": {"invalid_request", "created_before " + moment},
 		"created_after=2026-02-30T12:00:00Z":       {"invalid_request", "created_after " + moment},
 		"metadata.=v":                              {"invalid_request", "the filter metadata. has no key; write metadata.KEY=VALUE"},
-		"metadata.k=v&metadata.k=v":                {"invalid_request", `the parameter "metadata.k" is there twice`},
-		"metadata.k=v&metadata%2Ek=w":              {"invalid_request", `the parameter "metadata.k" is there twice`},
+		"metadata.k=v&metadata.k=v":                {"invalid_request", `the query parameter "metadata.k" is repeated; send it once`},
+		"metadata.k=v&metadata%2Ek=w":              {"invalid_request", `the query parameter "metadata.k" is repeated; send it once`},
 		"metadata.k=%FF":                           {"invalid_request", "a metadata filter is not UTF-8"},
-		"status=done&status=done":                  {"invalid_request", `the parameter "status" is there twice`},
-		"created_after=&created_after=":            {"invalid_request", `the parameter "created_after" is there twice`},
-		many.Encode():                              {"invalid_request", "at most 16 metadata filters are allowed"},
-		"metadata=v":                               {"unknown_field", `the parameter "metadata" is not known here`},
-		"metadata%5Bk%5D=v":                        {"unknown_field", `the parameter "metadata[k]" is not known here`},
-		"Metadata.k=v":                             {"unknown_field", `the parameter "Metadata.k" is not known here`},
-		"kind=approval":                            {"unknown_field", `the parameter "kind" is not known here`},
-		"count=true":                               {"unknown_field", `the parameter "count" is not known here`},
+		"status=done&status=done":                  {"invalid_request", `the query parameter "status" is repeated; send it once`},
+		"created_after=&created_after=":            {"invalid_request", `the query parameter "created_after" is repeated; send it once`},
+		many.Encode():                              {"invalid_request", "a list takes at most 16 metadata filters"},
+		"metadata=v":                               {"unknown_field", `this operation has no query parameter "metadata"; remove it`},
+		"metadata%5Bk%5D=v":                        {"unknown_field", `this operation has no query parameter "metadata[k]"; remove it`},
+		"Metadata.k=v":                             {"unknown_field", `this operation has no query parameter "Metadata.k"; remove it`},
+		"kind=approval":                            {"unknown_field", `this operation has no query parameter "kind"; remove it`},
+		"count=true":                               {"unknown_field", `this operation has no query parameter "count"; remove it`},
 		"status=done&cursor=x":                     {"bad_cursor", ""},
 	} {
 		for _, path := range []string{"/v1/runs", "/v1/threads/" + run.ThreadID + "/runs"} {

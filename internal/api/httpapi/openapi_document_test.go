@@ -252,7 +252,7 @@ func parametersOf(rt route) []parameter {
 	for _, p := range rt.params {
 		about := p.about
 		if p.most > 0 {
-			about += fmt.Sprintf(" Maximum %d; larger values count as %d.", p.most, p.most)
+			about += fmt.Sprintf(" Values above %d count as %d.", p.most, p.most)
 		}
 		list = append(list, parameter{In: p.in, Name: p.name, Description: about, Empty: p.in == "query", Schema: p.schema()})
 	}

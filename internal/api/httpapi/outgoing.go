@@ -72,9 +72,9 @@ func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v an
 }
 
 func crowdedOut(r *http.Request) error {
-	detail := "too many large answers are on their way; read them, and ask again"
+	detail := "too many large responses to this tenant are in progress; finish reading them, then send the request again"
 	if r.Method != http.MethodGet {
-		detail = "it was stored, but too many large answers are on their way; read the run, or send the same request again if it had an Idempotency-Key"
+		detail = "the request was stored, but too many large responses to this tenant are in progress; read the run, or send the same request again if it had an Idempotency-Key"
 	}
 	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second, Detail: detail}
 }

@@ -130,13 +130,13 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	// both versions are deployed for a while; the next request may meet the newer one
 	if errors.Is(err, engine.ErrNewerSchema) {
 		return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
-			Detail: "a newer version of the server has written this, and this one cannot read it; send the same request again"}, true
+			Detail: "a newer version of the server wrote this data and this version can't read it; send the same request again"}, true
 	}
 	// that of the whole request, which a server without connections has
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "it took too long; send the same request again", RetryAfter: time.Second}, true
+		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the request took too long; send the same request again", RetryAfter: time.Second}, true
 	}
-	return &frontend.Error{Code: codeInternal, Detail: "something went wrong on our side"}, false
+	return &frontend.Error{Code: codeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
 }
 
 // answer writes err as a problem document. Nobody reads the answer to a request that was given up.
@@ -195,7 +195,7 @@ func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {
 		answer := wire.DecisionAnswer{Status: problemOf[frontend.CodeBatchRefused].status, Code: string(frontend.CodeBatchRefused),
-			Detail: "it was not stored, because another decision of the batch could not be stored, or was stored earlier; send the remaining decisions as a new batch"}
+			Detail: "not stored, because another decision of the batch can't be stored or was stored earlier; send the remaining decisions as a new batch"}
 		switch {
 		case m.Err != nil:
 			doc := document(m.Err)

@@ -19,14 +19,14 @@ import (
 func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query cannot be read"}
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query string can't be parsed; percent-encode names and values"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
 		if !slices.ContainsFunc(known, func(one string) bool { return isParam(name, one) }) {
-			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("the parameter %q is not known here", clipped(name))}
+			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("this operation has no query parameter %q; remove it", clipped(name))}
 		}
 		if len(values[name]) > 1 {
-			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the parameter %q is there twice", clipped(name))}
+			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the query parameter %q is repeated; send it once", clipped(name))}
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func number(values url.Values, name string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " must be a whole number, not negative"}
+		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " must be a non-negative whole number"}
 	}
 	return n, nil
 }
@@ -79,7 +79,7 @@ func instant(values url.Values, name string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
 	if err != nil {
 		return at, &frontend.Error{Code: frontend.CodeInvalid,
-			Detail: name + " is a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, the + of an offset is written %2B"}
+			Detail: name + " must be a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, write the + of an offset as %2B"}
 	}
 	if at.IsZero() {
 		at = time.Unix(0, 0) // the zero time would be none

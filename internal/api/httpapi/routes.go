@@ -85,23 +85,23 @@ var (
 	keyHeader = param{in: "header", name: "Idempotency-Key", longest: 255,
 		about: "The caller's key, at most 255 bytes. Repeating a request with the same key and body has no further effect and returns 200."}
 	waitSoLong = param{in: "query", name: "wait", number: true, most: 20,
-		about: "Seconds to delay the response while there are no events."}
-	cursorParam = inQuery("cursor", "`next` of the previous page.")
-	agentParam  = inQuery("agent", "Only entries of this agent.")
-	followParam = param{in: "query", name: "follow", about: "Streams: `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
-	fromParam   = param{in: "query", name: "from", about: "`tail`: without a cursor, return only events committed from now on.", one: []string{"tail"}}
+		about: "How many seconds to wait for new events before responding. By default the response is immediate."}
+	cursorParam = inQuery("cursor", "The `next` value of the previous page.")
+	agentParam  = inQuery("agent", "Return only entries of this agent.")
+	followParam = param{in: "query", name: "follow", about: "For streams. `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
+	fromParam   = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
 	dataParam   = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
 	lastParam   = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
-	statusParam   = param{in: "query", name: "status", about: "Only runs with this status.", one: query.RunStatuses}
-	metadataParam = inQuery("metadata."+anyKey, "Only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as JSON writes it. "+
+	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
+	metadataParam = inQuery("metadata."+anyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
 		"Everything after the first dot is the key, further dots included; nested members are not matched. At most 16 keys, each once.")
 	runFilters = []param{statusParam, agentParam,
-		{in: "query", name: "reason", about: "Only runs that ended with this reason.", one: query.RunReasons},
-		{in: "query", name: "response_state", about: "Only runs that ended with this response state.", one: query.ResponseStates},
+		{in: "query", name: "reason", about: "Return only runs that ended with this reason.", one: query.RunReasons},
+		{in: "query", name: "response_state", about: "Return only runs that ended with this response state.", one: query.ResponseStates},
 		metadataParam,
-		{in: "query", name: "created_after", moment: true, about: "Only runs created at or after this time, in RFC 3339."},
-		{in: "query", name: "created_before", moment: true, about: "Only runs created before this time, in RFC 3339."}}
+		{in: "query", name: "created_after", moment: true, about: "Return only runs created at or after this time, in RFC 3339."},
+		{in: "query", name: "created_before", moment: true, about: "Return only runs created before this time, in RFC 3339."}}
 )
 
 // aboutRuns is how a list of runs is filtered and paged.
@@ -110,24 +110,24 @@ const aboutRuns = "Lists the runs that match all filters. One request examines a
 
 var (
 	typesParam = inQuery("types", "Comma-separated event types to include: `"+strings.Join(feedTypes, "`, `")+"`.")
-	byParam    = inQuery("by", "Only decisions of this principal, such as `token:anna`.")
-	viaParam   = inQuery("via", "Only decisions that arrived through this entry point, such as `api` or `link`.")
+	byParam    = inQuery("by", "Return only decisions of this principal, such as `token:anna`.")
+	viaParam   = inQuery("via", "Return only decisions that arrived through this entry point, such as `api` or `link`.")
 )
 
 // forRuns is a parameter of the ticket route that only the stream of a run or a thread takes.
 func forRuns(p param) param {
-	p.about += " Only for the streams of `readEvents` and `readThreadEvents`."
+	p.about += " Valid only for the streams of `readEvents` and `readThreadEvents`."
 	return p
 }
 
 // forTenant is a parameter of the ticket route that only the stream of a tenant's feed takes.
 func forTenant(p param) param {
-	p.about += " Only for the stream of `readTenantEvents`."
+	p.about += " Valid only for the stream of `readTenantEvents`."
 	return p
 }
 
 func limitParam(usual string, most int) param {
-	return param{in: "query", name: "limit", number: true, most: most, about: "The maximum number of entries. Default " + usual + "."}
+	return param{in: "query", name: "limit", number: true, most: most, about: "The maximum number of entries to return. The default is " + usual + "."}
 }
 
 var (
@@ -211,7 +211,7 @@ func (a *api) runRoutes() []route {
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: reading,
-			about:  "In the order the model requested them. Waits of the run itself are included.",
+			about:  "Lists the calls in the order in which the model requested them. Suspensions of the run itself, such as an interrupt, are included.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound}, serve: a.listCalls},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: reading,
@@ -237,7 +237,7 @@ func (a *api) steeringRoutes() []route {
 				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "A repeat of the accepted decision (`same: true`), or the answers to several decisions.")},
 			codes: decisionCodes, serve: a.decide},
 		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: seeing,
-			about:   "For clients that know the id of a suspension but not its run.",
+			about:   "Returns the call that a suspension belongs to, for clients that know the id of the suspension but not the run.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},
 			codes:   []frontend.Code{frontend.CodeCallNotFound}, serve: a.readSuspension},
 		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: deciding,
@@ -247,10 +247,10 @@ func (a *api) steeringRoutes() []route {
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes: without(decisionCodes, frontend.CodeBatchRefused, frontend.CodeSuspensionIDRequired, frontend.CodeRunNotFound), serve: a.answerSuspension},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: mastering, body: mayTake(struct{}{}),
-			about:   "The run ends at its next commit, or immediately if it is suspended. Suspended calls don't run.",
+			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: mastering, about: "The run pauses after its next commit.",
+		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: mastering, about: "Pauses the run after its next commit, until it is resumed.",
 			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: deciding,
@@ -268,14 +268,14 @@ func (a *api) steeringRoutes() []route {
 
 func (a *api) threadRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by your own key", roles: reading,
-			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` of the conversation."}},
+		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by its key", roles: reading,
+			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` with which the conversation was started."}},
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeThreadNotFound}, serve: a.findThread},
 		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: reading,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List messages, oldest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages, oldest first", roles: reading,
 			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
@@ -284,7 +284,7 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
 			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: reading,
-			about: "The events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
+			about: "Returns the events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
 			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
 				limitParam("100", 1000), waitSoLong, followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is never set."),
@@ -319,12 +319,12 @@ func (a *api) linkRoutes() []route {
 			about:   "The link stops working. A decision that was made with it remains. Revoking it again has no effect.",
 			answers: []answered{answers(200, wire.Link{}, "The revoked link.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
-		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Show the question of a link", link: true,
-			about: "Read-only, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
+		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Read the question of an approval link", link: true,
+			about: "Changes nothing, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
 				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. Query parameters added by mail clients are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
-		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer a link", link: true,
+		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
 			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded as made by `link:` and the recipient (`for`), with the link's id and its creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
@@ -335,16 +335,16 @@ func (a *api) linkRoutes() []route {
 
 func (a *api) otherRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List suspended calls of all runs", roles: seeing,
-			about: "The inbox for people and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
-			params: []param{agentParam, {in: "query", name: "kind", about: "Only calls of this kind.", one: query.CallKinds},
-				inQuery("thread_id", "Only calls of this conversation."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
+		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List the suspended calls of all runs", roles: seeing,
+			about: "The inbox for approvers and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
+			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind.", one: query.CallKinds},
+				inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
-		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream suspensions, decisions and run ends", roles: seeing,
-			about: "The events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
-				"For inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
+		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: seeing,
+			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
+				"It serves inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
 				"with the number of suspended calls by kind. Reopened with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
-				"of the store's index together stay below 10 seconds. A commit that is still undecided then is checked again for up to 15 minutes, and at most 8 such commits at a time. An event may be sent " +
+				"of the store's index together stay below 10 seconds. The server checks a commit that is undecided by then again for up to 15 minutes, for at most 8 such commits at a time. An event may be sent " +
 				"twice: use `thread_id` and `seq` to recognize it. A token without `read` gets decisions without their arguments and result, " +
 				"and calls without their arguments and questions: read those from the inbox while the call is suspended.",
 			params: []param{inQuery("after", "A cursor: return only later events."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
@@ -353,20 +353,20 @@ func (a *api) otherRoutes() []route {
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: seeing,
-			about: "Who decided what and when, for all runs of the tenant, and whether the decision took effect. A token without `read` gets decisions without their arguments and result.",
-			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Only decisions with this action.", one: []string{"resume", "cancel"}},
-				{in: "query", name: "created_after", moment: true, about: "Only decisions recorded at or after this time, in RFC 3339."},
-				{in: "query", name: "created_before", moment: true, about: "Only decisions recorded before this time, in RFC 3339."},
+			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments and result.",
+			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Return only decisions with this action.", one: []string{"resume", "cancel"}},
+				{in: "query", name: "created_after", moment: true, about: "Return only decisions recorded at or after this time, in RFC 3339."},
+				{in: "query", name: "created_before", moment: true, about: "Return only decisions recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},
 			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short or empty although `next` is set.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
 		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List agents", roles: reading,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All entries.")}, serve: a.listAgents},
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: reading,
-			answers: []answered{answers(200, wire.Agent{}, "The agent version that new runs use.")},
+			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
 			codes:   []frontend.Code{frontend.CodeAgentNotFound}, serve: a.readAgent},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
-			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work: `storage` names the problem.")}, serve: a.health},
+			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work; `storage` names the problem.")}, serve: a.health},
 		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",
 			answers: []answered{answers(200, map[string]any{}, "OpenAPI 3.1.")}, serve: a.openapi},
 	}

@@ -145,13 +145,13 @@ func fromTail(values url.Values) (bool, error) {
 	case "tail":
 		return true, nil
 	}
-	return false, &frontend.Error{Code: frontend.CodeInvalid, Detail: "from is tail, or left out"}
+	return false, &frontend.Error{Code: frontend.CodeInvalid, Detail: "from must be tail or omitted"}
 }
 
 func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	if values.Has("follow") {
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is for a stream, not for pages; send Accept: text/event-stream, or use wait"}
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow applies to streams, not to pages; send Accept: text/event-stream, or use wait"}
 	}
 	wait, err := number(values, "wait")
 	if err != nil {

@@ -24,15 +24,15 @@ func newSites(origins []string, own string, answer func(http.ResponseWriter, *ht
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			return s, fmt.Errorf("%q is no origin; write it as https://host or https://host:port, with nothing behind", origin)
+			return s, fmt.Errorf("%q is not an origin; write it as https://host or https://host:port, without a path", origin)
 		}
 		if err := s.same.AddTrustedOrigin(origin); err != nil {
-			return s, fmt.Errorf("%q is no origin: %w", origin, err)
+			return s, fmt.Errorf("%q is not an origin: %w", origin, err)
 		}
 	}
 	if own != "" {
 		if err := s.same.AddTrustedOrigin(own); err != nil {
-			return s, fmt.Errorf("the public address %q is no origin: %w", own, err)
+			return s, fmt.Errorf("the public address %q is not an origin: %w", own, err)
 		}
 	}
 	s.same.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ const streamBytes = 256 << 10
 
 func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if isThread(r.PathValue("id")) {
-		return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: "there is no such run"}
+		return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: "the run doesn't exist; check its id"}
 	}
 	return a.journal(w, r)
 }
@@ -38,7 +38,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 // threadEvents are the events of all runs of a conversation.
 func (a *api) threadEvents(w http.ResponseWriter, r *http.Request) error {
 	if !isThread(r.PathValue("id")) {
-		return &frontend.Error{Code: frontend.CodeThreadNotFound, Detail: "there is no such thread"}
+		return &frontend.Error{Code: frontend.CodeThreadNotFound, Detail: "the thread doesn't exist; check its id"}
 	}
 	return a.journal(w, r)
 }
@@ -128,7 +128,7 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 	values := r.URL.Query()
 	for _, name := range []string{"wait", "limit"} {
 		if values.Has(name) {
-			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " is for pages, not for a stream; send Accept: application/json"}
+			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " applies to pages, not to streams; remove it, or send Accept: application/json"}
 		}
 	}
 	life := a.limits.StreamLife
@@ -148,7 +148,7 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 	case "true":
 		f.follow = true
 	default:
-		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow is true or false"}
+		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow must be true or false"}
 	}
 	return f, nil
 }
@@ -193,7 +193,7 @@ func (f *openStream) broken(r *http.Request, err error) {
 }
 
 // errLocked: the token is not good any more, or not for this.
-var errLocked = errors.New("httpapi: the token was taken away")
+var errLocked = errors.New("httpapi: the token was revoked")
 
 // next waits for what comes. What came after the token was taken away is not sent.
 func (f *openStream) next(r *http.Request) (wire.EventPage, error) {

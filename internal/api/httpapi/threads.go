@@ -34,7 +34,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	case "true":
 		q.Data = true
 	default:
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data is true or false"}
+		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data must be true or false"}
 	}
 	page, err := a.reads.Messages(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {

@@ -26,10 +26,10 @@ func (a *api) sendStreamsTo(address string) error {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%q is no address of streams; write it as https://host", address)
+		return fmt.Errorf("%q is not a URL for streams; write it as https://host", address)
 	}
 	if a.links == nil {
-		return errors.New("streams are served at an address of their own, and there is no key to sign their tickets with; give one")
+		return errors.New("streams at a separate address need a key to sign their tickets; configure one")
 	}
 	a.streamURL = strings.TrimSuffix(address, "/")
 	return nil
@@ -88,9 +88,9 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; ask for the events again at the first address"}
+		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; request the events again at the original address"}
 	case errors.Is(err, access.ErrBadLink):
-		return &frontend.Error{Code: codeNotFound, Detail: "this is no ticket of ours"}
+		return &frontend.Error{Code: codeNotFound, Detail: "the ticket is not from this server; request the events again at the original address"}
 	case err != nil:
 		return err
 	}

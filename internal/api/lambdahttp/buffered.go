@@ -37,12 +37,12 @@ func Buffered(h http.Handler, log *slog.Logger) func(context.Context, events.API
 		r, err := e.request(ctx)
 		if err != nil {
 			log.ErrorContext(ctx, "request not understood", "error", err)
-			writeProblem(w, http.StatusBadRequest, "malformed_body", "the gateway passed the request on in a form that cannot be read")
+			writeProblem(w, http.StatusBadRequest, "malformed_body", "the function can't read the request as the gateway forwarded it; the operator finds the cause in the log")
 			return w.response(), nil
 		}
 		if !served(h, w, r, log) {
 			w = &buffer{header: http.Header{}}
-			writeProblem(w, http.StatusInternalServerError, "internal", "something went wrong on our side")
+			writeProblem(w, http.StatusInternalServerError, "internal", "the server failed unexpectedly; its log has the cause")
 		}
 		return w.fitting(ctx, log), nil
 	}
@@ -111,7 +111,7 @@ func (b *buffer) fitting(ctx context.Context, log *slog.Logger) events.APIGatewa
 	log.ErrorContext(ctx, "answer too large", "bytes", size, "most", most)
 	instead := &buffer{header: http.Header{}}
 	writeProblem(instead, http.StatusInternalServerError, "internal",
-		"the answer is larger than the 6 MB that Lambda carries; ask for fewer entries, with limit")
+		"the response exceeds Lambda's limit of 6 MB; request fewer entries with limit")
 	return instead.response()
 }
 

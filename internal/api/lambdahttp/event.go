@@ -45,7 +45,7 @@ func ofURL(e events.LambdaFunctionURLRequest) event {
 }
 
 // errNoRequest is an event that no HTTP request can have been.
-var errNoRequest = errors.New("lambdahttp: the event is no HTTP request of payload format 2.0; the integration must use that format")
+var errNoRequest = errors.New("lambdahttp: the event is not an HTTP request in payload format 2.0; configure the integration to use that format")
 
 // request is the request as a server that listens would have read it, but for the Authorization
 // header: who calls has been found out by the authorizer, so that nobody reads the header twice, or
@@ -58,7 +58,7 @@ func (e event) request(ctx context.Context) (*http.Request, error) {
 	if e.base64 {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(e.body); err != nil {
-			return nil, fmt.Errorf("lambdahttp: the event's body is not the base64 that it says it is: %w", err)
+			return nil, fmt.Errorf("lambdahttp: the event says that its body is base64, but it is not: %w", err)
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, e.method, "/", bodyOf(body))

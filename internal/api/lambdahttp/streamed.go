@@ -90,12 +90,12 @@ func (p *pipe) serve(ctx context.Context, h http.Handler, e event, log *slog.Log
 	r, err := e.request(ctx)
 	if err != nil {
 		log.ErrorContext(ctx, "request not understood", "error", err)
-		writeProblem(p, http.StatusBadRequest, "malformed_body", "the function URL passed the request on in a form that cannot be read")
+		writeProblem(p, http.StatusBadRequest, "malformed_body", "the function can't read the request as the function URL forwarded it; the operator finds the cause in the log")
 		return
 	}
 	if !served(h, p, r, log) && !p.begun {
 		clear(p.header)
-		writeProblem(p, http.StatusInternalServerError, "internal", "something went wrong on our side")
+		writeProblem(p, http.StatusInternalServerError, "internal", "the server failed unexpectedly; its log has the cause")
 	}
 }
 

@@ -14,7 +14,7 @@ type VerdictForm struct {
 	Shown  string `json:"shown"`
 }
 
-// Verdict is what is sent to an approval's link: action is resume (yes) or cancel (no).
+// Verdict is what is sent to an approval's link: action must be resume (approve) or cancel (deny).
 type Verdict struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`

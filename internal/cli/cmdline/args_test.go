@@ -27,7 +27,7 @@ func TestLimitsOfPagesAreThoseOfTheServer(t *testing.T) {
 	for path, most := range map[string]int{"/v1/runs": MostRuns, "/v1/approvals": MostApprovals, "/v1/decisions": MostDecisions} {
 		found := false
 		for _, p := range document.Paths[path].Get.Parameters {
-			found = found || p.Name == "limit" && strings.HasSuffix(p.Description, fmt.Sprintf("More than %[1]d is taken for %[1]d.", most))
+			found = found || p.Name == "limit" && strings.HasSuffix(p.Description, fmt.Sprintf("Values above %[1]d count as %[1]d.", most))
 		}
 		if !found {
 			t.Errorf("the most of a page of %s is not %d: %+v", path, most, document.Paths[path].Get.Parameters)

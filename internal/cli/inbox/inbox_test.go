@@ -251,7 +251,7 @@ func TestInboxShowsWhyAnAnswerWasRefused(t *testing.T) {
 		sees       []string
 		again      string // keys that send again; "" if nothing does
 	}{
-		"somebody was first": {"approval", "jyy", refused(409, "already_decided", "another decision was first",
+		"somebody was first": {"approval", "jyy", refused(409, "already_decided", "a different decision came first",
 			&wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "no damage"}), []string{`this call was denied ("no damage")`, "nothing waits"}, ""},
 		"the result does not fit": {"client", "jr5" + keyEnter, refused(422, "result_invalid", "it must be an object", nil),
 			[]string{"it must be an object", "> 5"}, "\x15{}" + keyEnter},

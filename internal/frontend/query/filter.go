@@ -45,7 +45,7 @@ func checkWord(name, value string, words []string) error {
 		return nil
 	}
 	last := len(words) - 1
-	return frontend.Refuse(frontend.CodeInvalid, "%s is %s or %s", name, strings.Join(words[:last], ", "), words[last])
+	return frontend.Refuse(frontend.CodeInvalid, "%s must be %s or %s", name, strings.Join(words[:last], ", "), words[last])
 }
 
 // check says what is wrong with the filters of a list, with the words that would be right.
@@ -61,7 +61,7 @@ func (q List) check() error {
 		}
 	}
 	if len(q.Metadata) > mostMetadata {
-		return frontend.Refuse(frontend.CodeInvalid, "at most %d metadata filters are allowed", mostMetadata)
+		return frontend.Refuse(frontend.CodeInvalid, "a list takes at most %d metadata filters", mostMetadata)
 	}
 	for key, value := range q.Metadata {
 		if key == "" || key == "{key}" { // as it is written in the OpenAPI document

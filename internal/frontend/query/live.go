@@ -128,7 +128,7 @@ func resetReason(r core.Record, next *core.Segment) string {
 func resetEvent(p frontend.Place, next *core.Segment, at frontend.Cursor) wire.Event {
 	r := p.Record
 	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.Of(r.Thread),
-		Data: core.Encode(map[string]any{"reason": resetReason(r, next), "text": "What the model was saying does not count."})}
+		Data: core.Encode(map[string]any{"reason": resetReason(r, next), "text": "The model's partial answer was discarded."})}
 	if next != nil && len(next.Events) > 0 {
 		first := next.Events[0]
 		e.Seq, e.Turn, e.At = first.Seq-1, first.Turn, wire.Millis(first.At)

@@ -12,7 +12,7 @@ import (
 // unreadable marks an entry of a list that cannot be read. The others are still shown: one run must
 // not keep an approver from the rest.
 func unreadable() *wire.RunError {
-	return &wire.RunError{Code: string(frontend.CodeUnreadable), Detail: "what is stored of this run cannot be read now; the other entries are complete. If it stays so, look at the store"}
+	return &wire.RunError{Code: string(frontend.CodeUnreadable), Detail: "the server can't read this run's stored data now; the other entries are complete. If this persists, ask the operator to check the store"}
 }
 
 // entries decides what becomes of a list some of whose entries cannot be read.

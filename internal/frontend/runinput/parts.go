@@ -37,7 +37,7 @@ func Read(input json.RawMessage) (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(input, &text) == nil {
 		if strings.TrimSpace(text) == "" {
-			return nil, errors.New("input holds no text")
+			return nil, errors.New("input has no text; send some")
 		}
 		return core.Encode(core.TextParts(text)), nil
 	}
@@ -46,7 +46,7 @@ func Read(input json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		return nil, errors.New("input holds no part")
+		return nil, errors.New("input has no parts; send at least one")
 	}
 	return core.Encode(parts), nil
 }
@@ -54,7 +54,7 @@ func Read(input json.RawMessage) (json.RawMessage, error) {
 func readParts(input json.RawMessage) ([]core.Part, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(input, &raw) != nil {
-		return nil, errors.New("input is a text or a list of parts")
+		return nil, errors.New("input must be a text or a list of parts")
 	}
 	parts := make([]core.Part, len(raw))
 	for i, r := range raw {
@@ -99,7 +99,7 @@ func readPart(raw json.RawMessage) (part core.Part, wrong string) {
 	}
 	for name := range members {
 		if _, is := known[name]; !is {
-			return part, "has a member that a part of type " + values["type"] + " does not have; it has " +
+			return part, "has a member that parts of type " + values["type"] + " do not have; they have " +
 				strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 		}
 	}
@@ -121,12 +121,12 @@ func readMedia(values map[string]string) (part core.Part, wrong string) {
 		return part, "has a media_type that is none of an " + part.Type + ": " + strings.Join(kinds, ", ")
 	}
 	if len(part.Name) > MaxName || !utf8.ValidString(part.Name) || strings.ContainsFunc(part.Name, unicode.IsControl) {
-		return part, "has a name that is longer than 200 bytes or has control characters in it"
+		return part, "has a name that is longer than 200 bytes or contains control characters"
 	}
 	data, err := base64.StdEncoding.Strict().DecodeString(values["data"])
 	switch {
 	case err != nil, strings.ContainsAny(values["data"], "\r\n"): // which Go would overlook
-		return part, "has data that is not base64 in the usual alphabet, padded and in one line"
+		return part, "has data that is not standard base64, padded and on one line"
 	case len(data) == 0:
 		return part, "has no data"
 	}

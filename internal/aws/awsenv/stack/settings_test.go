@@ -94,8 +94,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"a path that is none", map[string]string{"DORMOUSE_SECRETS_PATH": "dormouse/prod/"}, []string{`DORMOUSE_SECRETS_PATH is "dormouse/prod/"`}},
 		{"callers of no tenant", map[string]string{"DORMOUSE_AUTH": "IAM"}, []string{"DORMOUSE_TENANT is missing"}},
 		{"roles of IAM that say nothing", map[string]string{"DORMOUSE_AUTH": "IAM", "DORMOUSE_TENANT": "acme", "DORMOUSE_IAM_ROLES": "*=admin;arn:aws:iam::123456789012:user/ann=boss"},
-			[]string{`DORMOUSE_IAM_ROLES: "*" is no ARN`, `"boss" is no role`}},
-		{"names of no tenants", map[string]string{"DORMOUSE_TENANT_NAMES": "Acme=Acme Ltd;zoo"}, []string{`DORMOUSE_TENANT_NAMES: "Acme" is no tenant`, `"zoo" names no tenant`}},
+			[]string{`DORMOUSE_IAM_ROLES: "*" is not the ARN`, `"boss" is not a role`}},
+		{"names of no tenants", map[string]string{"DORMOUSE_TENANT_NAMES": "Acme=Acme Ltd;zoo"}, []string{`DORMOUSE_TENANT_NAMES: "Acme" is not a valid tenant`, `"zoo" has no tenant`}},
 		{"another authorizer", map[string]string{"DORMOUSE_AUTH": "none", "DORMOUSE_STREAM": "yes"}, []string{`DORMOUSE_AUTH is "none"; write JWT or IAM`, `DORMOUSE_STREAM is "yes"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

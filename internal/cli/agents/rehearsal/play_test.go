@@ -107,10 +107,10 @@ func TestAnAnswerIsWaitedForUntilItWasApplied(t *testing.T) {
 
 func TestARefusalOfTheServerEndsTheTest(t *testing.T) {
 	c := stage(t, func(*http.Request) (int, any) {
-		return 404, wire.Problem{Status: 404, Code: "agent_not_found", Detail: "there is no such agent"}
+		return 404, wire.Problem{Status: 404, Code: "agent_not_found", Detail: "no agent with this name is deployed; check the name"}
 	})
 	r := play(t, c, short, time.Minute)
-	if r.OK || r.Failure.Line != 1 || r.Failure.Problem != "the server refused it (agent_not_found): there is no such agent" {
+	if r.OK || r.Failure.Line != 1 || r.Failure.Problem != "the server refused it (agent_not_found): no agent with this name is deployed; check the name" {
 		t.Errorf("%+v", r.Failure)
 	}
 }
