@@ -20,7 +20,7 @@ import (
 // public are the packages that programs may import, by their directories.
 var public = []string{".", "command", "lambdaapi", "lambdastep", "lambdasweep"}
 
-// updateAPI writes testdata/api.golden anew: go test -run TestThePublicAPI -update-api .
+// updateAPI rewrites testdata/api.golden: go test -run TestThePublicAPI -update-api .
 var updateAPI = flag.Bool("update-api", false, "write testdata/api.golden")
 
 // parsed is a package as it is documented: exported names alone, and its imports by the names they

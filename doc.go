@@ -1,31 +1,31 @@
-// Package dormouse is what a program of your own brings to the runtime: tools, hooks, effects and
-// memories, written in Go.
+// Package dormouse lets Go programs add tools, hooks, effects and memories to the runtime.
 //
-// A [Program] is plain data. Nothing in this package runs it: package command makes it the whole
-// dormouse command on a laptop or a server, and packages lambdastep and lambdaapi make it the
-// functions of a stack on AWS. What an agent is told, which tools it has and who is asked stands in
-// the agent's file, which names the tools and hooks of the program.
+// A [Program] is plain data, and nothing in this package runs it. Package command turns it into the
+// complete dormouse command for a laptop or a server; packages lambdastep and lambdaapi turn it
+// into the Lambda functions of an AWS stack. The agent files decide the rest: each one sets the
+// instructions, the tools and the approvals of an agent, and names the tools and hooks of the
+// program that the agent uses.
 //
 // # What may happen twice
 //
-// Runs survive crashes, so a process may end between what your code did and the commit that says
-// so. Then your code is called again:
+// Runs survive crashes. A process may crash after your code has acted and before the runtime has
+// committed the result. The runtime then calls your code again:
 //
-//   - A tool runs again with the same [Call.Key], and [Call.Again] set; with [AtMostOnce] it does
-//     not, and a person is asked what happened.
-//   - A hook is called again unless what it wanted was committed. What it wants counts once; what
-//     it does elsewhere may happen twice.
-//   - The body of an effect may run twice for one call. A memory may be given one run twice.
+//   - A tool runs again with the same [Call.Key] and with [Call.Again] set. A tool with
+//     [AtMostOnce] doesn't run again; a person is asked for the outcome instead.
+//   - A hook is called again unless its result was committed. Its result is applied exactly once;
+//     its external side effects must be idempotent.
+//   - The body of an effect may run twice for one call, and a memory may be committed twice for one
+//     run.
 //
-// What tools and hooks write to the [State] of the run is committed with their result, or not at
-// all.
+// What tools and hooks write to the [State] of the run is committed together with their result, or
+// not at all.
 //
-// # What is promised
+// # Compatibility
 //
-// This is v0. The exported names of this package and of packages command, lambdastep, lambdaapi and
-// lambdasweep are all that is meant to be imported; everything under internal is not. Until v1 a
-// minor version may change them, and its changelog says how; a patch version does not. Runs that
-// were stored by one version go on under a later one. Structs may gain fields, so write them with
-// field names. Interfaces of this package may gain methods, so do not implement them outside of
-// tests.
+// This is v0. Import package dormouse and packages command, lambdastep, lambdaapi and lambdasweep;
+// everything under internal is private. Until v1 a minor version may change exported names, and the
+// changelog lists each change; a patch version doesn't. A later version continues the runs that an
+// earlier one stored. Structs may gain fields, so write composite literals with field names.
+// Interfaces of this package may gain methods, so implement them only in tests.
 package dormouse

@@ -14,13 +14,13 @@ type lookup struct {
 	Harbour string `json:"harbour" jsonschema:"the name of the harbour, for example Dover"`
 }
 
-// A tool is a function with a struct of arguments, from which the model is told what it takes. In a
-// test it is called like any function.
+// A tool is a function with a struct of arguments. The schema that the model sees is derived from
+// the struct. A test calls the tool like any other function.
 func ExampleFunc() {
-	tides := dormouse.Func("tides.next", "The next tides of a harbour.",
+	tides := dormouse.Func("tides.next", "Returns the next tides of a harbour.",
 		func(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
 			if args.Harbour != "Dover" {
-				return nil, errors.New("I know the tides of Dover only")
+				return nil, errors.New("no tide table for this harbour; only Dover is available")
 			}
 			return map[string]string{"high": "06:12", "low": "12:25"}, nil
 		}, dormouse.ReadOnly)
@@ -34,21 +34,21 @@ func ExampleFunc() {
 	// argument "harbour": number is not possible here
 }
 
-// A tool that changes something gives the key of its call to the service behind it, which then does
-// it once whatever happens here.
+// A tool with side effects passes the idempotency key of its call to the service behind it. The
+// service then acts once, even if a crash makes the runtime call the tool again.
 func ExampleCall_key() {
 	paid := map[string]int{}
-	pay := dormouse.Func("bank.pay", "Pays an amount.",
+	pay := dormouse.Func("bank.pay", "Pays an amount in dollars.",
 		func(_ context.Context, call dormouse.Call, args struct {
 			Amount int `json:"amount"`
 		}) (any, error) {
-			paid[call.Key] = args.Amount // twice with one key is once
+			paid[call.Key] = args.Amount // the same key again changes nothing
 			call.State.Thread.Add("paid", int64(args.Amount))
 			return "paid", nil
 		}, dormouse.Idempotent)
 
 	call := dormouse.Call{Key: "run_1/call_1/0", Arguments: json.RawMessage(`{"amount":20}`)}
-	for range 2 { // as after a crash, of which nothing is in the state
+	for range 2 { // a crash discards the state, so the retry starts from an empty one
 		call.State = dormouse.NewState()
 		_, _ = pay.Run(context.Background(), call)
 	}
@@ -56,8 +56,8 @@ func ExampleCall_key() {
 	// Output: 1 20
 }
 
-// A body that needs an answer returns a Suspend. It is called again with the answer, perhaps in
-// another process a week later.
+// A tool that needs an answer returns a Suspend. The runtime calls it again with the answer, perhaps
+// a week later and in another process.
 func ExampleSuspend() {
 	choose := dormouse.Func("shop.choose_slot", "Asks the customer when to deliver.",
 		func(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
@@ -77,8 +77,7 @@ func ExampleSuspend() {
 	// morning <nil>
 }
 
-// A gate is pure. What it needs to know stands in the state, where a tool or another phase wrote
-// it.
+// A gate is pure. It reads what it needs from the state, where a tool or another phase wrote it.
 func ExampleHook_toolGate() {
 	budget := dormouse.Hook{
 		Name: "shop.budget",
@@ -90,7 +89,7 @@ func ExampleHook_toolGate() {
 			case err != nil || spent > 1000:
 				return dormouse.Verdict{Effect: dormouse.Deny, Reason: "The budget is used up."}
 			case spent > 500:
-				return dormouse.Verdict{Effect: dormouse.Ask, Reason: "More than 500 are spent."}
+				return dormouse.Verdict{Effect: dormouse.Ask, Reason: "More than $500 is already spent."}
 			}
 			return dormouse.Verdict{}
 		},
@@ -102,11 +101,11 @@ func ExampleHook_toolGate() {
 	}
 	// Output:
 	// "": ""
-	// "ask": "More than 500 are spent."
+	// "ask": "More than $500 is already spent."
 	// "deny": "The budget is used up."
 }
 
-// A hook tells the model something in one request, and takes a tool away for it.
+// A hook adds context to one request, or removes a tool from it.
 func ExampleHook_beforeInference() {
 	known := dormouse.Hook{
 		Name: "shop.known",
@@ -115,7 +114,7 @@ func ExampleHook_beforeInference() {
 			if err != nil || name == "" {
 				return dormouse.Request{Without: []string{"order"}}, err
 			}
-			return dormouse.Request{Context: []dormouse.Context{{Key: "customer", Text: "You talk to " + name + ".", Cooldown: 5}}}, nil
+			return dormouse.Request{Context: []dormouse.Context{{Key: "customer", Text: "You are talking to " + name + ".", Cooldown: 5}}}, nil
 		},
 	}
 
@@ -127,24 +126,24 @@ func ExampleHook_beforeInference() {
 	fmt.Println(request.Context[0].Text)
 	// Output:
 	// [order]
-	// You talk to Ada.
+	// You are talking to Ada.
 }
 
-// A stop rule ends a run by what the model said, before anything it asks for is done.
+// A stop rule ends a run because of an answer of the model, before any call in that answer runs.
 func ExampleHook_stopRule() {
 	brief := dormouse.Hook{Name: "shop.brief", StopRule: func(p dormouse.Progress) *dormouse.Reason {
 		if len(p.Turn.Text) < 2000 {
 			return nil
 		}
-		return &dormouse.Reason{Code: "too_long", Detail: "The answer is longer than a customer reads."}
+		return &dormouse.Reason{Code: "too_long", Detail: "The answer has more than 2000 characters."}
 	}}
 
 	fmt.Println(brief.StopRule(dormouse.Progress{Turn: dormouse.Turn{Text: "Yes."}}))
 	// Output: <nil>
 }
 
-// An effect follows the calls that an agent's file names with it. What it says is shown to the
-// model behind the result.
+// An effect runs after the calls that the agent file lists for it. The model sees its text after the
+// result.
 func ExampleEffect() {
 	stock := dormouse.Effect{Name: "shop.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
 		return "3 left after " + done.Result, nil
@@ -155,7 +154,8 @@ func ExampleEffect() {
 	// Output: 3 left after ordered 2 <nil>
 }
 
-// A memory is asked before a run and told after it. It may be told twice, so it keeps by the run.
+// A memory is recalled before a run and committed after it. A commit may happen twice, so it is
+// stored under the id of the run.
 func ExampleMemory() {
 	said := map[string]string{}
 	notes := dormouse.Memory{
@@ -164,7 +164,7 @@ func ExampleMemory() {
 			if len(said) == 0 {
 				return "", nil
 			}
-			return fmt.Sprint("Said before: ", said), nil
+			return fmt.Sprint("Said earlier: ", said), nil
 		},
 		Commit: func(_ context.Context, c dormouse.Conversation) error {
 			said[c.Run] = c.Messages[len(c.Messages)-1].Text
@@ -172,19 +172,19 @@ func ExampleMemory() {
 		},
 	}
 
-	done := dormouse.Conversation{Run: "run_1", Messages: []dormouse.Message{{Role: dormouse.RoleAssistant, Text: "It is ordered."}}}
+	done := dormouse.Conversation{Run: "run_1", Messages: []dormouse.Message{{Role: dormouse.RoleAssistant, Text: "Your order is placed."}}}
 	fmt.Println(notes.Commit(context.Background(), done), notes.Commit(context.Background(), done))
 	fmt.Println(notes.Recall(context.Background(), dormouse.Conversation{Run: "run_2"}))
 	// Output:
 	// <nil> <nil>
-	// Said before: map[run_1:It is ordered.] <nil>
+	// Said earlier: map[run_1:Your order is placed.] <nil>
 }
 
-// A program is what command.Main, lambdastep.Main and lambdaapi.Main take.
+// command.Main, lambdastep.Main and lambdaapi.Main all take the same program.
 func ExampleProgram() {
 	p := dormouse.Program{
 		Version: "v1.4.0",
-		Tools:   []dormouse.Tool{dormouse.Func("shop.open", "Whether the shop is open.", isOpen, dormouse.ReadOnly)},
+		Tools:   []dormouse.Tool{dormouse.Func("shop.open", "Reports whether the shop is open.", isOpen, dormouse.ReadOnly)},
 		Hooks:   []dormouse.Hook{{Name: "shop.log", RunEnd: logEnd}},
 	}
 	fmt.Println(p.Tools[0].Name, string(p.Tools[0].Parameters))
@@ -198,7 +198,7 @@ func logEnd(_ context.Context, run dormouse.Run, end dormouse.Reason) error {
 	return nil
 }
 
-// State is shared by all that takes part in a run.
+// All tools and hooks of a run share its state.
 func ExampleValue() {
 	state := dormouse.NewState()
 	state.Run.Add("orders", 1)

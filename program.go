@@ -1,13 +1,13 @@
 package dormouse
 
-// Program is what a program brings to the runtime. Agent files name its parts; a part that no agent
+// Program is the code that you add to the runtime. Agent files name its parts; a part that no agent
 // names does nothing. Every process of one deployment needs the same program: which calls are
-// valid, and which may run, must not depend on who is asked.
+// valid, and which of them may run, must not depend on the process that answers.
 type Program struct {
-	// Name is what people call the program: in usage, its version, hints, completion, and the
-	// commands in its log. It is one word of letters, digits, "-", "_" and "."; any other makes
-	// each command fail. Empty is the file name that the executable was started by, and
-	// "dormouse" where there is none that a person types: in a function on AWS, and in a test.
+	// Name is the name of the command in its usage, version, hints, shell completion and log.
+	// It is one word of letters, digits, "-", "_" and "."; with any other name each command
+	// fails. If empty, it is the file name of the executable, or "dormouse" in a function on
+	// AWS and in a test.
 	Name string
 
 	// Version is what the version command prints. Empty means the version of the main module,
@@ -19,13 +19,13 @@ type Program struct {
 	Effects  []Effect
 	Memories []Memory
 
-	// Control yields and cancels runs from outside. The zero value does neither.
+	// Control yields and cancels runs from outside their agents. The zero value does neither.
 	Control RunControl
 
-	// Open returns parts that keep files, which are then added to those above; nil if there are
-	// none. It is called once for each data directory, before anything is served from it, and
-	// the directory may not exist yet. Every server of a test of agents has a data directory of
-	// its own. In a function on AWS it is the directory for temporary files, which lasts as
-	// long as its process.
+	// Open returns the parts that keep files, which are added to the parts above. It may be
+	// nil. The runtime calls it once for each data directory, before it serves anything from
+	// that directory, which may not exist yet. Each server in a test of agents has a separate
+	// data directory. In a function on AWS the data directory is the one for temporary files,
+	// which lasts as long as the process.
 	Open func(data string) (Program, error)
 }

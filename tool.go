@@ -9,57 +9,57 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// Tool is a Go function that an agent's model may call, where the agent's file names it:
+// Tool is a Go function that the model of an agent may call, if the agent file names it:
 //
 //	tools:
 //	  - {name: find_order, go: shop.find_order}
 //
-// Make one with [Func], which derives the schema and reads the arguments.
+// Make one with [Func], which derives the schema and decodes the arguments.
 type Tool struct {
-	// Name is what agent files call it. A prefix keeps programs apart: "shop.find_order".
+	// Name is the name that agent files use. Give it a prefix that tells programs apart, as in
+	// "shop.find_order".
 	Name string
 
-	// Description is what the model is told of it, unless the agent's file says something else.
+	// Description is what the model reads about the tool. The agent file may override it.
 	Description string
 
-	// Parameters is the JSON Schema of the arguments, an object. Arguments that do not fit
-	// never reach Run.
+	// Parameters is the JSON Schema of the arguments; its type is "object". Arguments that
+	// don't match it never reach Run.
 	Parameters json.RawMessage
 
-	// Promises say what may be done with a call after a crash. Without one a call may run
-	// again, with the same key, unless a person had approved it.
+	// Promises say what the runtime may do with a call after a crash. Without one a call may
+	// run again with the same key, unless a person had approved it.
 	Promises []Promise
 
-	// Run is the body. A result that is a string is shown to the model as it is, nil as
-	// nothing, any other as JSON. The text of an error is shown to the model, so it must be fit
-	// for that; a panic's is not. To wait for an answer, return a [Suspend] as the error. When
-	// ctx ends Run must return soon. Calls of different runs, and of one round, may run at the
-	// same time.
+	// Run is the body. The model sees a string result unchanged, nil as an empty text, and any
+	// other result as JSON. The model also sees the text of an error, so keep secrets out of
+	// it; it doesn't see the text of a panic. To wait for an answer, return a [Suspend] as the
+	// error. When ctx ends, Run must return soon. Calls may run concurrently, also calls of one
+	// answer of the model.
 	Run func(ctx context.Context, call Call) (any, error)
 }
 
-// Promise is what a tool says of itself.
+// Promise is a guarantee that a tool gives about its body.
 type Promise string
 
 const (
-	// AtMostOnce keeps a body from running again once it may have begun: a person is asked what
-	// happened.
+	// AtMostOnce forbids a second execution. If a crash leaves the outcome of a call unknown, a
+	// person is asked for it.
 	AtMostOnce Promise = "at_most_once"
 
-	// Idempotent says that running the body twice with one key does what running it once does,
-	// so that even a call that somebody approved may run again after a crash.
+	// Idempotent says that running the body twice with one key has the effect of running it
+	// once. Even a call that a person approved may then run again after a crash.
 	Idempotent Promise = "idempotent"
 
-	// ReadOnly says that the body changes nothing in the world. Effects do not follow it.
+	// ReadOnly says that the body changes nothing. Effects don't run after it.
 	ReadOnly Promise = "read_only"
 )
 
-// Func makes f a tool. The schema of its arguments is derived from A, a struct or a map with string
-// keys: a field is required unless its json tag says omitempty or omitzero, and its tag jsonschema
-// describes it. Numbers keep every digit where A can hold them.
+// Func makes a tool from f. It derives the schema of the arguments from A, a struct or a map with
+// string keys. A field is required unless its json tag has omitempty or omitzero; its jsonschema
+// tag is its description. Numbers keep every digit that A can hold.
 //
-// Func panics if no schema can be derived from A, which is a mistake of the program and not of its
-// input.
+// Func panics if no schema can be derived from A, which is a bug in the program.
 func Func[A any](name, description string, f func(ctx context.Context, call Call, args A) (any, error), promises ...Promise) Tool {
 	return Tool{Name: name, Description: description, Parameters: tool.SchemaOf[A](name), Promises: promises,
 		Run: func(ctx context.Context, call Call) (any, error) {
@@ -71,116 +71,116 @@ func Func[A any](name, description string, f func(ctx context.Context, call Call
 		}}
 }
 
-// Call is what a body may know of its call besides its arguments.
+// Call is one call of a tool, as its body sees it.
 type Call struct {
 	Tenant, Thread, Run string
 
-	ID        string          // of the call, unique in its thread
-	Name      string          // of the tool in the agent's file
+	ID        string          // id of the call, unique in its thread
+	Name      string          // name of the tool in the agent file
 	Arguments json.RawMessage // as the model wrote them, or as a person edited them
 
-	// Key is the idempotency key: the same whenever this execution is tried again, and another
-	// one when the call runs again after an answer. Give it to the service behind the tool.
+	// Key is the idempotency key. Every retry of this execution has the same key; when the call
+	// runs again after an answer, it has a new one. Pass it to the service behind the tool.
 	Key string
 
-	// Epoch is a fencing token: of two executions the one with the larger is newer.
+	// Epoch is a fencing token: of two executions, the one with the larger epoch is newer.
 	Epoch int64
 
-	// Again says that this execution may have begun before under the same key, in a process
-	// that was lost. Such a body must not say of what may have happened that it did not. Never
-	// set if the tool is [AtMostOnce].
+	// Again reports that a process which crashed may have begun this execution, under the same
+	// key. The body must not then report as failed what may have succeeded. It is never set for
+	// a tool with [AtMostOnce].
 	Again bool
 
-	// Answer is what a [Suspend] with HandAnswer waited for; else nil.
+	// Answer is the answer that a [Suspend] with [HandAnswer] waited for, otherwise nil.
 	Answer *Answer
 
-	// Scratch is the call's own memory from one run of its body to the next. What the body sets
-	// before it suspends is there when it runs again, and gone when the call has its result.
-	// Nil in a Call that a test made without one.
+	// Scratch keeps data of this call from one execution of its body to the next. What the body
+	// sets before it suspends is still there when it runs again, and is deleted once the call
+	// has its result. It is nil in a Call that a test builds without one.
 	Scratch Scratch
 
 	progress func(ToolProgress)
 
-	// State is shared with the other tools and the hooks of the run. What the body writes takes
-	// effect with its result, or with its wait; nothing of it does if the body is cut off and
-	// runs again.
+	// State is shared with the other tools and the hooks of the run. The writes of the body are
+	// committed with its result or its [Suspend]. If the body is interrupted and runs again,
+	// the writes of the interrupted execution are discarded.
 	State State
 }
 
-// ToolProgress is how far a tool is.
+// ToolProgress says how far a tool has come.
 type ToolProgress struct {
 	Done  float64
-	Total float64 // 0: not known
-	Text  string  // what the tool is doing, for people; at most 500 bytes are shown
+	Total float64 // 0 if unknown
+	Text  string  // what the tool is doing, for people; cut after 500 bytes
 }
 
-// Report tells readers who follow the run how far the tool is. They see the last report: it is not
-// stored, and costs no write. It returns at once and may be called from any goroutine.
+// Report shows the progress of the tool to people who follow the run. They see the latest report;
+// reports aren't stored and cost no write. It returns at once and is safe for concurrent use.
 func (c Call) Report(p ToolProgress) {
 	if c.progress != nil {
 		c.progress(p)
 	}
 }
 
-// OnProgress makes report the receiver of what the body reports, for tests of tools and for
-// programs that run them.
+// OnProgress sets the function that receives the reports of the body. It is meant for tests of tools
+// and for programs that run tools themselves.
 func (c *Call) OnProgress(report func(ToolProgress)) { c.progress = report }
 
-// Scratch is what one call keeps while it waits, at most 16 KiB of JSON. Safe for concurrent use.
+// Scratch is the data that one call keeps while it waits: at most 16 KiB of JSON. It is safe for
+// concurrent use.
 //
 //	if call.Scratch.Get() == nil {
 //		call.Scratch.Set(quote)
 //		return nil, dormouse.Suspend{Action: "accept_quote", Message: quote.String()}
 //	}
 type Scratch interface {
-	// Get returns the JSON that is kept, nil if nothing is. [Value] reads it.
+	// Get returns the stored JSON, or nil if nothing is stored. Decode it with [Value].
 	Get() json.RawMessage
 
-	// Set replaces what is kept; a nil value keeps nothing. It is committed with the [Suspend]
-	// that the body returns, and dropped if the body returns anything else or crashes. An error
-	// says that value has no JSON form or is too large, and changes nothing.
+	// Set replaces the stored value; nil removes it. The value is committed with the [Suspend]
+	// that the body returns, and discarded if the body returns anything else or crashes. It
+	// returns an error, and changes nothing, if value is too large or can't be encoded as JSON.
 	Set(value any) error
 }
 
-// NewScratch returns a scratch with nothing in it, for tests of tools.
+// NewScratch returns an empty scratch, for tests of tools.
 func NewScratch() Scratch { return engine.NewScratch(nil) }
 
-// Answer is a decision on a call that waited. One that says no never reaches the body: the call is
-// cancelled then.
+// Answer is a positive decision on a call that waited. A denial never reaches the body: it cancels
+// the call.
 type Answer struct {
-	// the answer itself, which fits the schema that was asked for; nil if there is none
+	// Value matches the Schema of the [Suspend]; it is nil if the decision carries no value.
 	Value  json.RawMessage
-	Reason string // why, in words; untrusted
+	Reason string // the approver's explanation; untrusted
 }
 
 // Suspend is the error that a body returns to wait for an answer, for a second or for a month. The
-// call is journaled as waiting and nothing stays in memory. A message from the user ends a wait of
-// HandAnswer and TakeAnswer with its text as the answer.
+// call is journaled as waiting, and nothing stays in memory. With [HandAnswer] and [TakeAnswer], a
+// message from the user also ends the wait; its text is the answer.
 type Suspend struct {
-	Action  string          // a short name of what is asked, such as "choose_slot"
+	Action  string          // short name of the question, such as "choose_slot"
 	Message string          // what the person reads
-	Schema  json.RawMessage // JSON Schema of the answer; nil for any
-	Then    Then            // what the answer does
-	// how long this wait may last, to the millisecond; 0: as the agent's file says
+	Schema  json.RawMessage // JSON Schema of the answer; nil accepts any answer
+	Then    Then            // what happens with the answer
+	// Within limits the wait, rounded up to a millisecond; 0 uses the limit of the agent file.
 	Within time.Duration
 }
 
-// Error makes a Suspend an error. It says what is waited for.
+// Error implements error. It names the action that the call waits for.
 func (s Suspend) Error() string { return "dormouse: the call waits for " + s.Action }
 
-// Then says what an answer does.
+// Then says what happens with an answer.
 type Then string
 
 const (
-	// RunAgain runs the body again with the same arguments, or with those that the person
-	// wrote: the wait was for an approval. It is what an empty Then means. The body must know
-	// that it asked already, or it asks for ever: what it writes to [Call.Scratch] before it
-	// suspends is there when it runs again.
+	// RunAgain runs the body again with the same arguments, or with the arguments that the
+	// approver edited. It fits a wait for an approval, and is the default. The body must record
+	// in [Call.Scratch] that it has asked, or it suspends again each time.
 	RunAgain Then = "run_again"
 
-	// HandAnswer runs the body again, with the answer in [Call.Answer].
+	// HandAnswer runs the body again with the answer in [Call.Answer].
 	HandAnswer Then = "hand_answer"
 
-	// TakeAnswer makes the answer the result of the call. No body runs.
+	// TakeAnswer makes the answer the result of the call. The body doesn't run again.
 	TakeAnswer Then = "take_answer"
 )

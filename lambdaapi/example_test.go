@@ -5,14 +5,14 @@ import (
 	"github.com/dormouse-dev/dormouse/lambdaapi"
 )
 
-var program dormouse.Program // the same as the one that package lambdastep is given
+var program dormouse.Program // the same program as in package lambdastep
 
-// The main function of the function api.
+// The main function of the Lambda function api.
 func ExampleMain() {
 	lambdaapi.Main(program)
 }
 
-// The main function of the function decision.
+// The main function of the Lambda function decision.
 func ExampleDecisions() {
 	lambdaapi.Decisions(program)
 }

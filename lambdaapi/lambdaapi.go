@@ -1,7 +1,7 @@
-// Package lambdaapi makes your program the functions of a stack that answer callers of the HTTP
-// API. They stand in the places of the functions api and decision of the project's template, and
-// read the same environment. They run no tool and ask no model: they need the program because
-// agents are described, and answers are checked, by its tools and gates.
+// Package lambdaapi turns a program into the Lambda functions that serve the HTTP API. Deploy them
+// as the functions api and decision of the project's template; they read the same environment
+// variables. They run no tool and call no model. They need the program to describe agents and to
+// validate answers, which depend on its tools and gates.
 package lambdaapi
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 
-// Main serves the whole API but decisions, and does not return. With DORMOUSE_STREAM=1 it is the
-// function behind the URL that streams events. If the environment or the program is wrong, it says
-// so in the log and ends the process with code 1.
+// Main serves the API except for decisions, and doesn't return. With DORMOUSE_STREAM=1 it is the
+// function behind the URL that streams events. If the environment or the program is invalid, it
+// logs why and exits with code 1.
 func Main(p dormouse.Program) { serve(p, whole) }
 
-// Decisions serves what people and programs need to see what waits for an answer, and to answer it,
-// and does not return. It fails as [Main] does.
+// Decisions serves the part of the API that lists suspensions and accepts decisions on them, and
+// doesn't return. It fails as [Main] does.
 func Decisions(p dormouse.Program) { serve(p, decisions) }
 
-// part is what one function serves of the API.
+// part returns the handler of one function.
 type part func(awsenv.Settings, awsapi.Options) (any, error)
 
 func whole(s awsenv.Settings, o awsapi.Options) (any, error) {
@@ -49,7 +49,7 @@ func serve(p dormouse.Program, of part) {
 	os.Exit(1)
 }
 
-// assemble asks no server anything.
+// assemble makes no network request.
 func assemble(p dormouse.Program, s awsenv.Settings, out io.Writer, of part) (any, error) {
 	f, err := awsenv.NewFront(s, binding.New(p).Lambda, out)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/dormouse-dev/dormouse/lambdastep"
 )
 
-var program dormouse.Program // the same as the one that package lambdaapi is given
+var program dormouse.Program // the same program as in package lambdaapi
 
-// The main function of the function step.
+// The main function of the Lambda function step.
 func ExampleMain() {
 	lambdastep.Main(program)
 }

@@ -1,7 +1,7 @@
-// Package lambdastep makes your program the function of a stack that works: it does the steps of
-// runs and starts what the intake queue asks for. It stands in the place of the function step of
-// the project's template, and reads the same environment. It links neither the embedded store nor
-// the command, and no HTTP API.
+// Package lambdastep turns a program into the Lambda function that works on runs: it performs their
+// steps and starts the runs that the intake queue requests. Deploy it as the function step of the
+// project's template; it reads the same environment variables. It links no embedded store, no
+// command and no HTTP API, which keeps the binary small.
 package lambdastep
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 
-// Main serves the messages that the platform hands to the function, and does not return. If the
-// environment or the program is wrong, it says so in the log and ends the process with code 1.
+// Main handles the messages that Lambda delivers to the function, and doesn't return. If the
+// environment or the program is invalid, it logs why and exits with code 1.
 //
-// The functions of package lambdaapi need the same program: they check what callers answer against
-// the schemas of its tools.
+// Pass the same program to package lambdaapi, whose functions validate the answers of callers
+// against the schemas of its tools.
 func Main(p dormouse.Program) {
 	settings, err := awsenv.Read(os.Getenv)
 	if err != nil {
@@ -33,16 +33,16 @@ func Main(p dormouse.Program) {
 		parts.Logger.Error("the function cannot start", "error", err)
 		os.Exit(1)
 	}
-	// A SIGTERM is a hint: what is at hand is finished or found by the sweep, and nothing waits
-	// to be written.
-	stopping := lambda.WithEnableSIGTERM(func() { parts.Logger.Info("the platform stops this process") })
+	// SIGTERM needs no cleanup: nothing is buffered, and the sweep finds a run whose step was
+	// interrupted.
+	stopping := lambda.WithEnableSIGTERM(func() { parts.Logger.Info("Lambda is stopping this process") })
 	lambda.StartWithOptions(awsstep.New(parts, rand.Float64).Handle, stopping)
 }
 
-// open asks no server anything.
+// open makes no network request.
 func open(p dormouse.Program, s awsenv.Settings, out io.Writer) (awsenv.Step, error) {
 	bound := binding.New(p)
-	// what is wrong with the program is said when its parts are registered
+	// an invalid program is reported when awsstep.Open registers its parts
 	control, _ := bound.Control(binding.InFunction())
 	return awsstep.Open(s, awsstep.Program{Name: p.Name, Register: bound.Lambda, Control: control}, out)
 }

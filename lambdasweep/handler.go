@@ -12,23 +12,24 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// period is that of the schedule. What was sent and did not help is sent again after it.
+// period is the interval of the schedule. A run that is still due after it gets another wake-up.
 const period = time.Minute
 
-// handler sweeps. Safe for concurrent use: several sweeps at once do no harm.
+// handler sweeps. It is safe for concurrent use: concurrent sweeps only repeat wake-ups.
 type handler struct {
 	store   store
 	waker   engine.Waker
 	clock   engine.Clock
 	metrics *emf.Metrics
-	units   interface{ Take() (read, write float64) } // of the table's requests
+	units   interface{ Take() (read, write float64) } // consumed by requests to the table
 	log     *slog.Logger
 }
 
 type store interface {
 	engine.Overdue
 
-	// OldestDue is the first due time at or before now, in milliseconds; 0 if nothing is due.
+	// OldestDue returns the earliest due time at or before now, in milliseconds, or 0 if
+	// nothing is due.
 	OldestDue(ctx context.Context, now int64) (int64, error)
 }
 
@@ -36,18 +37,18 @@ func newHandler(p stack.Parts) *handler {
 	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
 }
 
-// handle sweeps until nothing is due or the time is up; the rest comes next time. It takes no part
-// of the event: whatever invokes it means the same.
+// handle sweeps until nothing is due or the time is up; the next invocation does the rest. It
+// ignores the event, because every invocation means the same.
 func (h *handler) handle(ctx context.Context) error {
 	log, counts, sent := stack.Requested(ctx, h.log), emf.Counts{}, &counter{Waker: h.waker}
 	if err := h.measure(ctx, counts); err != nil {
-		log.Warn("how old the oldest due entry is could not be read", "error", err)
+		log.Warn("cannot read the age of the oldest due entry", "error", err)
 	}
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
 	err := engine.Sweep(inTime, h.store, sent, h.clock, period)
 	if inTime.Err() != nil {
-		log.Warn("the sweep had too little time; the next one goes on", "sent", sent.n)
+		log.Warn("the sweep ran out of time; the next one continues", "sent", sent.n)
 	}
 	err = judge(log, counts, err)
 	counts.Add(emf.Overdue, float64(sent.n))
@@ -55,17 +56,17 @@ func (h *handler) handle(ctx context.Context) error {
 	counts.Add(emf.ReadUnits, read)
 	counts.Add(emf.WriteUnits, write)
 	if err := h.metrics.Write(counts); err != nil {
-		log.Error("metrics could not be written", "error", err)
+		log.Error("cannot write metrics", "error", err)
 	}
 	if err != nil {
-		log.Error("the sweep failed; the next one goes on", "sent", sent.n, "error", err)
+		log.Error("the sweep failed; the next one continues", "sent", sent.n, "error", err)
 	}
 	return err
 }
 
-// judge logs and counts what failed, and returns the error of a sweep that woke nothing at all. A
-// failed invocation is what an alarm looks at: it must not ring for one hot key, and it must when
-// the table or the queue is gone. Requests that the end of the time cut off have not failed.
+// judge logs and counts failures. It returns an error only if the sweep woke no run at all, because
+// an alarm watches failed invocations: one hot key must not trigger it, and a missing table or queue
+// must. Requests that were cut off when the time was up don't count as failures.
 func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	counts.Add(emf.SweepFailures, 0)
 	failed, ok := errors.AsType[*engine.SweepError](err)
@@ -83,7 +84,8 @@ func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	return failed
 }
 
-// measure is done first: the sweep moves what it finds.
+// measure records the age of the oldest due entry. It runs before the sweep, which moves the entries
+// that it finds.
 func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
 	now := h.clock.Now()
 	oldest, err := h.store.OldestDue(ctx, now.UnixMilli())
@@ -98,7 +100,7 @@ func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
 	return nil
 }
 
-// counter counts what was sent.
+// counter counts the wake-ups that were sent.
 type counter struct {
 	engine.Waker
 	n int

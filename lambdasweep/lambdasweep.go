@@ -1,6 +1,6 @@
-// Package lambdasweep is the function of a stack that finds what is due and sends wake-ups for it.
-// It takes the place of the function sweep in the project's template, and reads the same
-// environment. It needs no program: it knows the table and the queue alone, and links nothing else.
+// Package lambdasweep is the Lambda function that finds due runs and sends wake-ups for them. Deploy
+// it as the function sweep of the project's template; it reads the same environment variables. It
+// needs no program, because it uses only the table and the queue.
 package lambdasweep
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 )
 
-// Main serves the schedule of a minute, and does not return. Each invocation sends a wake-up for
-// every run that is due: one whose wake-up was lost, whose owner crashed, or whose deadline passed.
-// If the environment is wrong, it says so in the log and ends the process with code 1.
+// Main handles the invocations of a one-minute schedule, and doesn't return. Each invocation sends a
+// wake-up for every due run: a run whose wake-up was lost, whose owner crashed or whose deadline
+// passed. If the environment is invalid, it logs why and exits with code 1.
 func Main() {
 	settings, err := stack.Read(os.Getenv)
 	if err != nil {

@@ -38,15 +38,15 @@ var logged = map[string]string{
 	"the recording cannot be written; runs go on and are not in it, the command runs record adds them later": "Check the `--record` file and its disk, then add the runs with `dormouse runs record`.",
 	"starting a run from the intake queue panicked":                                                          "A bug; retried. Report it.",
 	"starting a run from the intake queue failed":                                                            "A bug; retried, finally dead-lettered. Report it.",
-	"request failed":                         "The caller got 500; `error` says why. Report it.",
-	"a request was refused with 503":         "`code` and `error` say why; `others_since_last` counts lines left out, since each code is logged at most every ten seconds. WARN if a retry can help.",
-	"handler panicked":                       "A bug; the caller got 500. Report it.",
-	"request not understood":                 "The function was invoked by something other than API Gateway or its URL. Find the caller.",
-	"answer too large":                       "The response exceeded Lambda's limit. Request smaller pages.",
-	"a message made the function panic":      "A bug, perhaps in a hook; retried. Report it.",
-	"metrics could not be written":           "Standard output failed. The work was done.",
-	"the sweep failed; the next one goes on": "`error` says why. Deadlines and recovery are late if it repeats.",
-	"the function cannot start":              "A setting, secret or permission is missing or wrong. `error` names it.",
+	"request failed":                           "The caller got 500; `error` says why. Report it.",
+	"a request was refused with 503":           "`code` and `error` say why; `others_since_last` counts lines left out, since each code is logged at most every ten seconds. WARN if a retry can help.",
+	"handler panicked":                         "A bug; the caller got 500. Report it.",
+	"request not understood":                   "The function was invoked by something other than API Gateway or its URL. Find the caller.",
+	"answer too large":                         "The response exceeded Lambda's limit. Request smaller pages.",
+	"a message made the function panic":        "A bug, perhaps in a hook; retried. Report it.",
+	"cannot write metrics":                     "Standard output failed. The work was done.",
+	"the sweep failed; the next one continues": "`error` says why. Deadlines and recovery are late if it repeats.",
+	"the function cannot start":                "A setting, secret or permission is missing or wrong. `error` names it.",
 
 	// Warnings: an operator has to act if they persist.
 	"step given up":             "The store was slow, or the lease about to expire. Retried. If frequent, check the store.",
@@ -86,8 +86,8 @@ var logged = map[string]string{
 	"a message of the intake queue was put aside":                                "The request can't start a run; `reason` says why. It is in the dead-letter queue; on a server, `see` has the command that shows it.",
 	"a message comes again":                                                      "`error` says why the message is retried. ERROR means a bug.",
 	"a message could not be given back; it comes again when its visibility ends": "SQS failed; the message returns minutes later. No action.",
-	"how old the oldest due entry is could not be read":                          "-The metric is missing once.",
-	"the sweep had too little time; the next one goes on":                        "If frequent, raise the sweep's timeout.",
+	"cannot read the age of the oldest due entry":                                "-The metric is missing once.",
+	"the sweep ran out of time; the next one continues":                          "If frequent, raise the sweep's timeout.",
 	"AWS cannot be called":                                                       "Credentials or the region are missing or wrong.",
 
 	// Progress.
@@ -111,7 +111,7 @@ var logged = map[string]string{
 	"a message of the intake queue asks for nothing and is dropped": "-Its body is empty.",
 	"a message of the intake queue started a run":                   "-`run` is its id.",
 	"a message of the intake queue comes again":                     "-Retried later; `code` says why it can't start yet.",
-	"the platform stops this process":                               "-Lambda stops an idle environment.",
+	"Lambda is stopping this process":                               "-Lambda stops an idle environment.",
 }
 
 // proof are directories whose lines no operator sees.

@@ -87,7 +87,7 @@ func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEven
 		i.counts.Add(emf.WriteUnits, write)
 	}
 	if err := h.metrics.Write(i.counts); err != nil {
-		i.log.Error("metrics could not be written", "error", err)
+		i.log.Error("cannot write metrics", "error", err)
 	}
 	return events.SQSEventResponse{BatchItemFailures: failed}, nil
 }
