@@ -31,7 +31,7 @@ func ExampleFunc() {
 	fmt.Println(err)
 	// Output:
 	// map[high:06:12 low:12:25] <nil>
-	// argument "harbour": number is not possible here
+	// argument "harbour": a number is not allowed here
 }
 
 // A tool with side effects passes the idempotency key of its call to the service behind it. The

@@ -1,5 +1,5 @@
-// Package binding puts a program that was written against the public packages into the registries
-// that the runtime reads. It translates, and decides nothing.
+// Package binding registers a [dormouse.Program], written against the public packages, with the
+// registries that the runtime reads. It translates and makes no decisions.
 package binding
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// Binding is a program, with what it opened for each data directory. Safe for concurrent use.
+// Binding is a program, together with the parts it opened for each data directory. It is safe for
+// concurrent use.
 type Binding struct {
 	program dormouse.Program
 
@@ -23,12 +24,12 @@ type Binding struct {
 	opened map[string]dormouse.Program
 }
 
-// New binds p. What is wrong with it is said when its parts are registered.
+// New binds p. An invalid program is reported when its parts are registered.
 func New(p dormouse.Program) *Binding {
 	return &Binding{program: p, opened: map[string]dormouse.Program{}}
 }
 
-// Tools registers the program's tools, those that it opens for the data directory among them.
+// Tools registers the program's tools, including those that it opens for the data directory.
 func (b *Binding) Tools(r *tool.Registry, data string) error {
 	parts, err := b.parts(data)
 	if err != nil {
@@ -46,7 +47,8 @@ func (b *Binding) Tools(r *tool.Registry, data string) error {
 	return nil
 }
 
-// Hooks registers the program's hooks, effects and memories, likewise.
+// Hooks registers the program's hooks, effects and memories, including those that it opens for the
+// data directory.
 func (b *Binding) Hooks(r *hook.Registry, data string) error {
 	parts, err := b.parts(data)
 	if err != nil {
@@ -65,22 +67,23 @@ func (b *Binding) Hooks(r *hook.Registry, data string) error {
 	return errors.Join(wrong...)
 }
 
-// InFunction is the data directory in a function: only the directory for temporary files can be
-// written to.
+// InFunction returns the data directory of a Lambda function: the directory for temporary files,
+// the only one that is writable.
 func InFunction() string { return os.TempDir() }
 
-// Lambda registers everything in a function.
+// Lambda registers all parts of the program in a Lambda function.
 func (b *Binding) Lambda(tools *tool.Registry, hooks *hook.Registry) error {
 	return errors.Join(b.Tools(tools, InFunction()), b.Hooks(hooks, InFunction()))
 }
 
-// Control is the program's control of runs, or the one that it opens for the data directory.
+// Control returns the program's control of runs, or the one that the program opens for the data
+// directory.
 func (b *Binding) Control(data string) (engine.Controls, error) {
 	parts, err := b.parts(data)
 	return engine.Controls{ShouldYield: asked(parts.Control.ShouldYield), IsCancelled: asked(parts.Control.IsCancelled)}, err
 }
 
-// asked is a question as the engine asks it.
+// asked adapts one function of a control to the engine.
 func asked(f func(context.Context, dormouse.RunRef) (bool, error)) func(context.Context, engine.RunRef) (bool, error) {
 	if f == nil {
 		return nil
@@ -90,7 +93,7 @@ func asked(f func(context.Context, dormouse.RunRef) (bool, error)) func(context.
 	}
 }
 
-// parts are those of the program and of what it opens, which it does once for each directory.
+// parts returns the parts of the program and of what it opens. It opens each directory once.
 func (b *Binding) parts(data string) (dormouse.Program, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,13 +104,13 @@ func (b *Binding) parts(data string) (dormouse.Program, error) {
 	if all.Open != nil {
 		more, err := all.Open(data)
 		if err != nil {
-			return dormouse.Program{}, fmt.Errorf("the program's parts for the data directory %s: %w", data, err)
+			return dormouse.Program{}, fmt.Errorf("the program cannot open the data directory %s: %w", data, err)
 		}
 		if more.Open != nil {
-			return dormouse.Program{}, errors.New("what Open returns has an Open itself; return all parts at once")
+			return dormouse.Program{}, errors.New("the program that Open returns has an Open itself; return all parts at once")
 		}
 		if controls(all) && controls(more) {
-			return dormouse.Program{}, errors.New("the program has a Control, and what Open returns has one, too; keep one of them")
+			return dormouse.Program{}, errors.New("both the program and the program that Open returns have a Control; keep one of them")
 		}
 		all = joined(all, more)
 	}
@@ -119,7 +122,7 @@ func controls(p dormouse.Program) bool {
 	return p.Control.ShouldYield != nil || p.Control.IsCancelled != nil
 }
 
-// joined leaves both as they are.
+// joined returns the parts of both and changes neither.
 func joined(a, b dormouse.Program) dormouse.Program {
 	a.Tools = append(a.Tools[:len(a.Tools):len(a.Tools)], b.Tools...)
 	a.Hooks = append(a.Hooks[:len(a.Hooks):len(a.Hooks)], b.Hooks...)

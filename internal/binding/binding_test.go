@@ -114,8 +114,8 @@ func TestPromisesAreThoseOfTheTool(t *testing.T) {
 		{[]dormouse.Promise{dormouse.AtMostOnce}, core.AtMostOnce, false, ""},
 		{[]dormouse.Promise{dormouse.Idempotent}, core.AtLeastOnce, false, ""},
 		{[]dormouse.Promise{dormouse.ReadOnly}, core.DeliveryDefault, true, ""},
-		{[]dormouse.Promise{dormouse.AtMostOnce, dormouse.Idempotent}, 0, false, "leave one out"},
-		{[]dormouse.Promise{"once"}, 0, false, "is no promise"},
+		{[]dormouse.Promise{dormouse.AtMostOnce, dormouse.Idempotent}, 0, false, "remove one"},
+		{[]dormouse.Promise{"once"}, 0, false, "has the unknown promise"},
 	} {
 		made := body(func(dormouse.Call) (any, error) { return nil, nil })
 		made.Promises = tt.promises
@@ -136,15 +136,15 @@ func TestWhatIsWrongWithAProgramIsSaid(t *testing.T) {
 	fine := body(func(dormouse.Call) (any, error) { return nil, nil })
 	end := func(context.Context, dormouse.Run, dormouse.Reason) error { return nil }
 	for wrong, p := range map[string]dormouse.Program{
-		"a tool has no name":         {Tools: []dormouse.Tool{{Run: fine.Run, Parameters: fine.Parameters}}},
-		`the tool "t" has no Run`:    {Tools: []dormouse.Tool{{Name: "t", Parameters: fine.Parameters}}},
-		`the Parameters of the tool`: {Tools: []dormouse.Tool{{Name: "t", Run: fine.Run, Parameters: json.RawMessage(`{"type":"string"}`)}}},
-		`"t" is registered twice`:    {Tools: []dormouse.Tool{fine, fine}},
-		`no function for any phase`:  {Hooks: []dormouse.Hook{{Name: "h"}}},
-		`a hook needs a name`:        {Hooks: []dormouse.Hook{{RunEnd: end}}},
-		`the effect "e" has no Run`:  {Effects: []dormouse.Effect{{Name: "e"}}},
-		`neither recalls nor keeps`:  {Memories: []dormouse.Memory{{Name: "m"}}},
-		`the disk is gone`:           {Open: func(string) (dormouse.Program, error) { return dormouse.Program{}, errors.New("the disk is gone") }},
+		"a tool has no name":            {Tools: []dormouse.Tool{{Run: fine.Run, Parameters: fine.Parameters}}},
+		`the tool "t" has no Run`:       {Tools: []dormouse.Tool{{Name: "t", Parameters: fine.Parameters}}},
+		`the Parameters of the tool`:    {Tools: []dormouse.Tool{{Name: "t", Run: fine.Run, Parameters: json.RawMessage(`{"type":"string"}`)}}},
+		`"t" is registered twice`:       {Tools: []dormouse.Tool{fine, fine}},
+		`no function for any phase`:     {Hooks: []dormouse.Hook{{Name: "h"}}},
+		`a hook needs a name`:           {Hooks: []dormouse.Hook{{RunEnd: end}}},
+		`the effect "e" has no Run`:     {Effects: []dormouse.Effect{{Name: "e"}}},
+		`has neither Recall nor Commit`: {Memories: []dormouse.Memory{{Name: "m"}}},
+		`the disk is gone`:              {Open: func(string) (dormouse.Program, error) { return dormouse.Program{}, errors.New("the disk is gone") }},
 		`has an Open itself`: {Open: func(string) (dormouse.Program, error) {
 			return dormouse.Program{Open: dormouse.Program{}.Open, Version: "x"}, nil
 		}},

@@ -14,22 +14,24 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/hook"
 )
 
-// registerHook refuses a hook that would never be called: its functions are missing by mistake.
+// registerHook rejects a hook without functions: it would never be called, so they are missing by
+// mistake.
 func registerHook(r *hook.Registry, h dormouse.Hook) error {
 	var adapted engine.Hook = phases{h}
 	switch {
-	// a run with a hook for its end has a commit more, so only those have one
+	// a RunEnd hook costs one more commit per run, so only hooks with that function implement
+	// it
 	case h.RunEnd != nil:
 		adapted = phasesAndEnd{phases{h}}
 	case h.RunStart == nil && h.StepStart == nil && h.BeforeInference == nil && h.AfterInference == nil && h.ToolGate == nil &&
 		h.BeforeToolExecute == nil && h.AfterToolExecute == nil && h.StepEnd == nil && h.StopRule == nil:
-		return fmt.Errorf("the hook %q has no function for any phase; set one, or leave the hook out", h.Name)
+		return fmt.Errorf("the hook %q has no function for any phase; set one, or remove the hook", h.Name)
 	}
 	return r.Register(adapted)
 }
 
-// phases calls the functions of a hook. It takes part in every phase but the last; one without a
-// function wants nothing.
+// phases calls the functions of a hook. It implements every phase except RunEnd; a missing function
+// has no effect.
 type phases struct{ h dormouse.Hook }
 
 var (
@@ -106,7 +108,7 @@ func (p phases) AfterInference(ctx context.Context, req engine.HookRequest, turn
 	return e, err
 }
 
-// ToolGate implements [engine.ToolGateHook]. A verdict that is none denies the call.
+// ToolGate implements [engine.ToolGateHook]. An unknown verdict denies the call.
 func (p phases) ToolGate(call core.ToolCall, state core.State) *core.Verdict {
 	if p.h.ToolGate == nil {
 		return nil
@@ -124,7 +126,7 @@ func (p phases) ToolGate(call core.ToolCall, state core.State) *core.Verdict {
 	case dormouse.SetResult:
 		return &core.Verdict{Effect: core.SetResult, Result: &core.Outcome{Text: v.Result}}
 	}
-	return &core.Verdict{Effect: core.Deny, Reason: "a check of this call gave a verdict that is none"}
+	return &core.Verdict{Effect: core.Deny, Reason: "a check of this call returned an unknown verdict"}
 }
 
 // BeforeToolExecute implements [engine.BeforeToolHook].
@@ -167,7 +169,7 @@ func (p phases) Stop(at core.Progress) (code, detail string, stop bool) {
 	return end.Code, end.Detail, true
 }
 
-// phasesAndEnd takes part in the last phase, too.
+// phasesAndEnd also implements RunEnd.
 type phasesAndEnd struct{ phases }
 
 // RunEnd implements [engine.RunEndHook].
@@ -180,7 +182,7 @@ func runOf(req engine.HookRequest) dormouse.Run {
 	return dormouse.Run{Tenant: req.Tenant, Thread: req.Thread, ID: req.Run, Step: req.Step, State: stateOf(req.State)}
 }
 
-// turnOf copies the calls: what a hook does to them nobody else sees.
+// turnOf copies the calls, so that a hook cannot change what others see.
 func turnOf(t core.Turn) dormouse.Turn {
 	turn := dormouse.Turn{Text: t.Text, InputTokens: t.InputTokens, OutputTokens: t.OutputTokens}
 	if t.End != nil {
@@ -210,8 +212,8 @@ func cloned(values map[string]json.RawMessage) map[string]json.RawMessage {
 	return copied
 }
 
-// ending is a phase that may end the run. A kind that a run cannot end with is a mistake of the
-// hook, and what it wants does not count.
+// ending returns the effects of a phase that may end the run. If a run cannot end with the kind,
+// the hook has failed and has no effect.
 func ending(end *dormouse.Reason, err error) (core.Effects, error) {
 	if err != nil || end == nil {
 		return core.Effects{}, err
@@ -219,13 +221,13 @@ func ending(end *dormouse.Reason, err error) (core.Effects, error) {
 	reason := core.Reason{Kind: core.BehaviorRequested, Code: end.Code, Detail: end.Detail}
 	if end.Kind != "" {
 		if err := reason.Kind.UnmarshalText([]byte(end.Kind)); err != nil || reason.Kind == core.Suspended {
-			return core.Effects{}, fmt.Errorf("a run cannot end with %q; use one of the kinds of dormouse.Reason", end.Kind)
+			return core.Effects{}, fmt.Errorf("a run cannot end with the kind %q; use a dormouse.ReasonKind constant", end.Kind)
 		}
 	}
 	return core.Effects{End: &reason}, nil
 }
 
-// millis rounds up, so that a short limit does not become none.
+// millis rounds up, so that a short limit does not become no limit.
 func millis(d time.Duration) int64 {
 	return int64((max(0, d) + time.Millisecond - 1) / time.Millisecond)
 }

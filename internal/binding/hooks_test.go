@@ -143,7 +143,7 @@ func TestVerdictsAreThoseOfTheGate(t *testing.T) {
 		{dormouse.Verdict{Effect: dormouse.Deny, Reason: "r"}, &core.Verdict{Effect: core.Deny, Reason: "r"}},
 		{dormouse.Verdict{Effect: dormouse.Block, Reason: "r"}, &core.Verdict{Effect: core.Block, Reason: "r"}},
 		{dormouse.Verdict{Effect: dormouse.SetResult, Result: "x"}, &core.Verdict{Effect: core.SetResult, Result: &core.Outcome{Text: "x"}}},
-		{dormouse.Verdict{Effect: "allow"}, &core.Verdict{Effect: core.Deny, Reason: "a check of this call gave a verdict that is none"}},
+		{dormouse.Verdict{Effect: "allow"}, &core.Verdict{Effect: core.Deny, Reason: "a check of this call returned an unknown verdict"}},
 	} {
 		state := core.State{Run: map[string]json.RawMessage{"k": json.RawMessage(`1`)}, Thread: map[string]json.RawMessage{}}
 		made := registered(t, dormouse.Hook{ToolGate: func(_ dormouse.ToolCall, v dormouse.View) dormouse.Verdict {

@@ -12,7 +12,7 @@ import (
 
 func registerEffect(r *hook.Registry, e dormouse.Effect) error {
 	if e.Run == nil {
-		return fmt.Errorf("the effect %q has no Run; set it, or leave the effect out", e.Name)
+		return fmt.Errorf("the effect %q has no Run; set it, or remove the effect", e.Name)
 	}
 	return r.RegisterEffect(e.Name, func(ctx context.Context, req hook.EffectRequest) (string, error) {
 		return e.Run(ctx, dormouse.Done{Tenant: req.Tenant, Thread: req.Thread, Run: req.Run, Call: dormouse.ToolCall(req.Call),
@@ -22,7 +22,7 @@ func registerEffect(r *hook.Registry, e dormouse.Effect) error {
 
 func registerMemory(r *hook.Registry, m dormouse.Memory) error {
 	if m.Recall == nil && m.Commit == nil {
-		return fmt.Errorf("the memory %q neither recalls nor keeps anything; set Recall or Commit, or leave the memory out", m.Name)
+		return fmt.Errorf("the memory %q has neither Recall nor Commit; set one, or remove the memory", m.Name)
 	}
 	return r.RegisterMemory(m.Name, memory{m})
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// function is a tool as the registry takes it, or why it is none.
+// function converts a tool for the registry, and rejects one that is invalid.
 func function(t dormouse.Tool) (tool.Function, error) {
 	switch {
 	case t.Name == "":
-		return tool.Function{}, errors.New("a tool has no name; give it one that agent files can say")
+		return tool.Function{}, errors.New("a tool has no name; set Name, which agent files refer to")
 	case t.Run == nil:
-		return tool.Function{}, fmt.Errorf("the tool %q has no Run; make it with Func, or set it", t.Name)
+		return tool.Function{}, fmt.Errorf("the tool %q has no Run; make the tool with Func, or set Run", t.Name)
 	case !isObject(t.Parameters):
-		return tool.Function{}, fmt.Errorf("the Parameters of the tool %q are no JSON Schema of an object; "+
-			"make it with Func, or write {\"type\":\"object\"}", t.Name)
+		return tool.Function{}, fmt.Errorf("the Parameters of the tool %q are not a JSON Schema of type object;  "+
+			"make it with Func, or use {\"type\":\"object\"}", t.Name)
 	}
 	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 	if err := promise(&spec, t.Promises); err != nil {
@@ -46,7 +46,7 @@ func isObject(schema json.RawMessage) bool {
 
 func promise(spec *core.ToolSpec, promises []dormouse.Promise) error {
 	if slices.Contains(promises, dormouse.AtMostOnce) && slices.Contains(promises, dormouse.Idempotent) {
-		return fmt.Errorf("the tool %q promises both AtMostOnce and Idempotent; leave one out", spec.Name)
+		return fmt.Errorf("the tool %q promises both AtMostOnce and Idempotent; remove one", spec.Name)
 	}
 	for _, p := range promises {
 		switch p {
@@ -57,7 +57,7 @@ func promise(spec *core.ToolSpec, promises []dormouse.Promise) error {
 		case dormouse.ReadOnly:
 			spec.ReadOnly = true
 		default:
-			return fmt.Errorf("the tool %q promises %q, which is no promise; write AtMostOnce, Idempotent or ReadOnly", spec.Name, p)
+			return fmt.Errorf("the tool %q has the unknown promise %q; use AtMostOnce, Idempotent or ReadOnly", spec.Name, p)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func stateOf(pad *engine.Pad) dormouse.State {
 	return dormouse.State{Run: tool.Keys{Pad: pad, Scope: core.RunScope}, Thread: tool.Keys{Pad: pad, Scope: core.ThreadScope}}
 }
 
-// suspended finds the wait in an error, returned by value or by address.
+// suspended finds a Suspend in an error, whether it was returned by value or by address.
 func suspended(err error) (dormouse.Suspend, bool) {
 	if wait, ok := errors.AsType[dormouse.Suspend](err); ok {
 		return wait, true
@@ -90,7 +90,7 @@ func suspended(err error) (dormouse.Suspend, bool) {
 	return dormouse.Suspend{}, false
 }
 
-// modes are what an answer does; "" is RunAgain.
+// modes maps a Then to its resume mode; the empty Then is RunAgain.
 var modes = map[dormouse.Then]core.ResumeMode{
 	"":                  core.ReplayToolCall,
 	dormouse.RunAgain:   core.ReplayToolCall,
@@ -98,12 +98,12 @@ var modes = map[dormouse.Then]core.ResumeMode{
 	dormouse.TakeAnswer: core.UseDecisionAsToolResult,
 }
 
-// suspend is a failure if the wait could not be told from another: what a misspelt Then would do to
-// an answer nobody knows.
+// suspend converts a wait. An unknown Then is a failure, because the effect of an answer would be
+// undefined.
 func suspend(w dormouse.Suspend) error {
 	mode, known := modes[w.Then]
 	if !known {
-		return fmt.Errorf("the tool wants to wait, and does not say what its answer is for (Then is %q)", w.Then)
+		return fmt.Errorf("the tool suspended with the unknown Then %q; use RunAgain, HandAnswer or TakeAnswer", w.Then)
 	}
 	return tool.Suspend{Action: w.Action, Message: w.Message, Schema: w.Schema, Mode: mode, Within: w.Within}
 }

@@ -31,7 +31,7 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_WIKI": "s3cret"}, "agents", "check")
 	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "2 agents, nothing wrong\n",
-		"agents/claims.yaml: note: agent claims: server wiki says allow_private, and the operator does not allow localhost:9000; name it with --allow-private-hosts localhost:9000\n",
+		"agents/claims.yaml: note: agent claims: server wiki sets allow_private, but the operator does not allow localhost:9000; allow it with --allow-private-hosts localhost:9000\n",
 		"agents/desk.yaml: note: agent desk: the secret MODELS is not set; set the environment variable DORMOUSE_SECRET_MODELS\n")
 	if strings.Contains(o.stdout, "WIKI") {
 		t.Errorf("a secret that is set is noted: %s", o.stdout)
@@ -120,7 +120,7 @@ func TestTestsOfAgentsAskTheEndpointTheyName(t *testing.T) {
 	}
 	o = withEnv(t, nil, "agents", "test")
 	o.wantExit(t, cmdline.ExitFailed)
-	contains(t, o.stderr, "the secret MODELS is not set", "which is not a public address, and the operator does not allow it; name it with --allow-private-hosts 127.0.0.1:")
+	contains(t, o.stderr, "the secret MODELS is not set", "which is not a public address and is not allowed by the operator; allow it with --allow-private-hosts 127.0.0.1:")
 	o = withEnv(t, map[string]string{"DORMOUSE_SECRET_MODELS": "another-one-here"}, "agents", "test", "--allow-private-hosts", "127.0.0.1")
 	o.wantExit(t, cmdline.ExitFailed)
 	if strings.Contains(o.stdout+o.stderr, "another-one-here") {

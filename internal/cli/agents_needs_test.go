@@ -44,7 +44,7 @@ func withEnv(t *testing.T, env map[string]string, args ...string) output {
 func TestCheckNotesWhatTheServerWillDemand(t *testing.T) {
 	calling(t, "localhost:9000")
 	const secret = "agent shop: the secret SHOP is not set; set the environment variable DORMOUSE_SECRET_SHOP"
-	const host = "agent shop: tool top_up says allow_private, and the operator does not allow localhost:9000; name it with --allow-private-hosts localhost:9000"
+	const host = "agent shop: tool top_up sets allow_private, but the operator does not allow localhost:9000; allow it with --allow-private-hosts localhost:9000"
 	for name, tt := range map[string]struct {
 		env  map[string]string
 		want []string

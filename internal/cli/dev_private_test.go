@@ -26,6 +26,6 @@ func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
 	for _, allowed := range []string{"localhost:9001", "10.0.0.1:9001"} {
 		out = dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents, "--strict", "--allow-private-hosts", allowed)
 		out.wantExit(t, cmdline.ExitFailed)
-		contains(t, out.stderr, "tool ask says allow_private, and the operator does not allow localhost:9000", "--allow-private-hosts localhost:9000")
+		contains(t, out.stderr, "tool ask sets allow_private, but the operator does not allow localhost:9000", "--allow-private-hosts localhost:9000")
 	}
 }

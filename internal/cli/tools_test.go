@@ -84,7 +84,7 @@ tools:
           type: string
       type: object
     read_only: true
-  # its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true
+  # its schema lists no arguments, so the tool takes none; if it takes arguments, set additionalProperties: true
   - name: refund
     description: Refund an order
     mcp:
@@ -92,7 +92,7 @@ tools:
     parameters:
       additionalProperties: false
       type: object
-  # its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true
+  # its schema lists no arguments, so the tool takes none; if it takes arguments, set additionalProperties: true
   - name: tag
     mcp:
       server: crm
@@ -141,7 +141,7 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 		"no header":           {[]string{url, "--header", "Authorization"}, nil, cmdline.ExitUsage, "'Name: value'"},
 		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cmdline.ExitUsage, "write {secret:TOKEN} in its place"},
 		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cmdline.ExitUsage, "set the environment variable DORMOUSE_SECRET_CRM"},
-		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cmdline.ExitFailed, "does not let this program in: it answered 401 Unauthorized"},
+		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cmdline.ExitFailed, "denied access: it answered 401 Unauthorized"},
 		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cmdline.ExitUsage, `has no tool "refnd"; it lists`},
 		"no name":             {[]string{url, "--name", "C R M"}, nil, cmdline.ExitUsage, "cannot be the name of a server"},
 		"nobody answers":      {[]string{"http://127.0.0.1:1"}, nil, cmdline.ExitFailed, "it refused the connection"},
@@ -162,14 +162,14 @@ func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
 	const document = "../tool/toolimport/testdata/orders.yaml"
 	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stderr, "left out: bulk (POST /bulk): its body is not an object", "6 tool(s) written, 5 left out")
+	contains(t, out.stderr, "left out: bulk (POST /bulk): its body must be an object", "6 tool(s) written, 5 left out")
 	d, err := agentfile.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 6 {
 		t.Errorf("%d tools, error %v", len(d.Tools), err)
 	}
 	out = dormouseWith(t, nil, "", nil, "tools", "openapi", document, "--only", "bulk,upload")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "no tool could be written", "upload (POST /orders/{id}/files): its body is none of JSON and form")
+	contains(t, out.stderr, "no tool could be written", "upload (POST /orders/{id}/files): its body must be JSON or a form")
 	broken := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(broken, []byte("swagger: '2.0'"), 0o600); err != nil {
 		t.Fatal(err)

@@ -193,7 +193,7 @@ func TestAnHTTPToolThatLacksSomethingIsNotDeployed(t *testing.T) {
 	o.Private, o.Strict = netguard.Private{}, true
 	t.Setenv(secret.Variable("PAYMENTS_TOKEN"), "")
 	_, err := Start(t.Context(), o)
-	for _, want := range []string{"the secret PAYMENTS_TOKEN is not set; set the environment variable DORMOUSE_SECRET_PAYMENTS_TOKEN", "tool issue_refund says allow_private"} {
+	for _, want := range []string{"the secret PAYMENTS_TOKEN is not set; set the environment variable DORMOUSE_SECRET_PAYMENTS_TOKEN", "tool issue_refund sets allow_private"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

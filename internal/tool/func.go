@@ -1,6 +1,6 @@
-// Package tool makes Go functions and recorded answers into tools the engine can run. It decodes
-// arguments, derives schemas and turns results into text; whether a call may run, and how often, is
-// decided elsewhere.
+// Package tool turns Go functions and recorded answers into tools that the engine can run. It
+// decodes arguments, derives schemas and converts results to text. It does not decide whether a
+// call may run, or how often.
 package tool
 
 import (
@@ -21,53 +21,53 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Call is what a body may know of its call besides its arguments.
+// Call is one call of a tool, as its body sees it.
 type Call struct {
 	Tenant, Thread, Run string
 	ID, Name            string
 	Arguments           json.RawMessage // as the model wrote them
-	// idempotency key: the same whenever this execution is tried again
+	// Key is the idempotency key, the same whenever this execution is retried.
 	Key   string
-	Epoch int64 // fencing token: a larger one is newer
-	// it may have begun before under this key, in a process that was lost; never so if it is
-	// AtMostOnce
+	Epoch int64 // fencing token: the larger one is newer
+	// Again reports that a process which crashed may have begun this execution under the same
+	// key. It is never set for a tool that is AtMostOnce.
 	Again bool
-	// the decision that woke the call, in the mode that passes it on; else nil
+	// Resume is the decision that resumed the call, in the mode that passes it to the body;
+	// otherwise it is nil.
 	Resume *core.Resume
 
-	// State is shared with the other tools and the hooks of the run. What is written takes
-	// effect with the call's result, all of it or, if the body is cut off or runs again after a
-	// crash, nothing.
+	// State is shared with the other tools and the hooks of the run. Its writes are committed
+	// with the result of the call; if the body is interrupted, all of them are discarded.
 	State *engine.Pad
 
-	// Progress tells readers who look on how far the body is. It stores nothing and returns at
-	// once; nil where no reader can look on.
+	// Progress shows readers how far the body has come. It stores nothing and returns at once;
+	// it is nil where no reader can follow the run.
 	Progress func(engine.Progress)
 
-	// Scratch is the call's own: what the body kept when it suspended is there when it runs
-	// again.
+	// Scratch keeps data of this call: what the body stored when it suspended is there when it
+	// runs again.
 	Scratch *engine.Scratch
 }
 
-// Suspend is the error a body returns to wait for an answer. The call is journaled as waiting and
-// nothing stays in memory; Mode says what the answer does: run the body again (the zero value),
-// stand as the result, or run it again with the answer in [Call.Resume]. A Kind that is not set
+// Suspend is the error that a body returns to wait for an answer. The call is journaled as waiting,
+// and nothing stays in memory. Mode says what the answer does: it runs the body again (the zero
+// value), becomes the result, or is passed to the body in [Call.Resume]. A Kind that is not set
 // follows from the mode, as in [core.Outcome].
 type Suspend struct {
 	Action  string
 	Message string
-	Schema  json.RawMessage // JSON Schema of the answer; nil for any
+	Schema  json.RawMessage // JSON Schema of the answer; nil accepts any answer
 	Mode    core.ResumeMode
 	Kind    core.Kind
 
-	// Within is how long this wait may last, to the millisecond, in place of what the agent's
-	// definition says; 0: as it says.
+	// Within limits the wait, rounded up to a millisecond; 0 uses the limit of the agent's
+	// definition.
 	Within time.Duration
 }
 
 func (s Suspend) Error() string { return "tool: the call waits for " + s.Action }
 
-// Function is a Go function as a tool. Make one with [Func].
+// Function is a tool whose body is a Go function. Make one with [Func].
 type Function struct {
 	spec core.ToolSpec
 	body func(ctx context.Context, call Call) (any, error)
@@ -76,24 +76,24 @@ type Function struct {
 
 var _ engine.Tool = Function{}
 
-// Option says more about a [Function].
+// Option sets a property of a [Function].
 type Option func(*core.ToolSpec)
 
-// AtMostOnce keeps the body from running again after a crash: a person is asked what happened.
+// AtMostOnce forbids a second execution: after a crash, a person is asked for the outcome.
 func AtMostOnce() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtMostOnce } }
 
-// Idempotent says that running the body twice with one key does what running it once does, so that
-// even a call somebody approved may run again after a crash.
+// Idempotent says that running the body twice with one key has the effect of running it once, so
+// that even a call that a person approved may run again after a crash.
 func Idempotent() Option { return func(s *core.ToolSpec) { s.Delivery = core.AtLeastOnce } }
 
-// ReadOnly says that the body changes nothing in the world.
+// ReadOnly says that the body changes nothing.
 func ReadOnly() Option { return func(s *core.ToolSpec) { s.ReadOnly = true } }
 
-// Func makes f a tool. The schema of its arguments is derived from A, a struct or a map with string
-// keys; the struct tag jsonschema describes a field. A result that is a string is shown to the
-// model as it is, nil as nothing, any other as JSON. An error's text is shown to the model, so it
-// must be fit for that; a panic's is not. Func panics if no schema can be derived from A, which is
-// a mistake of the program and not of its input.
+// Func makes a tool from f. It derives the schema of the arguments from A, a struct or a map with
+// string keys; the struct tag jsonschema describes a field. The model sees a string result
+// unchanged, nil as an empty text, and any other result as JSON. It also sees the text of an error,
+// so secrets must stay out of it; it does not see the text of a panic. Func panics if no schema can
+// be derived from A, which is a bug in the program.
 func Func[A any](name, description string, f func(ctx context.Context, call Call, args A) (any, error), opts ...Option) Function {
 	spec := core.ToolSpec{Name: name, Description: description, Parameters: schemaOf[A](name)}
 	for _, opt := range opts {
@@ -108,7 +108,7 @@ func Func[A any](name, description string, f func(ctx context.Context, call Call
 	}}
 }
 
-// exact are the types whose JSON form the schema library does not know.
+// exact holds the schemas of types that the schema library does not know.
 var exact = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[json.Number]():     {Type: "number"},
 	reflect.TypeFor[json.RawMessage](): {},
@@ -125,8 +125,7 @@ func schemaOf[A any](name string) json.RawMessage {
 	return core.Encode(schema)
 }
 
-// decode reads the arguments from their text, so that numbers keep every digit where A can hold
-// them.
+// decode decodes the arguments from their text, so that numbers keep every digit that A can hold.
 func decode[A any](raw json.RawMessage) (A, error) {
 	var args A
 	if core.IsNull(raw) {
@@ -141,19 +140,19 @@ func decode[A any](raw json.RawMessage) (A, error) {
 	return args, nil
 }
 
-// unfit says for the model which argument does not fit, without naming Go types.
+// unfit tells the model which argument has the wrong type, without naming Go types.
 func unfit(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return fmt.Errorf("argument %q: %s is not possible here", wrong.Field, wrong.Value)
+		return fmt.Errorf("argument %q: a %s is not allowed here", wrong.Field, wrong.Value)
 	}
-	return errors.New("the arguments do not fit this tool: " + strings.TrimPrefix(err.Error(), "json: "))
+	return errors.New("the arguments do not match the schema of this tool: " + strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// Spec is what the tool promises and what the model is told of it.
+// Spec returns the guarantees of the tool and what the model reads about it.
 func (f Function) Spec() core.ToolSpec { return f.spec }
 
-// Run implements [engine.Tool]. When ctx has ended and the body returned an error, Run returns it
-// as an error and not as an outcome, since it says nothing of the tool.
+// Run implements [engine.Tool]. If ctx has ended and the body returned an error, Run returns that
+// error instead of an outcome, because it says nothing about the tool.
 func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	out, err := f.guarded(ctx, Call{
 		Tenant: req.Tenant, Thread: req.Thread, Run: req.Run,
@@ -172,17 +171,17 @@ func (f Function) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	return out, nil
 }
 
-// hidden is a failure whose cause is for the log alone: it may hold anything.
+// hidden is a failure whose cause goes to the log only, because it may contain secrets.
 type hidden string
 
 func (h hidden) Error() string { return string(h) }
 
 const (
 	panicked   hidden = "The tool failed unexpectedly."
-	unwritable hidden = "The tool ran, but its result could not be written down."
+	unwritable hidden = "The tool ran, but its result could not be encoded."
 )
 
-// guarded runs the body and writes its result down.
+// guarded runs the body and encodes its result. It turns a panic into a failure.
 func (f Function) guarded(ctx context.Context, call Call) (out core.Outcome, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -216,12 +215,12 @@ func (s Suspend) outcome(call core.ToolCall) core.Outcome {
 	}
 }
 
-// wholeMillis rounds up, so that a short limit does not become none.
+// wholeMillis rounds up, so that a short limit does not become no limit.
 func wholeMillis(d time.Duration) int64 {
 	return int64((max(0, d) + time.Millisecond - 1) / time.Millisecond)
 }
 
-// written is a result as the model sees it, and as a value if it is more than text.
+// written converts a result to the text that the model sees, and to a value unless it is only text.
 func written(result any) (core.Outcome, error) {
 	switch r := result.(type) {
 	case nil:

@@ -8,20 +8,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Raw makes body a tool that reads its arguments itself. What [Func] says of results and errors
-// holds here, too.
+// Raw makes a tool from a body that decodes its own arguments. Results and errors are treated as by
+// [Func].
 func Raw(spec core.ToolSpec, body func(ctx context.Context, call Call) (any, error)) Function {
 	return Function{spec: spec, body: body}
 }
 
-// SchemaOf derives the schema of a tool's arguments from A, as [Func] does, and panics where that
-// panics.
+// SchemaOf derives the schema of a tool's arguments from A. Like [Func], it panics if that is
+// impossible.
 func SchemaOf[A any](name string) json.RawMessage { return schemaOf[A](name) }
 
-// Decode reads arguments as [Func] does. The error is fit to be shown to the model.
+// Decode decodes arguments as [Func] does. The model may see the error.
 func Decode[A any](arguments json.RawMessage) (A, error) { return decode[A](arguments) }
 
-// Keys are the keys of one scope of a state. What its methods do says [engine.Pad].
+// Keys are the keys of one scope of a state; see [engine.Pad].
 type Keys struct {
 	Pad   *engine.Pad
 	Scope core.Scope

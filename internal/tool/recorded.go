@@ -10,8 +10,8 @@ import (
 
 type recorded []agent.Answer
 
-// Recorded is a tool that gives the first answer whose conditions hold for the arguments, and fails
-// if there is none. The same arguments, the same answer.
+// Recorded is a tool that returns the first answer whose conditions match the arguments, and fails
+// if none does. The same arguments always get the same answer.
 func Recorded(answers []agent.Answer) engine.Tool { return recorded(answers) }
 
 func (r recorded) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
@@ -24,5 +24,5 @@ func (r recorded) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, 
 		}
 		return core.Outcome{Text: a.Text()}, nil
 	}
-	return core.Outcome{Text: "No answer is recorded for these arguments.", Failed: true}, nil
+	return core.Outcome{Text: "No recorded answer matches these arguments.", Failed: true}, nil
 }

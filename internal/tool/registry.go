@@ -14,12 +14,13 @@ type Registry struct {
 	functions map[string]Function
 }
 
-// NewRegistry returns an empty registry. log is told of panics in bodies.
+// NewRegistry returns an empty registry. Panics in bodies are logged to log.
 func NewRegistry(log *slog.Logger) *Registry {
 	return &Registry{log: log, functions: map[string]Function{}}
 }
 
-// Register adds functions. A name that is already taken is refused, and those before it stay.
+// Register adds functions. It rejects a name that is already taken and keeps the functions before
+// it.
 func (r *Registry) Register(functions ...Function) error {
 	for _, f := range functions {
 		if _, taken := r.functions[f.spec.Name]; taken {
@@ -37,7 +38,7 @@ func (r *Registry) Lookup(name string) (Function, bool) {
 	return f, ok
 }
 
-// Specs are the specs of all functions, by name.
+// Specs returns the specs of all functions, by name.
 func (r *Registry) Specs() map[string]core.ToolSpec {
 	specs := make(map[string]core.ToolSpec, len(r.functions))
 	for name, f := range r.functions {

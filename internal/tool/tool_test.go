@@ -101,11 +101,11 @@ func TestOutcome(t *testing.T) {
 		{"text as it is", "", "paid <back> & done", nil, core.Outcome{Text: "paid <back> & done"}},
 		{"anything else as JSON", "", map[string]any{"paid": 12.5, "by": "<me>"}, nil, core.Outcome{Text: `{"by":"<me>","paid":12.5}`, Value: json.RawMessage(`{"by":"<me>","paid":12.5}`)}},
 		{"nothing as nothing", "", nil, nil, core.Outcome{}},
-		{"bytes that are no text", "", "a\xffb", nil, core.Outcome{Text: "a\uFFFDb"}},
+		{"bytes that are not text", "", "a\xffb", nil, core.Outcome{Text: "a\uFFFDb"}},
 		{"an error as a failure", "", nil, errors.New("no such order"), core.Outcome{Text: "no such order", Failed: true}},
-		{"a result that has no JSON form", "", func() {}, nil, core.Outcome{Text: "The tool ran, but its result could not be written down.", Failed: true}},
-		{"an argument of another type", `{"order":5,"amount":1}`, nil, nil, core.Outcome{Text: `argument "order": number is not possible here`, Failed: true}},
-		{"an unknown argument", `{"order":"a","amount":1,"x":1}`, nil, nil, core.Outcome{Text: `the arguments do not fit this tool: unknown field "x"`, Failed: true}},
+		{"a result that has no JSON form", "", func() {}, nil, core.Outcome{Text: "The tool ran, but its result could not be encoded.", Failed: true}},
+		{"an argument of another type", `{"order":5,"amount":1}`, nil, nil, core.Outcome{Text: `argument "order": a number is not allowed here`, Failed: true}},
+		{"an unknown argument", `{"order":"a","amount":1,"x":1}`, nil, nil, core.Outcome{Text: `the arguments do not match the schema of this tool: unknown field "x"`, Failed: true}},
 		{"a suspension", "", nil, fmt.Errorf("wrapped: %w", tool.Suspend{Action: "pin", Message: "Enter the PIN.", Mode: core.PassDecisionToTool, Kind: core.KindInput}),
 			core.Outcome{Kind: core.KindInput, Ticket: &core.SuspendTicket{
 				Suspension: core.Suspension{Action: "pin", Message: "Enter the PIN."},
@@ -197,7 +197,7 @@ func TestRecordedToolGivesTheFirstAnswerThatHolds(t *testing.T) {
 		{"the first that holds", `{"order":"A-1","line":{"n":3}}`, `{"paid":12.50}`},
 		{"an error", `{"order":null}`, "which order?"},
 		{"a list", `{"tags":["a","b"]}`, "[]"},
-		{"none", `{"order":"A-2"}`, "No answer is recorded for these arguments."},
+		{"none", `{"order":"A-2"}`, "No recorded answer matches these arguments."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

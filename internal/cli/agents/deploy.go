@@ -186,7 +186,7 @@ func offStack(d agentfile.Surveyed) (problems []agentfile.Problem) {
 func stackNotes(agents []agentfile.Surveyed) []note {
 	notes := []note{}
 	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
-		before, _, private := strings.Cut(n.Note, "; name it with --allow-private-hosts")
+		before, _, private := strings.Cut(n.Note, "; allow it with --allow-private-hosts")
 		before, variable, unset := strings.Cut(before, " is not set; set the environment variable ")
 		switch {
 		case private:

@@ -23,21 +23,21 @@ func (e *execution) attempt(x exchange) remote.Attempt {
 		return e.answered(x.answer)
 	case !x.sent:
 		return remote.NotSent{Why: e.unreached(x.err), Retry: !refused}
-	case refused: // where a redirect led to
+	case refused: // a redirect led there
 		return astray("The service answered with a redirect that is not followed: " + forbidden.Error() + ".")
 	case errors.As(x.err, new(redirectError)):
-		return astray("The service was asked and answered with a redirect that is not followed: " + x.err.Error() + ".")
+		return astray("The service answered with a redirect that is not followed: " + x.err.Error() + ".")
 	}
 	return remote.Unknown{Why: e.silence(x.err), Retry: true}
 }
 
-// astray is a redirect of a request that only reads, and that goes no further.
+// astray is the result of a read-only request whose redirect is not followed.
 func astray(text string) remote.Attempt {
 	return remote.Answered{Outcome: core.Outcome{Failed: true, Text: text}, Settled: true}
 }
 
-// answered says what an answer means for the call. One that broke off is good enough only if there
-// can be no better one.
+// answered says what an answer means for the call. An incomplete answer is accepted only if a retry
+// is not allowed.
 func (e *execution) answered(a *answer) remote.Attempt {
 	doubt, after := "", time.Duration(0)
 	if a.broken != nil {
@@ -52,7 +52,7 @@ func (e *execution) answered(a *answer) remote.Attempt {
 	case a.refuses():
 		return remote.Refused{Said: e.failure(a), Retry: a.busy() || a.broken != nil, After: after}
 	case a.gateway():
-		return remote.Unknown{Why: cmp.Or(doubt, "what stands before the service answered "+a.name()), Said: e.failure(a), Retry: true, After: after}
+		return remote.Unknown{Why: cmp.Or(doubt, "a gateway in front of the service answered "+a.name()), Said: e.failure(a), Retry: true, After: after}
 	case !a.final():
 		return remote.Unknown{Why: "the service answered " + a.name(), Said: e.failure(a)}
 	case a.busy():
@@ -61,12 +61,12 @@ func (e *execution) answered(a *answer) remote.Attempt {
 	return remote.Answered{Outcome: core.Outcome{Failed: true, Text: e.failure(a)}, Doubt: doubt, After: after}
 }
 
-// unreached says why nothing could be sent.
+// unreached says why the request could not be sent.
 func (e *execution) unreached(err error) string {
 	if forbidden, is := errors.AsType[netguard.RefusedError](err); is {
 		return "cannot be called: " + forbidden.Error()
 	}
-	return remote.Unreached(err, e.http.Limit(), ": no connection could be made")
+	return remote.Unreached(err, e.http.Limit(), ": the connection failed")
 }
 
 func (e *execution) silence(err error) string {
@@ -81,17 +81,17 @@ func (e *execution) success(a *answer) core.Outcome {
 	case !ok:
 		return core.Outcome{Text: fmt.Sprintf("The service answered %s with %s, which cannot be shown.", a.name(), why)}
 	case a.broken != nil:
-		return core.Outcome{Text: text + "\n(The service answered " + a.name() + ", and the connection broke here: the rest of the answer is missing.)"}
+		return core.Outcome{Text: text + "\n(The service answered " + a.name() + ", and the connection broke here; the rest of the answer is missing.)"}
 	case a.cut:
-		return core.Outcome{Text: text + fmt.Sprintf("\n(The answer was cut off here: it is longer than %d bytes.)", e.http.Most())}
+		return core.Outcome{Text: text + fmt.Sprintf("\n(The answer was cut off here because it is longer than %d bytes.)", e.http.Most())}
 	case text == "":
-		return core.Outcome{Text: "The service answered " + a.name() + ", without a text."}
+		return core.Outcome{Text: "The service answered " + a.name() + ", without text."}
 	}
 	return core.Outcome{Text: text, Value: valueOf(a.media, text)}
 }
 
-// valueOf is the text of an answer as JSON; nil if its media type is another. One that is not valid
-// JSON counts as text.
+// valueOf returns the text of an answer as JSON, or nil if its media type is not JSON or the text
+// is not valid JSON.
 func valueOf(media, text string) json.RawMessage {
 	kind, _, err := mime.ParseMediaType(media)
 	if err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
@@ -100,7 +100,7 @@ func valueOf(media, text string) json.RawMessage {
 	return nil
 }
 
-// headOf is what an answer to HEAD says of a body.
+// headOf describes the body from the headers of an answer to HEAD.
 func headOf(a *answer) string {
 	text := ""
 	if a.media != "" {
@@ -112,7 +112,7 @@ func headOf(a *answer) string {
 	return text
 }
 
-// failure shows the status and how the body begins.
+// failure shows the status and the beginning of the body.
 func (e *execution) failure(a *answer) string {
 	out := "The service answered " + a.name()
 	text, _, ok := a.text(e.secrets)

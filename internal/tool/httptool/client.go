@@ -8,18 +8,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// Client is a client for one server that a definition names, with the rules of HTTP tools for what
-// it may reach: public addresses; others only where both the server and the operator allow them;
-// and none but those in the clear if its headers hold a secret. It follows no redirect, which would
-// carry those headers elsewhere, uses no proxy and keeps no connection. The headers, and how much
-// of an answer is read, are its user's own.
+// Client returns a client for one server of a definition. The rules of HTTP tools apply: it reaches
+// public addresses, and other addresses only if both the server and the operator allow them; if the
+// headers contain a secret, it uses plain HTTP only for private addresses. It follows no redirect,
+// because that would send the headers elsewhere, uses no proxy, and keeps no connection. The caller
+// sets the headers and limits how much of an answer is read.
 func (c *Caller) Client(s agent.Server) *http.Client {
 	return c.client(s.AllowPrivate, agent.Definition{Servers: map[string]agent.Server{"": s}}.Secrets())
 }
 
-// Endpoint is a client for the endpoint of a model, under the rules of [Caller.Client]. Private
-// addresses need the operator alone: the file names the one address that is asked, and no argument
-// can change it.
+// Endpoint returns a client for the endpoint of a model, under the rules of [Caller.Client]. For a
+// private address the operator's permission is enough: the agent file names that one address, and
+// no argument can change it.
 func (c *Caller) Endpoint(m agent.Model) *http.Client {
 	return c.client(true, agent.Definition{Model: m}.Secrets())
 }
@@ -29,7 +29,7 @@ func (c *Caller) client(private bool, secrets []string) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// narrow is the caller's guard with the door of one server or endpoint in front of each request.
+// narrow applies the restrictions of one server or endpoint to each request.
 type narrow struct {
 	caller          *Caller
 	private, secret bool
@@ -41,7 +41,7 @@ func (n narrow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.caller.guard.RoundTrip(r.WithContext(netguard.Through(r.Context(), d)))
 }
 
-// target is the scheme and the authority of a URL; nothing if it cannot be read.
+// target returns the scheme and the host of a URL, or nothing if the URL is invalid.
 func target(text string) (scheme, host string) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestADeployIsToldOfServersThatNobodyAllowsAndOfTheirSecrets(t *testing.T) {
 	d := agent.Definition{Name: "desk", Servers: map[string]agent.Server{"wiki": {URL: "http://localhost:9000/mcp", AllowPrivate: true,
 		Headers: map[string]string{"Authorization": "Bearer {secret:TOKEN}"}}}}
 	lacks := strings.Join(w.caller().Lacks(d), "\n")
-	for _, want := range []string{"the secret TOKEN is not set", "agent desk: server wiki says allow_private, and the operator does not allow localhost:9000"} {
+	for _, want := range []string{"the secret TOKEN is not set", "agent desk: server wiki sets allow_private, but the operator does not allow localhost:9000"} {
 		if !strings.Contains(lacks, want) {
 			t.Errorf("%q is not in %q", want, lacks)
 		}

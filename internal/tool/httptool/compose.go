@@ -16,22 +16,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// message is a request as it is sent, every time it is sent.
+// message is a request, exactly as each attempt sends it.
 type message struct {
 	method  string
 	url     *url.URL
-	headers http.Header // those of the file
-	own     http.Header // those of this program
-	body    []byte      // nil: none
+	headers http.Header // from the file
+	own     http.Header // from this program
+	body    []byte      // nil without a body
 }
 
-// maxURL is as long as servers are known to take.
+// maxURL is the length that servers are known to accept.
 const maxURL = 8 << 10
 
-// errAbsent: an argument of a text is not there, so that there is nothing to say.
+// errAbsent reports that an argument of a text is missing, so that the text is omitted.
 var errAbsent = errors.New("an argument is missing")
 
-// compose fills the arguments in.
+// compose builds the request from the arguments.
 func (r *request) compose(args map[string]json.RawMessage, s secret.Values, key string) (message, error) {
 	m := message{method: r.http.Verb(), headers: http.Header{}, own: http.Header{}}
 	var err error
@@ -53,7 +53,7 @@ func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s 
 	for _, f := range r.headers {
 		value, err := fill(f.Value, args, s, func(text string) (string, error) {
 			if !plain(text) {
-				return "", errors.New("holds a line break or a character that is no plain ASCII, which no header can")
+				return "", errors.New("contains a line break or a character outside ASCII, which a header cannot contain")
 			}
 			return text, nil
 		})
@@ -69,8 +69,8 @@ func (r *request) composeHeaders(m *message, args map[string]json.RawMessage, s 
 	return nil
 }
 
-// composeURL puts the parts together and looks at the whole once more: whatever the arguments are,
-// it is the place the file names.
+// composeURL builds the URL and checks the result once more: whatever the arguments are, it must
+// point to the place that the file names.
 func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (*url.URL, error) {
 	text := r.target.Scheme + "://" + r.target.Host
 	for _, segment := range r.target.Path {
@@ -88,19 +88,19 @@ func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (
 	switch {
 	case err != nil, u.Scheme != r.target.Scheme, u.Host != r.target.Host, u.User != nil, u.Fragment != "",
 		strings.Count(u.EscapedPath(), "/") != len(r.target.Path):
-		return nil, errors.New("its arguments make no URL")
+		return nil, errors.New("its arguments do not form a valid URL")
 	case len(text)+len(query) > maxURL:
-		return nil, fmt.Errorf("its arguments make a URL of more than %d bytes", maxURL)
+		return nil, fmt.Errorf("its arguments form a URL longer than %d bytes", maxURL)
 	}
 	u.RawQuery = query
 	return u, nil
 }
 
-// escapedOctet is what some server on the way may take for a character.
+// escapedOctet matches what a server along the way may decode.
 var escapedOctet = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// fillSegment makes one segment of a path. Services and what stands before them disagree on what
-// "..", "\" and "%2f" mean there, so no argument may bring them.
+// fillSegment fills one segment of a path. Services and the proxies in front of them disagree on
+// the meaning of "..", "\" and "%2f" in a path, so no argument may contain them.
 func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, error) {
 	if len(t.Arguments()) == 0 {
 		return literal(t), nil
@@ -110,7 +110,7 @@ func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, err
 		case text == "":
 			return "", errors.New("is empty")
 		case strings.ContainsAny(text, `/\`) || escapedOctet.MatchString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return "", errors.New(`holds a slash, a backslash, an escape such as %2f or a control character, which cannot stand in a path`)
+			return "", errors.New(`contains a slash, a backslash, an escape such as %2f or a control character, which a path must not contain`)
 		}
 		return url.PathEscape(text), nil
 	})
@@ -118,7 +118,7 @@ func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, err
 		return "", errors.New("an argument of the URL's path is missing")
 	}
 	if plain, _ := url.PathUnescape(segment); err == nil && strings.Trim(plain, ".") == "" {
-		return "", errors.New("an argument would change the URL's path, since there is nothing but dots; give the name that is meant")
+		return "", errors.New("an argument consists of dots only, which would change the URL's path; use the name of the resource")
 	}
 	return segment, err
 }
@@ -145,8 +145,8 @@ func (r *request) composeQuery(args map[string]json.RawMessage, s secret.Values)
 	return strings.Join(pairs, "&"), nil
 }
 
-// queryValues: a list that is all of a value is said once for each item, and what is missing not at
-// all.
+// queryValues returns the values of a query parameter. A value that consists of one list is
+// repeated once per item, and a missing argument is omitted.
 func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Values) ([]string, error) {
 	if name, whole := t.Whole(); whole {
 		return scalars(name, args[name])
@@ -158,7 +158,7 @@ func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Val
 	return []string{value}, err
 }
 
-// fill puts arguments, each passed through fit, and secrets in their places.
+// fill replaces the placeholders of a template by secrets and by arguments, each checked by fit.
 func fill(t agent.Template, args map[string]json.RawMessage, s secret.Values, fit func(string) (string, error)) (string, error) {
 	var b strings.Builder
 	for _, p := range t {
@@ -172,7 +172,7 @@ func fill(t agent.Template, args map[string]json.RawMessage, s secret.Values, fi
 		}
 		text, ok := scalar(args[p.Argument])
 		if !ok {
-			return "", fmt.Errorf("the argument %q must be text, a number, true or false where it stands", p.Argument)
+			return "", fmt.Errorf("the argument %q must be text, a number, true or false", p.Argument)
 		}
 		text, err := fit(text)
 		if err != nil {
@@ -183,7 +183,8 @@ func fill(t agent.Template, args map[string]json.RawMessage, s secret.Values, fi
 	return b.String(), nil
 }
 
-// scalar is a value as text, a number with every digit; false for objects, lists and null.
+// scalar returns a value as text, with every digit of a number. It returns false for objects, lists
+// and null.
 func scalar(raw json.RawMessage) (string, bool) {
 	raw = bytes.TrimSpace(raw)
 	var text string
@@ -197,7 +198,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// scalars are the items of a list, or the one value; none if there is none.
+// scalars returns the items of a list, or the single value; nothing if there is none.
 func scalars(name string, raw json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
 	if core.IsNull(raw) {
@@ -210,7 +211,7 @@ func scalars(name string, raw json.RawMessage) ([]string, error) {
 	for _, item := range items {
 		text, ok := scalar(item)
 		if !ok {
-			return nil, fmt.Errorf("the argument %q must be text, a number, true or false, or a list of them, where it stands", name)
+			return nil, fmt.Errorf("the argument %q must be text, a number, true or false, or a list of them", name)
 		}
 		out = append(out, text)
 	}
@@ -252,8 +253,8 @@ func form(args map[string]json.RawMessage) ([]byte, error) {
 	return []byte(values.Encode()), nil
 }
 
-// fillBody fills the texts of a JSON value. A text that is one placeholder becomes the argument's
-// value, whatever it is; a member or item whose argument is missing is left out.
+// fillBody fills the texts of a JSON value. A text that consists of one placeholder becomes the
+// argument's value, of any type; a member or item whose argument is missing is omitted.
 func fillBody(template json.RawMessage, args map[string]json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(template))
 	dec.UseNumber()

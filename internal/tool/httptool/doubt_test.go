@@ -29,10 +29,10 @@ var openEnds = []struct {
 	{"no answer", cutOff, "the connection broke before a whole answer came"},
 	{"half of a success", half(200), "the connection broke before a whole answer came"},
 	{"half of a fault", half(500), "the connection broke before a whole answer came"},
-	{"502", status(502), "what stands before the service answered 502 Bad Gateway"},
+	{"502", status(502), "a gateway in front of the service answered 502 Bad Gateway"},
 	{"503", status(503), "the service answered 503 Service Unavailable"},
-	{"524", status(524), "what stands before the service answered 524"},
-	{"504", status(504), "what stands before the service answered 504 Gateway Timeout"},
+	{"524", status(524), "a gateway in front of the service answered 524"},
+	{"504", status(504), "a gateway in front of the service answered 504 Gateway Timeout"},
 }
 
 // afterwards is what the network is like after the first request.
@@ -136,7 +136,7 @@ func TestWhatOnlyReadsHasNoEffectToSpeakOf(t *testing.T) {
 			first.answer(rw, r)
 		})
 		out := w.call(look, `{"order":"1"}`)
-		want := "api.example.com was asked, and " + first.says + ". The request could not be sent again: api.example.com could not be reached: it refused the connection."
+		want := "A request was sent to api.example.com, and " + first.says + ". The request could not be sent again: api.example.com could not be reached: it refused the connection."
 		if !out.Failed || out.Text != want {
 			t.Errorf("%s: outcome %+v", first.name, out)
 		}
@@ -160,7 +160,7 @@ func TestARepeatForALostProcessSpeaksForItselfAlone(t *testing.T) {
 			req := requestFor(`{"order":"1"}`)
 			req.Again = true
 			out, err := w.caller().Tool(tool).Run(t.Context(), req)
-			if err != nil || !out.Failed || strings.Contains(out.Text, "the process that had the call before was lost, and may have sent it") != doubts {
+			if err != nil || !out.Failed || strings.Contains(out.Text, "the process that made the call before crashed, and may have sent it") != doubts {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
 		}

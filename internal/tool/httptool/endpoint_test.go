@@ -88,7 +88,7 @@ func TestADeployIsToldOfAModelThatIsOutOfReach(t *testing.T) {
 		w := newWorld(t)
 		w.private = tt.private
 		lacks := strings.Join(w.caller().Lacks(agent.Definition{Name: "desk", Model: agent.Model{Provider: agent.ProviderOpenAI, BaseURL: tt.url}}), "\n")
-		want := "agent desk: the model's base_url is at " + tt.host + ", which is not a public address, and the operator does not allow it; name it with --allow-private-hosts " + tt.host
+		want := "agent desk: the model's base_url is at " + tt.host + ", which is not a public address and is not allowed by the operator; allow it with --allow-private-hosts " + tt.host
 		if tt.told && lacks != want || !tt.told && lacks != "" {
 			t.Errorf("%s, allowed %v: %q", tt.url, tt.private, lacks)
 		}

@@ -1,11 +1,12 @@
-// Package httptool makes requests to services into tools the engine can run: it fills in what an
-// agent file says of a request, sends it, and turns what comes back into words. It reaches public
-// addresses only, unless both the file and the operator say otherwise, and it sends again only what
-// may be sent again. Whether a call may run is decided elsewhere; which requests there are is in
-// package agent.
+// Package httptool turns HTTP requests to services into tools that the engine can run. It fills in
+// the request that an agent file describes, sends it, and converts the response to text. It reaches
+// public addresses only, unless both the file and the operator allow others, and retries only
+// requests that may be repeated. It does not decide whether a call may run; package agent defines
+// which requests exist.
 //
-// Connections are opened by package netguard, which uses none twice. A request that must not be
-// repeated would be, by [http.Transport], on a connection that was closed meanwhile.
+// Connections are opened by package netguard, and each one carries a single request. On a reused
+// connection that the server has closed, [http.Transport] would silently repeat a request that must
+// not be repeated.
 package httptool
 
 import (
@@ -30,31 +31,31 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// Options are the surroundings of HTTP tools. Clock and Random are required.
+// Options are the dependencies of HTTP tools. Clock and Random are required.
 type Options struct {
 	Clock   engine.Clock
 	Random  engine.Random
-	Private netguard.Private // what the operator allows beside public addresses
+	Private netguard.Private // addresses that the operator allows besides public ones
 
-	// Secrets is asked at every call; nil looks into the environment, see [secret.Variable].
+	// Secrets is read at every call. If nil, secrets come from the environment; see
+	// [secret.Variable].
 	Secrets secret.Source
 
-	// nil: the machine's resolver
+	// Lookup resolves host names; nil uses the resolver of the machine.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// called for allowed addresses only; nil: the machine's network
+	// Dial is called for allowed addresses only; nil uses the network of the machine.
 	Dial func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
-	// nil: the machine's certificates
+	// TLS is the client configuration; nil uses the certificates of the machine.
 	TLS *tls.Config
 }
 
-// Caller sends the requests of all HTTP tools. Safe for concurrent use.
+// Caller sends the requests of all HTTP tools. It is safe for concurrent use.
 type Caller struct {
 	o     Options
 	guard *netguard.Guard
 }
 
-// New returns a caller. It holds no connection while no call is at hand, whatever the other end
-// does.
+// New returns a caller. Between calls it holds no connection.
 func New(o Options) *Caller {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
@@ -63,8 +64,8 @@ func New(o Options) *Caller {
 	return &Caller{o: o, guard: guard}
 }
 
-// Lacks says, each in a sentence for the operator, what keeps the HTTP tools and the servers of a
-// definition from being called by this process.
+// Lacks returns a sentence for the operator for each reason why this process cannot call an HTTP
+// tool or a server of a definition.
 func (c *Caller) Lacks(d agent.Definition) []string {
 	var lacks []string
 	for _, name := range d.Secrets() {
@@ -73,7 +74,7 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 		case errors.Is(err, secret.ErrNotSet):
 			lacks = append(lacks, fmt.Sprintf("agent %s: the secret %s is not set; set the environment variable %s", d.Name, name, secret.Variable(name)))
 		case errors.Is(err, secret.ErrUnavailable):
-			lacks = append(lacks, fmt.Sprintf("agent %s: %v; see that it can be read, or set the environment variable %s", d.Name, err, secret.Variable(name)))
+			lacks = append(lacks, fmt.Sprintf("agent %s: %v; make it readable, or set the environment variable %s", d.Name, err, secret.Variable(name)))
 		default:
 			lacks = append(lacks, fmt.Sprintf("agent %s: %v; set %s without it", d.Name, err, secret.Variable(name)))
 		}
@@ -95,26 +96,26 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 	return append(lacks, c.outOfReach(d)...)
 }
 
-// outOfReach reports a model at an address that is neither public nor allowed by the operator;
-// nothing if only a lookup can show where its name leads.
+// outOfReach reports a model at an address that is neither public nor allowed by the operator. It
+// reports nothing for a name that has to be looked up first.
 func (c *Caller) outOfReach(d agent.Definition) []string {
 	scheme, host := target(d.Model.BaseURL)
 	if d.Model.Provider != agent.ProviderOpenAI || !netguard.Inside(host) || c.o.Private.MayHold(scheme, host) {
 		return nil
 	}
-	return []string{fmt.Sprintf("agent %s: the model's base_url is at %s, which is not a public address, and the operator does not allow it; name it with --allow-private-hosts %s",
+	return []string{fmt.Sprintf("agent %s: the model's base_url is at %s, which is not a public address and is not allowed by the operator; allow it with --allow-private-hosts %s",
 		d.Name, host, host)}
 }
 
-// closed says that the operator does not allow what an agent asks for; nothing if he does.
+// closed reports a private address that an agent file allows and the operator does not.
 func (c *Caller) closed(agent, who, scheme, host string) []string {
 	if c.o.Private.MayHold(scheme, host) {
 		return nil
 	}
-	return []string{fmt.Sprintf("agent %s: %s says allow_private, and the operator does not allow %s; name it with --allow-private-hosts %s", agent, who, host, host)}
+	return []string{fmt.Sprintf("agent %s: %s sets allow_private, but the operator does not allow %s; allow it with --allow-private-hosts %s", agent, who, host, host)}
 }
 
-// Tool is the body of an HTTP tool. A stored request that cannot be read fails its calls.
+// Tool returns the body of an HTTP tool. If its stored request cannot be read, its calls fail.
 func (c *Caller) Tool(t agent.Tool) engine.Tool {
 	r := &request{caller: c, tool: t, http: *t.HTTP}
 	target, err := t.HTTP.Target()
@@ -126,8 +127,8 @@ func (c *Caller) Tool(t agent.Tool) engine.Tool {
 	return r
 }
 
-// Held returns a tool that follows a redirect only if leads returns no error. A tool that is not
-// one of [Caller.Tool] is returned as it is.
+// Held returns a tool that follows a redirect only if leads returns no error. It returns a tool
+// that does not come from [Caller.Tool] unchanged.
 func Held(t engine.Tool, leads func(call core.ToolCall, method string, to *url.URL) error) engine.Tool {
 	r, ok := t.(*request)
 	if !ok {
@@ -138,17 +139,17 @@ func Held(t engine.Tool, leads func(call core.ToolCall, method string, to *url.U
 	return &held
 }
 
-// request is an HTTP tool, ready to be called.
+// request is an HTTP tool that is ready to be called.
 type request struct {
 	caller     *Caller
 	tool       agent.Tool
 	http       agent.HTTP
 	target     agent.Target
 	headers    []agent.Field
-	used       map[string]bool // the arguments that stand in URL, query or headers
+	used       map[string]bool // arguments used in URL, query or headers
 	unreadable error
 
-	// nil: a redirect may lead anywhere that can be asked
+	// leads decides on redirects; nil allows any address that may be reached.
 	leads func(call core.ToolCall, method string, to *url.URL) error
 }
 
@@ -166,11 +167,11 @@ func (r *request) placed() map[string]bool {
 	return used
 }
 
-// Run implements [engine.Tool]. Nothing it returns holds the value of a secret.
+// Run implements [engine.Tool]. What it returns contains no secret.
 func (r *request) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	call := r.call(req)
 	if r.unreadable != nil {
-		return call.NotRun(fmt.Sprintf("its request cannot be made: %v", r.unreadable)), nil
+		return call.NotRun(fmt.Sprintf("its request cannot be built: %v", r.unreadable)), nil
 	}
 	secrets, err := r.caller.o.Secrets.Values(ctx, (agent.Definition{Tools: []agent.Tool{r.tool}}).Secrets())
 	if ctx.Err() != nil {
@@ -192,15 +193,16 @@ func (r *request) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome
 	return call.Run(ctx, func(ctx context.Context, _ *remote.Patience) remote.Attempt { return e.attempt(e.send(ctx)) })
 }
 
-// call is one execution under the rules that all tools elsewhere share.
+// call returns one execution, under the rules shared by all remote tools.
 func (r *request) call(req engine.ToolRequest) remote.Call {
 	host := r.target.Host
 	return remote.Call{Request: req, ReadOnly: r.http.Safe(), Clock: r.caller.o.Clock, Random: r.caller.o.Random, Quiet: r.http.Limit(), Repeats: r.http.Again(),
-		Words: remote.Words{Read: host + " was asked", Sent: "The request was sent to " + host, Asked: r.tool.Name + " was sent to " + host, Before: "It was sent before",
+		Words: remote.Words{Read: "A request was sent to " + host, Sent: "The request was sent to " + host, Asked: r.tool.Name + " was sent to " + host, Before: "It was sent before",
 			Subject: host + " ", Again: "The request could not be sent again: " + host + " ", Crashed: "sent it"}}
 }
 
-// keyOf is the idempotency key as a header can hold it: the call's id in it is the model's word.
+// keyOf returns the idempotency key in a form that fits into a header: the model chooses the call's
+// id that it contains.
 func keyOf(req engine.ToolRequest) string {
 	if plain(req.Key) && len(req.Key) <= 200 && strings.TrimSpace(req.Key) == req.Key {
 		return req.Key
@@ -208,19 +210,19 @@ func keyOf(req engine.ToolRequest) string {
 	return core.Digest([]byte(req.Key))
 }
 
-// plain says whether text can stand in a header: one line of ASCII that shows.
+// plain reports whether text fits into a header: one line of printable ASCII.
 func plain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// readArguments keeps every value as it was written.
+// readArguments decodes the arguments and keeps every value as it was written.
 func readArguments(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	var args map[string]json.RawMessage
 	if core.IsNull(raw) {
 		return args, nil
 	}
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return nil, fmt.Errorf("its arguments are no JSON object")
+		return nil, fmt.Errorf("its arguments are not a JSON object")
 	}
 	return args, nil
 }

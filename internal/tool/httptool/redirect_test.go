@@ -48,9 +48,9 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		{"to a name that leads inside", "https://inside.example.com/", "private or special network"},
 		{"from https to http", "http://api.example.com/", "from https to http"},
 		{"to a user name", "https://user@api.example.com/", "a user name"},
-		{"to another scheme", "file:///etc/passwd", "no place that can be asked"},
-		{"to nothing that can be read", "https://[", "no place that can be asked"},
-		{"to another host with the secret", "https://other.example.com/?t=s3cret-value", "with a secret"},
+		{"to another scheme", "file:///etc/passwd", "an invalid address"},
+		{"to nothing that can be read", "https://[", "an invalid address"},
+		{"to another host with the secret", "https://other.example.com/?t=s3cret-value", "contains a secret of this tool"},
 		{"round and round", "/start", "more than 5 times"},
 	}
 	for _, tt := range tests {

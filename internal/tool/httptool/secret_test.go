@@ -100,7 +100,7 @@ func TestADeployIsToldOfPrivateHostsThatNobodyAllows(t *testing.T) {
 		w.private = tt.operator
 		tool, _ := readTool(t, `  - {name: x, http: {allow_private: true, url: "`+tt.url+`"}, parameters: {type: object}}`)
 		lacks := w.caller().Lacks(agent.Definition{Name: "desk", Tools: []agent.Tool{tool}})
-		if (len(lacks) == 1) != tt.lacks || tt.lacks && !strings.Contains(lacks[0], "name it with --allow-private-hosts") {
+		if (len(lacks) == 1) != tt.lacks || tt.lacks && !strings.Contains(lacks[0], "allow it with --allow-private-hosts") {
 			t.Errorf("%s with %v: %q", tt.url, tt.operator, lacks)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// execution is one call at hand.
+// execution is one execution of a call.
 type execution struct {
 	*request
 	message message
@@ -23,23 +23,23 @@ type execution struct {
 	call    core.ToolCall
 }
 
-// exchange is what sending once came to: an answer or an error. Sent says that the service may have
-// the request; as long as that is false nothing has happened.
+// exchange is the result of sending once: an answer or an error. If sent is false, the service
+// cannot have received the request.
 type exchange struct {
 	answer *answer
 	err    error
 	sent   bool
 }
 
-// mostRedirects is how many redirects are followed.
+// mostRedirects limits how many redirects are followed.
 const mostRedirects = 5
 
-// redirectError: an answer sends the request somewhere it does not go.
+// redirectError reports a redirect that is not followed.
 type redirectError struct{ why string }
 
 func (r redirectError) Error() string { return r.why }
 
-// send sends once; what only reads goes on to where a redirect leads.
+// send sends the request once. A read-only request follows redirects.
 func (e *execution) send(ctx context.Context) exchange {
 	at := e.message.url
 	for hop := range mostRedirects + 1 {
@@ -57,19 +57,19 @@ func (e *execution) send(ctx context.Context) exchange {
 	return exchange{err: redirectError{fmt.Sprintf("it redirected more than %d times", mostRedirects)}, sent: true}
 }
 
-// follow says where a redirect leads, if it may be followed. Every address is looked at again when
-// it is dialled.
+// follow returns the target of a redirect, if it may be followed. Every address is checked again
+// when it is dialled.
 func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 	next, err := at.Parse(location)
 	switch {
 	case err != nil || location == "" || next.Host == "" || next.Scheme != "http" && next.Scheme != "https":
-		return nil, redirectError{"it redirected to no place that can be asked"}
+		return nil, redirectError{"it redirected to an invalid address"}
 	case next.User != nil:
 		return nil, redirectError{"it redirected to a URL with a user name in it"}
 	case at.Scheme == "https" && next.Scheme == "http":
 		return nil, redirectError{"it redirected from https to http"}
 	case !e.home(next) && e.secrets.In(location):
-		return nil, redirectError{"it redirected to another host with a secret of this tool"}
+		return nil, redirectError{"it redirected to another host and the URL contains a secret of this tool"}
 	}
 	if e.leads != nil {
 		if err := e.leads(e.call, e.message.method, next); err != nil {
@@ -80,8 +80,8 @@ func (e *execution) follow(at *url.URL, location string) (*url.URL, error) {
 	return next, nil
 }
 
-// home says whether a URL is of the service that the file names. Only that one is sent the headers
-// of the file: they may hold secrets.
+// home reports whether a URL belongs to the service that the file names. Only that service receives
+// the headers of the file, which may contain secrets.
 func (e *execution) home(u *url.URL) bool {
 	host, port := netguard.SplitAuthority(u.Scheme, u.Host)
 	homeHost, homePort := netguard.SplitAuthority(e.message.url.Scheme, e.message.url.Host)
@@ -93,8 +93,8 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	defer done()
 	ctx = netguard.Through(ctx, e.door(at))
 	var sent atomic.Bool
-	// A connection that is there, its TLS included, is about to carry the request; nobody knows
-	// how far that got if it breaks.
+	// Once a connection exists, TLS included, the request may be on its way: if the connection
+	// breaks, it is unknown how much of it the service received.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
 	resp, err := e.caller.guard.RoundTrip(e.packed(httptrace.WithClientTrace(ctx, trace), at))
 	if err != nil {
@@ -111,13 +111,13 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	return exchange{answer: a, sent: true}
 }
 
-// door is that of one request. Where it goes in the clear, no address but a private one is good
-// enough for a secret.
+// door returns the restrictions for one request. A secret may be sent over plain HTTP only to a
+// private address.
 func (e *execution) door(at *url.URL) netguard.Door {
 	return netguard.Door{Private: e.http.AllowPrivate, Clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
 }
 
-// packed is the message as a request of its own, since a body is read only once.
+// packed returns a new request for the message, because a body can be read only once.
 func (e *execution) packed(ctx context.Context, at *url.URL) *http.Request {
 	req := (&http.Request{Method: e.message.method, URL: at, Header: e.message.own.Clone(), Host: at.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).
 		WithContext(ctx)

@@ -224,7 +224,7 @@ func TestRetriesAreAsManyAsTheFileSays(t *testing.T) {
 }
 
 func TestASlowServiceIsGivenUp(t *testing.T) {
-	for tool, want := range map[string]string{look: "api.example.com was asked, and no answer came within 10s.", again: "may or may not have taken effect"} {
+	for tool, want := range map[string]string{look: "A request was sent to api.example.com, and no answer came within 10s.", again: "may or may not have taken effect"} {
 		// each its own: the first call ends in the middle of the minute that passes
 		w := newWorld(t)
 		w.serve(publicAddress+":443", never(w))
@@ -317,7 +317,7 @@ func TestDeliveryAtLeastOnceIsRepeatedUnlessSomebodyApproved(t *testing.T) {
 func TestAStoredRequestThatCannotBeReadFailsItsCalls(t *testing.T) {
 	for _, h := range []agent.HTTP{{URL: "ftp://a/"}, {URL: "https://a/{"}, {URL: "https://a/", Headers: map[string]string{"A": "}"}}} {
 		out, err := newWorld(t).caller().Tool(agent.Tool{Name: "x", HTTP: &h}).Run(t.Context(), requestFor(`{}`))
-		if err != nil || !out.Failed || !strings.HasPrefix(out.Text, "The call did not run: its request cannot be made: ") {
+		if err != nil || !out.Failed || !strings.HasPrefix(out.Text, "The call did not run: its request cannot be built: ") {
 			t.Errorf("%+v: outcome %+v, %v", h, out, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestAnUnknownResultOfACallThatMustNotRunTwiceAsksAPerson(t *testing.T) {
 		{"out of time", fails("Sandbox.Timedout", "Task timed out after 3.00 seconds"), "it was stopped before it answered (Sandbox.Timedout: Task timed out after 3.00 seconds)"},
 		{"out of time, as it used to be said", fails("", "2026-11-21 Task timed out after 3.00 seconds"), "it was stopped before it answered"},
 		{"killed", fails("Runtime.ExitError", "Runtime exited with error: signal: killed"), "it was stopped before it answered"},
-		{"a failure that says nothing", fails("", ""), "it was stopped before it answered (it did not say why)"},
+		{"a failure that says nothing", fails("", ""), "it was stopped before it answered (it gave no reason)"},
 	}
 	for _, tt := range append(stopped, openEnds...) {
 		w := newWorld(t, tt.answer)
@@ -97,14 +97,14 @@ func TestWhatDidNotRunIsSaidSoOfEveryTool(t *testing.T) {
 		says   string
 		sent   int
 	}{
-		{429, "TooManyRequestsException", "the function payments is invoked too often now", 3},
+		{429, "TooManyRequestsException", "the function payments is throttled", 3},
 		{502, "EC2ThrottledException", "the function payments cannot be invoked now (EC2ThrottledException)", 3},
 		{502, "ResourceNotReadyException", "the function payments cannot be invoked now (ResourceNotReadyException)", 3},
 		{502, "KMSDisabledException", "the function payments cannot be invoked now (KMSDisabledException)", 1},
-		{404, "ResourceNotFoundException", "there is no function payments", 1},
-		{403, "AccessDeniedException", "the agents' server may not invoke the function payments", 1},
-		{413, "RequestTooLargeException", "its arguments are larger than the function payments can take", 1},
-		{400, "RecursiveInvocationException", "the service takes the invocation of payments for a loop", 1},
+		{404, "ResourceNotFoundException", "the function payments or this version of it does not exist", 1},
+		{403, "AccessDeniedException", "the agents' server is not allowed to invoke the function payments", 1},
+		{413, "RequestTooLargeException", "its arguments are too large for the function payments", 1},
+		{400, "RecursiveInvocationException", "the service detected that payments is invoked in a loop", 1},
 		{403, "ExpiredTokenException", "the function payments cannot be invoked now (ExpiredTokenException)", 1},
 	} {
 		for _, tool := range []agent.Tool{pay, again, look} {

@@ -17,34 +17,35 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// execution is one call at hand.
+// execution is one execution of a call.
 type execution struct {
 	*function
 	event []byte
 	told  string
-	// as they are when the answer is there: others may have been looked up meanwhile
+	// the hidden values at the time of the answer: secrets may have been looked up since the
+	// call
 	hidden secret.Values
 }
 
-// exchange is what invoking once came to: an answer or an error. Sent says that the service may
-// have the request; as long as that is false nothing has happened.
+// exchange is the result of invoking once: an answer or an error. If sent is false, the service
+// cannot have received the request.
 type exchange struct {
 	answer *lambda.InvokeOutput
 	err    error
 	sent   bool
 }
 
-// mostAgain is how often a call is tried again.
+// mostAgain limits how often a call is retried.
 const mostAgain = 2
 
-// invoke sends one request and no more: a repeat of the client's own would be a second execution
-// that nobody decided on. [http.Transport] too sends a POST again only if none of it was written.
+// invoke sends exactly one request. A retry by the client itself would be a second execution that
+// no rule allowed. [http.Transport] retries a POST only if none of it was written.
 func (e *execution) invoke(ctx context.Context) exchange {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	var sent atomic.Bool
-	// A connection that is there is about to carry the request; nobody knows how far that got
-	// if it breaks.
+	// Once a connection exists, the request may be on its way: if the connection breaks, it is
+	// unknown how much of it the service received.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
 	in := &lambda.InvokeInput{FunctionName: &e.at.Function, InvocationType: types.InvocationTypeRequestResponse, Payload: e.event, ClientContext: &e.told}
 	if e.at.Qualifier != "" {
@@ -60,10 +61,10 @@ func (e *execution) invoke(ctx context.Context) exchange {
 	return exchange{answer: out, sent: true}
 }
 
-// once takes the client's own repeats away.
+// once disables the client's own retries.
 func once(o *lambda.Options) { o.Retryer = aws.NopRetryer{} }
 
-// code is the service's word for why it did not invoke; empty if it said none.
+// code returns the error code with which the service refused the invocation, or an empty text.
 func (x exchange) code() string {
 	var refusal smithy.APIError
 	if errors.As(x.err, &refusal) {
@@ -72,16 +73,16 @@ func (x exchange) code() string {
 	return ""
 }
 
-// What the service says when it has not run a function, and may soon: its codes for "too many at
-// once" and "not ready".
+// The error codes of a function that did not run and may run soon: it was throttled or is not
+// ready.
 var passing = []string{"TooManyRequestsException", "EC2ThrottledException", "ENINotReadyException", "ResourceNotReadyException", "SnapStartNotReadyException",
 	"ResourceConflictException"}
 
-// before is how codes begin that are faults of the service and still say that the function was not
-// reached: its network, its files, its keys.
+// before lists prefixes of codes that are faults of the service and still say that the function was
+// not reached: its network, its files or its keys failed.
 var before = []string{"EC2", "EFSMount", "ENI", "KMS", "S3FilesMount", "SnapStart", "SubnetIP", "Invalid"}
 
-// idle says whether nothing ran, for certain.
+// idle reports whether it is certain that nothing ran.
 func (x exchange) idle() bool {
 	var response *awshttp.ResponseError
 	switch {
@@ -91,7 +92,7 @@ func (x exchange) idle() bool {
 		return !x.sent
 	case slices.Contains(passing, x.code()):
 		return true
-	case x.code() == "EFSIOException": // in the middle of its work, for all that is known
+	case x.code() == "EFSIOException": // may occur in the middle of the function's work
 		return false
 	case slices.ContainsFunc(before, func(word string) bool { return strings.HasPrefix(x.code(), word) }):
 		return true

@@ -38,7 +38,7 @@ func TestARepeatAfterALostProcessHasTheSameKeyAndSaysSo(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Custom["idempotency_key"] != testKey || got[0].Custom["repeated"] != "true" || got[0].Event != "{}" {
 		t.Fatalf("invoked %+v, %v", got, err)
 	}
-	if !out.Failed || !strings.Contains(out.Text, "The process that had the call before was lost") && !strings.Contains(out.Text, "the process that had the call before was lost") {
+	if !out.Failed || !strings.Contains(out.Text, "The process that made the call before crashed") && !strings.Contains(out.Text, "the process that made the call before crashed") {
 		t.Errorf("outcome %+v", out)
 	}
 }
@@ -61,10 +61,10 @@ func TestWhatAFunctionAnswersIsText(t *testing.T) {
 		`{"paid": true,  "id": 9007199254740993, "amount": 1.10}`: `{"paid":true,"id":9007199254740993,"amount":1.10}`,
 		`"Paid.\nThank you."`: "Paid.\nThank you.",
 		`[1, 2]`:              `[1,2]`,
-		`null`:                "The function answered without a text.",
-		``:                    "The function answered without a text.",
+		`null`:                "The function answered without text.",
+		``:                    "The function answered without text.",
 		`plain words`:         "plain words",
-		"\xff\xfe":            "The function answered with bytes that are no text, which cannot be shown.",
+		"\xff\xfe":            "The function answered with bytes that are not text, which cannot be shown.",
 	} {
 		if out := newWorld(t, says(payload)).call(look); out.Failed || out.Text != want {
 			t.Errorf("%q: %+v", payload, out)
@@ -77,7 +77,7 @@ func TestALongAnswerIsCutWithANote(t *testing.T) {
 	tool.Lambda = &agent.Lambda{Function: "f", MaxBytes: 1000}
 	w := newWorld(t, says(`"`+strings.Repeat("ä", 600)+`"`))
 	out := w.call(tool)
-	if want := strings.Repeat("ä", 500) + "\n[cut off: the result has 1200 bytes, and only its beginning is kept]"; out.Text != want {
+	if want := strings.Repeat("ä", 500) + "\n[cut off: the result has 1200 bytes, of which only the beginning is kept]"; out.Text != want {
 		t.Errorf("%d bytes: %s", len(out.Text), out.Text)
 	}
 }
@@ -95,7 +95,7 @@ func TestARepeatThatIsNotSentDoesNotDenyTheFirst(t *testing.T) {
 	req := request(again, `{`)
 	req.Again = true
 	out, err := newWorld(t, says(`{}`)).tool(again).Run(t.Context(), req)
-	if err != nil || !strings.HasPrefix(out.Text, "The call did not run: its arguments are no JSON.") || !strings.HasSuffix(out.Text, "may or may not have taken effect.") {
+	if err != nil || !strings.HasPrefix(out.Text, "The call did not run: its arguments are not valid JSON.") || !strings.HasSuffix(out.Text, "may or may not have taken effect.") {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// execution is one call at hand.
+// execution is one execution of a call.
 type execution struct {
 	*body
 	request engine.ToolRequest
@@ -31,27 +31,27 @@ type execution struct {
 	last    exchange
 }
 
-// exchange is what sending once came to: a result or an error. Sent says that the server may have
-// the call; as long as that is false nothing has happened.
+// exchange is the result of sending once: a result or an error. If sent is false, the server cannot
+// have received the call.
 type exchange struct {
 	result *mcp.CallToolResult
 	err    error
 	sent   bool
-	status int // of HTTP, if it was no success; 0 if there was none
+	status int // the HTTP status if it is not a success; 0 without one
 	long   bool
 	after  time.Duration
 	hidden secret.Values
 }
 
-// IdempotencyKey is the member of _meta in which a server finds the key of a call: the same
-// whenever one execution is tried again.
+// IdempotencyKey is the member of _meta that contains the idempotency key of a call. Every retry of
+// one execution has the same key.
 const IdempotencyKey = "dormouse-dev.github.io/idempotency-key"
 
-// mostRepeats bounds the attempts at one call beside the first, those included in which a server
-// asks for nothing but time.
+// mostRepeats limits the retries of one call, including those that a server causes by asking for
+// more time.
 const mostRepeats = 2
 
-// run sends until there is something to show.
+// run sends the call until it has an outcome.
 func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 	if out, waits := e.resume(); waits {
 		return out, nil
@@ -66,7 +66,7 @@ func (e *execution) run(ctx context.Context) (core.Outcome, error) {
 	return out, err
 }
 
-// progress passes on how far the server is. Its text may quote a secret.
+// progress forwards the progress of the server. Its text may quote a secret.
 func (e *execution) progress(p engine.Progress) {
 	if report := e.request.Progress; report != nil {
 		p.Text = e.hide(p.Text)
@@ -74,7 +74,7 @@ func (e *execution) progress(p engine.Progress) {
 	}
 }
 
-// send sends once, in a session that no other call uses.
+// send sends the call once, in a session that no other call uses.
 func (e *execution) send(ctx context.Context, l *listener) exchange {
 	s := e.tools.pool.take(e.link.key())
 	if s == nil {
@@ -97,7 +97,7 @@ func (e *execution) send(ctx context.Context, l *listener) exchange {
 	return x
 }
 
-// seen completes an exchange with what was on the wire.
+// seen completes an exchange with what was observed on the wire.
 func seen(ctx context.Context, x exchange, w *wire) exchange {
 	if cause := context.Cause(ctx); x.err != nil && cause != nil {
 		x.err = cause
@@ -106,7 +106,7 @@ func seen(ctx context.Context, x exchange, w *wire) exchange {
 	return x
 }
 
-// errPanic is a panic of the SDK over what a server said, as over {"inputRequests":{"a":null}}.
+// errPanic is a panic of the SDK over an answer such as {"inputRequests":{"a":null}}.
 var errPanic = errors.New("the answer cannot be read by the MCP library")
 
 func (e *execution) guarded(ctx context.Context, s *session, w *wire) (r *mcp.CallToolResult, err error) {
@@ -122,7 +122,7 @@ func (e *execution) call(ctx context.Context, s *session, w *wire) (*mcp.CallToo
 	if err := e.learn(ctx, s); err != nil {
 		return nil, err
 	}
-	w.only() // until here it was a question
+	w.only() // requests before this one were not the call
 	params := &mcp.CallToolParams{Name: e.name(), Arguments: arguments(e.request.Call), Meta: mcp.Meta{IdempotencyKey: e.request.Key}}
 	params.SetProgressToken(core.Digest([]byte(e.request.Key))[:16])
 	if e.asked != nil {
@@ -131,11 +131,11 @@ func (e *execution) call(ctx context.Context, s *session, w *wire) (*mcp.CallToo
 	return s.CallTool(ctx, params)
 }
 
-// mostPages bounds how much of a server's list is read.
+// mostPages limits how much of a server's list is read.
 const mostPages = 20
 
-// learn asks for the server's tools if some of this one's arguments belong into headers, too: the
-// SDK puts them there, by the server's own schema. What else that schema says is not looked at.
+// learn fetches the server's tools if some arguments of this one also belong into headers: the SDK
+// puts them there, according to the server's own schema. Nothing else in that schema is used.
 func (e *execution) learn(ctx context.Context, s *session) error {
 	if s.listed || !s.modern() || !bytes.Contains(e.tool.Parameters, []byte(`"x-mcp-header"`)) {
 		return nil
@@ -154,11 +154,12 @@ func (e *execution) learn(ctx context.Context, s *session) error {
 	return nil
 }
 
-// The SDK marks its own errors as those of servers look: the connection ends, or did not take the
-// message.
+// The codes of the SDK's own errors, which look like those of servers: the connection is closing,
+// or rejected the message.
 var ownCodes = []int64{-32003, -32004, -32005, -32006}
 
-// rpc is the error that the server answered with; nil if it was none of the protocol.
+// rpc returns the error that the server answered with, or nil if it is not an error of the
+// protocol.
 func (x exchange) rpc() *jsonrpc.Error {
 	var wire *jsonrpc.Error
 	if x.err != nil && errors.As(x.err, &wire) && !slices.Contains(ownCodes, wire.Code) {
@@ -167,34 +168,34 @@ func (x exchange) rpc() *jsonrpc.Error {
 	return nil
 }
 
-// answered says whether the server, and nobody before it, said something in the end.
+// answered reports whether the server itself gave a final answer.
 func (x exchange) answered() bool {
 	return x.result != nil || x.rpc() != nil || x.status != 0 && !x.gateway()
 }
 
-// gone says whether the server does not know the session any more, and nothing was called. The
-// session may also end under a call that the server has taken: then nobody knows.
+// gone reports whether the server no longer knows the session, so that nothing was called. A
+// session may also end during a call that the server has accepted; its outcome is then unknown.
 func (x exchange) gone() bool {
 	return errors.Is(x.err, mcp.ErrSessionMissing) && (!x.sent || x.status == http.StatusNotFound)
 }
 
-// busy says whether somebody asks to come again later.
+// busy reports whether the server, or a gateway in front of it, asks to retry later.
 func (x exchange) busy() bool { return x.status == 429 || x.gateway() }
 
-// gateway says whether what answered is probably not the server.
+// gateway reports whether the answer probably comes from a gateway instead of the server.
 func (x exchange) gateway() bool {
 	return x.status == 502 || x.status == 503 || x.status == 504 || x.status >= 520
 }
 
-// Codes of JSON-RPC with which a server says that it did not begin.
+// refusals are the JSON-RPC codes that say that the server did not begin.
 var refusals = map[int64]string{
-	-32700: "it could not read the request",
-	-32600: "it does not take such a request",
-	-32601: "it does not know what was asked for",
-	-32602: "it does not take these arguments, or has no such tool",
+	-32700: "it could not parse the request",
+	-32600: "it does not accept such a request",
+	-32601: "it does not know the method",
+	-32602: "it does not accept these arguments, or has no such tool",
 }
 
-// refused says whether the server said that it did not begin.
+// refused reports whether the server said that it did not begin.
 func (x exchange) refused() bool {
 	if rpc := x.rpc(); rpc != nil {
 		return refusals[rpc.Code] != ""
@@ -202,7 +203,7 @@ func (x exchange) refused() bool {
 	return x.status >= 300 && x.status < 500
 }
 
-// resultType is what kind of answer a result is; the SDK shows it only in the JSON of one.
+// resultType returns the type of a result, which the SDK shows only in its JSON.
 func resultType(r *mcp.CallToolResult) string {
 	bare := *r
 	bare.Content, bare.StructuredContent, bare.Meta, bare.InputRequests = nil, nil, nil, nil

@@ -82,10 +82,10 @@ func TestADoubtAboutACallThatMustNotRunTwiceIsAQuestion(t *testing.T) {
 		says    string
 		sent    int // how often, if it may be repeated
 	}{
-		"no answer":      {cutOff, "no answer came that can be read", 3},
-		"half an answer": {half, "no answer came that can be read", 3},
-		"502":            {status("tools/call", 502), "what stands before it answered 502 Bad Gateway", 3},
-		"503":            {status("tools/call", 503), "what stands before it answered 503 Service Unavailable", 3},
+		"no answer":      {cutOff, "no readable answer came", 3},
+		"half an answer": {half, "no readable answer came", 3},
+		"502":            {status("tools/call", 502), "a gateway in front of it answered 502 Bad Gateway", 3},
+		"503":            {status("tools/call", 503), "a gateway in front of it answered 503 Service Unavailable", 3},
 		"too long":       {flood, "its answer is longer than the 4194304 bytes that are read", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,16 +119,16 @@ func TestWhatWasRefusedDidNotRun(t *testing.T) {
 		between func(http.ResponseWriter, *http.Request, request) bool
 		says    string
 	}{
-		"not let in":        {status("tools/call", 401), "does not let this program in: it answered 401 Unauthorized"},
+		"not let in":        {status("tools/call", 401), "denied access: it answered 401 Unauthorized"},
 		"not found":         {status("tools/call", 404), "answered 404 Not Found"},
 		"a redirect":        {status("tools/call", 307), "answered with a redirect, which is not followed: 307 Temporary Redirect"},
 		"no MCP":            {func(w http.ResponseWriter, _ *http.Request, _ request) bool { w.WriteHeader(405); return true }, "answered 405 Method Not Allowed"},
-		"not let in at all": {func(w http.ResponseWriter, _ *http.Request, _ request) bool { w.WriteHeader(401); return true }, "does not let this program in"},
+		"not let in at all": {func(w http.ResponseWriter, _ *http.Request, _ request) bool { w.WriteHeader(401); return true }, "denied access"},
 		"a page in place of it": {func(w http.ResponseWriter, _ *http.Request, _ request) bool {
 			_, _ = io.WriteString(w, "<html>")
 			return true
 		}, "does not speak MCP"},
-		"a method it has not":    {answering("tools/call", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`), "does not know what was asked for (error -32601)"},
+		"a method it has not":    {answering("tools/call", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`), "does not know the method (error -32601)"},
 		"the connection refused": {nil, "it refused the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestWhatWasRefusedDidNotRun(t *testing.T) {
 			if n := len(w.requests("tools/call")); n > 1 {
 				t.Errorf("it was sent %d times", n)
 			}
-			if out := w.call(w.tools(), call{again: true}); !strings.HasSuffix(out.Text, " This is of the repeat alone: the process that had "+
-				"the call before was lost, and may have sent it. The call may or may not have taken effect.") {
+			if out := w.call(w.tools(), call{again: true}); !strings.HasSuffix(out.Text, " This is the result of the repeat only: the process that made "+
+				"the call before crashed, and may have sent it. The call may or may not have taken effect.") {
 				t.Errorf("nothing is said of the process that was lost: %s", out.Text)
 			}
 		})
@@ -162,7 +162,7 @@ func TestAFailureOfTheRepeatLeavesTheFirstInDoubt(t *testing.T) {
 		"the tool failed":      {func(http.ResponseWriter, *http.Request, request) bool { return false }, "Shipped already."},
 		"the server is busy":   {answering("tools/call", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","requestState":"s"}}`), "busy and did not finish the call. Call again later."},
 		"the server failed":    {status("tools/call", 500), "answered 500 Internal Server Error."},
-		"the call was refused": {status("tools/call", 401), "does not let this program in: it answered 401 Unauthorized."},
+		"the call was refused": {status("tools/call", 401), "denied access: it answered 401 Unauthorized."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, false, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return refusal, nil })
@@ -172,7 +172,7 @@ func TestAFailureOfTheRepeatLeavesTheFirstInDoubt(t *testing.T) {
 				}
 				return tt.then(rw, r, at)
 			}
-			const doubt = " It was sent the call before, and no answer came that can be read: the call may or may not have taken effect."
+			const doubt = " It was sent the call before, and no readable answer came: the call may or may not have taken effect."
 			if out := w.call(w.tools(), call{}); !out.Failed || !strings.HasSuffix(out.Text, tt.says+doubt) {
 				t.Errorf("outcome %+v", out)
 			}

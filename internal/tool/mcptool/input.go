@@ -16,33 +16,33 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// asked is what a server asked for in the middle of a call, and what it wants to have back. It lies
-// in the state of the run while the call waits.
+// asked is what a server requested in the middle of a call, and the state it wants back. It is
+// stored in the state of the run while the call waits.
 type asked struct {
 	Questions map[string]question `json:"questions"`
-	State     string              `json:"state,omitempty"` // the server's, unread
+	State     string              `json:"state,omitempty"` // opaque data of the server
 }
 
-// question is one request for input: a form, or an address to go to.
+// question is one request for input: a form, or a URL to open.
 type question struct {
 	Message string          `json:"message,omitempty"`
-	Schema  json.RawMessage `json:"schema,omitempty"` // of a form
+	Schema  json.RawMessage `json:"schema,omitempty"` // for a form
 	URL     string          `json:"url,omitempty"`
 }
 
-// Bounds of what a server may ask for at a time. The state of a run holds 64 KiB for all its tools.
+// Limits of one request for input. The state of a run holds 64 KiB for all its tools.
 const (
 	mostQuestions = 8
 	mostMessage   = 2000
 	mostAsked     = 16 << 10
 )
 
-// stateKey is where the state of the run holds what a call was asked.
+// stateKey is the key under which the state of the run holds the requests of a call.
 func (e *execution) stateKey() string { return "mcp/" + e.request.Call.ID }
 
-var errSecretAsked = errors.New("it wants a secret of this program to be kept in the journal")
+var errSecretAsked = errors.New("its request contains a secret of this program, which must not reach the journal")
 
-// ask makes the call wait for what the server asked for.
+// ask suspends the call until the input that the server requested arrives.
 func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	a := asked{Questions: map[string]question{}, State: r.RequestState}
 	for key, request := range r.InputRequests {
@@ -57,7 +57,7 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	case err != nil:
 		return e.unaskable(err)
 	case len(a.Questions) > mostQuestions || len(raw) > mostAsked:
-		return e.unaskable(fmt.Errorf("it asks for more at a time than %d things and %d bytes", mostQuestions, mostAsked))
+		return e.unaskable(fmt.Errorf("it asks for more than %d inputs or %d bytes at a time", mostQuestions, mostAsked))
 	case e.values.In(string(raw)):
 		return e.unaskable(errSecretAsked)
 	}
@@ -67,16 +67,16 @@ func (e *execution) ask(r *mcp.CallToolResult) core.Outcome {
 	return e.ticket(a, "")
 }
 
-// unaskable: the call ends here, since no person can be asked. The server has heard of it, and
-// perhaps did a part.
+// unaskable ends a call whose request cannot be put to a person. The server has seen the call and
+// may have done part of it.
 func (e *execution) unaskable(err error) core.Outcome {
-	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for something that it cannot be given: %v.", e.host(), err)}
+	return core.Outcome{Failed: true, Text: fmt.Sprintf("The MCP server %s asked for input that cannot be provided: %v.", e.host(), err)}
 }
 
 func (e *execution) question(request mcp.InputRequest) (question, error) {
 	p, ok := request.(*mcp.ElicitParams)
 	if !ok || p == nil {
-		return question{}, errors.New("only a person's input can be asked for")
+		return question{}, errors.New("only input from a person is supported")
 	}
 	if e.values.In(p.Message) || e.values.In(p.URL) { // before anything is cut
 		return question{}, errSecretAsked
@@ -89,7 +89,7 @@ func (e *execution) question(request mcp.InputRequest) (question, error) {
 	if p.Mode == "url" || p.Mode == "" && p.URL != "" {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || len(p.URL) > mostMessage {
-			return question{}, errors.New("the address that it sends a person to is none")
+			return question{}, errors.New("the URL that it asks a person to open is invalid")
 		}
 		q.URL = u.String()
 		return q, nil
@@ -99,15 +99,15 @@ func (e *execution) question(request mcp.InputRequest) (question, error) {
 	return q, err
 }
 
-// formSchema is the schema of a form: an object of plain values. Nothing in it refers to anything
-// else, so that it can stand in another one.
+// formSchema returns the schema of a form: an object of plain values. It contains no references, so
+// that it can be embedded in another schema.
 func (e *execution) formSchema(wanted any) (json.RawMessage, error) {
 	if wanted == nil {
 		return json.RawMessage(`{"type":"object"}`), nil
 	}
 	raw, err := core.EncodeAny(wanted)
 	if err != nil {
-		return nil, errors.New("its form cannot be read")
+		return nil, errors.New("its form is not valid JSON")
 	}
 	var form struct {
 		Type       string                     `json:"type"`
@@ -115,35 +115,35 @@ func (e *execution) formSchema(wanted any) (json.RawMessage, error) {
 	}
 	var schema jsonschema.Schema
 	if json.Unmarshal(raw, &form) != nil || json.Unmarshal(raw, &schema) != nil || form.Type != "object" {
-		return nil, errors.New("its form is no JSON Schema of an object")
+		return nil, errors.New("its form is not a JSON Schema of type object")
 	}
 	for name, property := range schema.Properties {
 		if property == nil || !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, property.Type) || len(property.Properties) > 0 {
-			return nil, fmt.Errorf("its form has a field that is no plain value (%s)", begin(e.values, name, 60))
+			return nil, fmt.Errorf("its form has a field that is not a plain value (%s)", begin(e.values, name, 60))
 		}
 	}
 	for _, word := range []string{`"$ref"`, `"$dynamicRef"`, `"$id"`, `"$anchor"`} {
 		if bytes.Contains(raw, []byte(word)) {
-			return nil, errors.New("its form refers to something else")
+			return nil, errors.New("its form contains a reference")
 		}
 	}
 	if _, err := schema.Resolve(nil); err != nil {
-		return nil, errors.New("its form is no JSON Schema")
+		return nil, errors.New("its form is not a JSON Schema")
 	}
 	return raw, nil
 }
 
-// ticket is the wait for an answer. Why says what was wrong with the last one.
+// ticket suspends the call. Why says what was wrong with the previous answer.
 func (e *execution) ticket(a asked, why string) core.Outcome {
 	var said []string
 	if why != "" {
-		said = append(said, "The answer was not taken: "+why+".")
+		said = append(said, "The answer was rejected: "+why+".")
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Questions)) {
 		q := a.Questions[key]
 		text := fmt.Sprintf("The MCP server %s asks: %s", e.host(), q.Message)
 		if q.URL != "" {
-			text = fmt.Sprintf("The MCP server %s asks you to open %s (%s). Answer accept when you did what it asks for there, or decline.", e.host(), q.URL, q.Message)
+			text = fmt.Sprintf("The MCP server %s asks you to open %s (%s). Answer accept once you have done what it asks for there, or decline.", e.host(), q.URL, q.Message)
 		}
 		if len(a.Questions) > 1 {
 			text = begin(e.values, key, 60) + ": " + text
@@ -164,8 +164,8 @@ func (q question) schema() json.RawMessage {
 	return q.Schema
 }
 
-// schema is that of an answer: of the one question, or an object with a member for each of several.
-// One that is left out is declined.
+// schema is the schema of an answer: of the single question, or of an object with a member for each
+// of several. A missing member declines its question.
 func (a asked) schema() json.RawMessage {
 	members := map[string]json.RawMessage{}
 	for key, q := range a.Questions {
@@ -177,7 +177,7 @@ func (a asked) schema() json.RawMessage {
 	return core.Encode(map[string]any{"type": "object", "properties": members, "additionalProperties": false})
 }
 
-// forget takes what was kept for the call out of the state.
+// forget removes the requests of the call from the state.
 func (e *execution) forget() {
 	if e.request.State.Get(core.RunScope, e.stateKey()) != nil {
 		e.request.State.Delete(core.RunScope, e.stateKey())

@@ -141,7 +141,7 @@ func TestAMessageThatDoesNotFitIsNoAnswer(t *testing.T) {
 			s.step(nil)
 			before := len(s.requests("tools/call"))
 			out := s.answer(tt.answer)
-			if out.Ticket == nil || !strings.HasPrefix(out.Ticket.Suspension.Message, "The answer was not taken: ") || len(s.requests("tools/call")) != before {
+			if out.Ticket == nil || !strings.HasPrefix(out.Ticket.Suspension.Message, "The answer was rejected: ") || len(s.requests("tools/call")) != before {
 				t.Errorf("outcome %+v", out)
 			}
 			if len(s.state.Run) != 1 {
@@ -171,14 +171,14 @@ func TestWhatNobodyCanBeAskedForEndsTheCall(t *testing.T) {
 		asks mcp.InputRequestMap
 		says string
 	}{
-		"the model":          {model, "only a person's input"},
-		"too many things":    {many, "more at a time than 8 things"},
+		"the model":          {model, "only input from a person"},
+		"too many things":    {many, "more than 8 inputs"},
 		"a long form":        {mcp.InputRequestMap{"a": form("?", `{"type":"object","description":"`+strings.Repeat("x", mostAsked)+`"}`)}, "16384 bytes"},
-		"a form in a form":   {mcp.InputRequestMap{"a": form("?", `{"type":"object","properties":{"a":{"type":"object"}}}`)}, "no plain value"},
-		"a form that refers": {mcp.InputRequestMap{"a": form("?", `{"type":"object","properties":{"a":{"type":"string","$ref":"#"}}}`)}, "refers to something else"},
-		"a form of nothing":  {mcp.InputRequestMap{"a": form("?", `{"type":"array"}`)}, "no JSON Schema of an object"},
-		"a script":           {mcp.InputRequestMap{"a": &mcp.ElicitParams{Mode: "url", URL: "javascript:alert(1)"}}, "the address that it sends a person to is none"},
-		"a password in it":   {mcp.InputRequestMap{"a": &mcp.ElicitParams{Mode: "url", URL: "https://bank.example@evil.example/"}}, "the address that it sends a person to is none"},
+		"a form in a form":   {mcp.InputRequestMap{"a": form("?", `{"type":"object","properties":{"a":{"type":"object"}}}`)}, "not a plain value"},
+		"a form that refers": {mcp.InputRequestMap{"a": form("?", `{"type":"object","properties":{"a":{"type":"string","$ref":"#"}}}`)}, "contains a reference"},
+		"a form of nothing":  {mcp.InputRequestMap{"a": form("?", `{"type":"array"}`)}, "not a JSON Schema of type object"},
+		"a script":           {mcp.InputRequestMap{"a": &mcp.ElicitParams{Mode: "url", URL: "javascript:alert(1)"}}, "the URL that it asks a person to open is invalid"},
+		"a password in it":   {mcp.InputRequestMap{"a": &mcp.ElicitParams{Mode: "url", URL: "https://bank.example@evil.example/"}}, "the URL that it asks a person to open is invalid"},
 		"a secret":           {mcp.InputRequestMap{"a": form("what is "+token+"?", `{"type":"object"}`)}, "a secret of this program"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,24 +14,23 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// Listed is a tool as a server lists it: all of it is the server's word.
+// Listed is a tool as a server lists it. All of it is untrusted.
 type Listed struct {
 	Name        string
 	Title       string
 	Description string
-	Schema      json.RawMessage // of the arguments
-	ReadOnly    bool            // changes nothing, it says
-	Idempotent  bool            // doing it twice is doing it once, it says
+	Schema      json.RawMessage // schema of the arguments
+	ReadOnly    bool            // the server claims that it changes nothing
+	Idempotent  bool            // the server claims that doing it twice has the effect of doing it once
 }
 
-// How much of a list is read, and for how long.
+// Limits of reading a list.
 const (
 	mostListed = 1000
 	listWithin = 30 * time.Second
 )
 
-// List asks a server for its tools, at most 1000. The error is fit to be shown, and holds no
-// secret.
+// List fetches the tools of a server, at most 1000. The error may be shown and contains no secret.
 func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
 	fields, err := readHeaders(s)
 	if err != nil {

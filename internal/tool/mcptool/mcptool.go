@@ -1,11 +1,11 @@
-// Package mcptool makes tools of MCP servers into tools the engine can run, over streamable HTTP. A
-// definition says which tools there are and what they take; what a server lists later, or lists
-// otherwise, adds nothing. A server that asks for something on the way makes the call wait: what it
-// wants to have back is kept in the state of the run, and any other process can go on.
+// Package mcptool turns the tools of MCP servers into tools that the engine can run, over
+// streamable HTTP. A definition pins the tools and their arguments; what a server lists later, or
+// lists differently, adds nothing. If a server requests input during a call, the call is suspended:
+// the server's state is stored in the state of the run, so that any process can continue.
 //
-// It offers a server neither sampling nor roots nor tasks, reads no prompts and no resources, and
-// keeps no stream open while no call is at hand. Whether a call may run is decided elsewhere.
-// Everything a server says is untrusted: it is bounded, and never an error of this program.
+// It offers servers no sampling, no roots and no tasks, reads no prompts and no resources, and
+// keeps no stream open between calls. It does not decide whether a call may run. Everything a
+// server sends is untrusted: it is limited in size, and never causes an error of this program.
 package mcptool
 
 import (
@@ -27,48 +27,48 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// Options are the surroundings of the tools. HTTP, Secrets, Clock and Random are required.
+// Options are the dependencies of the tools. HTTP, Secrets, Clock and Random are required.
 type Options struct {
-	// HTTP is the client that speaks to one server. Which addresses may be reached is for it to
-	// decide: private ones only where the server's AllowPrivate and the operator say so, and
-	// public ones never in the clear with a secret. So is how large the headers of an answer
-	// may be. Headers of the definition, the limit on time and the one on a body are put on top
-	// of it here, and no redirect is followed: it would carry those headers to wherever the
-	// server says.
+	// HTTP returns the client for one server. The client decides which addresses may be
+	// reached: private ones only if both the server's AllowPrivate and the operator allow them,
+	// and public ones never over plain HTTP with a secret. It also limits the headers of an
+	// answer. This package adds the headers of the definition, the time limit and the limit of
+	// a body, and follows no redirect, because that would send the headers to an address that
+	// the server chooses.
 	HTTP func(s agent.Server) *http.Client
 
-	Secrets secret.Source // asked at every call
+	Secrets secret.Source // read at every call
 	Clock   engine.Clock
 	Random  engine.Random
 	Logger  *slog.Logger // nil: [slog.Default]
-	Version string       // of this program, as servers are told
+	Version string       // version of this program, sent to servers
 }
 
-// Tools are the tools of all servers, and what a warm process keeps of them. Safe for concurrent
-// use.
+// Tools are the tools of all servers, with the sessions that a warm process keeps. They are safe
+// for concurrent use.
 type Tools struct {
 	o    Options
 	pool pool
 }
 
-// New returns tools without any session. It asks no server anything.
+// New returns tools without any session. It makes no network request.
 func New(o Options) *Tools {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Tools{o: o}
 }
 
-// Close ends the sessions that no call is using. The tools can be used on.
+// Close ends the idle sessions. The tools remain usable.
 func (t *Tools) Close() { t.pool.drain() }
 
-// Body is the body of one tool of a definition. The error says what in the definition it cannot be
-// made of; no server is asked.
+// Body returns the body of one tool of a definition. The error says what is wrong with the
+// definition; no request is made.
 func (t *Tools) Body(d agent.Definition, a agent.Tool) (engine.Tool, error) {
 	if a.MCP == nil {
 		return nil, fmt.Errorf("tool %s names no MCP server", a.Name)
 	}
 	server, ok := d.Servers[a.MCP.Server]
 	if !ok {
-		return nil, fmt.Errorf("tool %s: there is no server %q; describe it under servers", a.Name, a.MCP.Server)
+		return nil, fmt.Errorf("tool %s: there is no server %q; add it under servers", a.Name, a.MCP.Server)
 	}
 	headers, err := readHeaders(server)
 	if err != nil {
@@ -77,7 +77,7 @@ func (t *Tools) Body(d agent.Definition, a agent.Tool) (engine.Tool, error) {
 	return &body{tools: t, tool: a, server: server, headers: headers}, nil
 }
 
-// body is one tool, ready to be called.
+// body is one tool that is ready to be called.
 type body struct {
 	tools   *Tools
 	tool    agent.Tool
@@ -85,11 +85,10 @@ type body struct {
 	headers []agent.Field
 }
 
-// name is what the server calls the tool.
+// name is the tool's name on the server.
 func (b *body) name() string { return cmp.Or(b.tool.MCP.Tool, b.tool.Name) }
 
-// Run implements [engine.Tool]. Nothing it returns holds the value of a secret that the server is
-// sent.
+// Run implements [engine.Tool]. What it returns contains no secret that is sent to the server.
 func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	call := b.call(req)
 	values, headers, err := b.tools.fill(ctx, b.headers)
@@ -104,7 +103,7 @@ func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, e
 	return e.run(ctx)
 }
 
-// call is one execution under the rules that all tools elsewhere share.
+// call returns one execution, under the rules shared by all remote tools.
 func (b *body) call(req engine.ToolRequest) remote.Call {
 	o, server := b.tools.o, "MCP server "+b.host()
 	return remote.Call{Request: req, ReadOnly: b.tool.ReadOnly, Clock: o.Clock, Random: o.Random, Quiet: b.tool.MCP.Limit(), Longest: longest, Repeats: mostRepeats,
@@ -112,10 +111,10 @@ func (b *body) call(req engine.ToolRequest) remote.Call {
 			Before: "It was sent the call before", Subject: "the " + server + " ", Again: "The call could not be sent again: the server ", Crashed: "sent it"}}
 }
 
-// ours are the headers that the protocol or the connection says.
+// ours are the headers that the protocol or the connection sets.
 var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept", "Accept-Encoding", "Last-Event-Id"}
 
-// readHeaders reads the headers of a server, by name.
+// readHeaders reads the headers of a server, in the order of their names.
 func readHeaders(s agent.Server) ([]agent.Field, error) {
 	var fields []agent.Field
 	for name, text := range s.Headers {
@@ -125,7 +124,7 @@ func readHeaders(s agent.Server) ([]agent.Field, error) {
 		case err != nil:
 			return nil, err
 		case len(value.Arguments()) > 0:
-			return nil, fmt.Errorf("the header %s holds {%s}; the headers of a server hold no arguments, only {secret:NAME}", name, value.Arguments()[0])
+			return nil, fmt.Errorf("the header %s contains {%s}; the headers of a server may contain {secret:NAME}, but no arguments", name, value.Arguments()[0])
 		case slices.Contains(ours, canonical) || strings.HasPrefix(canonical, "Mcp-"):
 			return nil, fmt.Errorf("the header %s is set by this program; remove it", canonical)
 		}
@@ -135,7 +134,7 @@ func readHeaders(s agent.Server) ([]agent.Field, error) {
 	return fields, nil
 }
 
-// fill puts the secrets into the headers. They are looked up anew for every call.
+// fill puts the secrets into the headers. It looks them up for every call.
 func (t *Tools) fill(ctx context.Context, fields []agent.Field) (secret.Values, http.Header, error) {
 	var names []string
 	for _, f := range fields {
@@ -156,12 +155,12 @@ func (t *Tools) fill(ctx context.Context, fields []agent.Field) (secret.Values, 
 	return values, headers, nil
 }
 
-// hide is text of the server as it can be stored and shown.
+// hide returns text of the server in a form that can be stored and shown.
 func (e *execution) hide(text string) string {
 	return strings.ToValidUTF8(e.values.Redact(text), "\uFFFD")
 }
 
-// arguments are the call's, as they were written.
+// arguments returns the arguments of a call as they were written.
 func arguments(call core.ToolCall) json.RawMessage {
 	if core.IsNull(call.Arguments) {
 		return json.RawMessage(`{}`)
@@ -169,6 +168,5 @@ func arguments(call core.ToolCall) json.RawMessage {
 	return call.Arguments
 }
 
-// longest is how long a call may take however often its server says that it is still at work: a
-// step has no more time.
+// longest limits a call whose server keeps reporting progress: a step has no more time than that.
 const longest = 90 * time.Second

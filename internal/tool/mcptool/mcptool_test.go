@@ -105,24 +105,24 @@ func TestResults(t *testing.T) {
 		media  []string
 	}{
 		"texts are joined":        {result: &mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, text: "a\nb"},
-		"nothing":                 {result: &mcp.CallToolResult{}, text: "The MCP server answered without a text."},
+		"nothing":                 {result: &mcp.CallToolResult{}, text: "The MCP server answered without text."},
 		"structure without text":  {result: &mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}}, text: `{"a":1}`},
 		"structure beside text":   {result: &mcp.CallToolResult{Content: []mcp.Content{text("one")}, StructuredContent: map[string]any{"a": 1}}, text: "one"},
 		"the tool failed":         {result: &mcp.CallToolResult{Content: []mcp.Content{text("no such order")}, IsError: true}, text: "no such order", failed: true},
 		"an image":                {result: &mcp.CallToolResult{Content: []mcp.Content{png}}, media: []string{"image/png pixels"}},
 		"an image too many":       {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 300<<10)}}}, text: "[an image was left out: the result is too large (image/png, 307200 bytes)]"},
-		"an image nobody can see": {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/tiff", Data: []byte("x")}}}, text: "[an image was left out: models are not shown this type (image/tiff, 1 bytes)]"},
-		"a sound":                 {result: &mcp.CallToolResult{Content: []mcp.Content{text("hear"), &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("x")}}}, text: "hear\n[a sound was left out: models are not shown sounds (audio/wav, 1 bytes)]"},
+		"an image nobody can see": {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/tiff", Data: []byte("x")}}}, text: "[an image was left out: models do not accept this type (image/tiff, 1 bytes)]"},
+		"a sound":                 {result: &mcp.CallToolResult{Content: []mcp.Content{text("hear"), &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("x")}}}, text: "hear\n[a sound was left out: models do not accept audio (audio/wav, 1 bytes)]"},
 		"a document": {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a/b.pdf", MIMEType: "application/pdf",
 			Blob: []byte("pages")}}}}, media: []string{"application/pdf pages"}},
 		"a text document": {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a", Text: "inside"}}}}, text: "inside"},
 		"a link":          {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.ResourceLink{URI: "https://a.example/b", Name: "b"}}}, text: "[a link to https://a.example/b]"},
 		"a secret":        {result: &mcp.CallToolResult{Content: []mcp.Content{text("you sent " + token)}}, text: "you sent [secret TOKEN]"},
 		"a secret in an image": {result: &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("x" + token)}}},
-			text: "[an image was left out: it holds a secret (image/png, 26 bytes)]"},
+			text: "[an image was left out: it contains a secret (image/png, 26 bytes)]"},
 		"too long": {result: &mcp.CallToolResult{Content: []mcp.Content{text(strings.Repeat("a", 300<<10))}}, text: "aaaa..."},
 		"wrong arguments": {err: &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "order is missing \x1b[2J"}, failed: true,
-			text: "The call did not run: the MCP server HOST refused the call, as it does not take these arguments, or has no such tool: order is missing \\x1b[2J."},
+			text: "The call did not run: the MCP server HOST refused the call, as it does not accept these arguments, or has no such tool: order is missing \\x1b[2J."},
 		"an error of the server": {err: errors.New("dial tcp 10.1.2.3: password " + token), failed: true,
 			text: "The MCP server HOST answered with the error 0. The call may or may not have taken effect."},
 	} {
@@ -153,7 +153,7 @@ func TestAToolThatSaysNothingOfItsServerIsRefused(t *testing.T) {
 		"odd":     {URL: w.http.URL, Headers: map[string]string{"X-Order": "{order}"}},
 		"session": {URL: w.http.URL, Headers: map[string]string{"mcp-session-id": "mine"}},
 	}}
-	for server, want := range map[string]string{"none": "describe it under servers", "odd": "hold no arguments", "session": "is set by this program"} {
+	for server, want := range map[string]string{"none": "add it under servers", "odd": "but no arguments", "session": "is set by this program"} {
 		if _, err := w.tools().Body(def, agent.Tool{Name: "do", MCP: &agent.MCP{Server: server}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", server, err, want)
 		}
@@ -163,7 +163,7 @@ func TestAToolThatSaysNothingOfItsServerIsRefused(t *testing.T) {
 func TestATaskIsNotTakenForAnEmptySuccess(t *testing.T) {
 	w := newWorld(t, false, says(text("ok")))
 	w.between = answering("tools/call", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"task","taskId":"t1","status":"working"}}`)
-	if out := w.call(w.tools(), call{}); !out.Failed || !strings.Contains(out.Text, "did not offer to take (task)") {
+	if out := w.call(w.tools(), call{}); !out.Failed || !strings.Contains(out.Text, "does not support (task)") {
 		t.Errorf("outcome %+v", out)
 	}
 	if out := w.call(w.tools(), call{atMostOnce: true}); out.Ticket == nil || out.Kind != core.KindUnknownOutcome {

@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// mostShown is how much of a server's word stands in a failure.
+// mostShown limits how much of a server's message appears in a failure.
 const mostShown = 500
 
 // attempt says what an exchange means for the call.
@@ -39,12 +39,12 @@ func (e *execution) attempt(x exchange) remote.Attempt {
 	return failed
 }
 
-// says is what a server that answered said.
+// says describes the answer of a server.
 func (x exchange) says() string {
 	rpc := x.rpc()
 	switch {
 	case rpc == nil && (x.status == 401 || x.status == 403):
-		return "does not let this program in: it answered " + remote.Status(x.status)
+		return "denied access: it answered " + remote.Status(x.status)
 	case rpc == nil && x.status >= 300 && x.status < 400:
 		return "answered with a redirect, which is not followed: " + remote.Status(x.status)
 	case rpc == nil:
@@ -54,19 +54,19 @@ func (x exchange) says() string {
 	case refusals[rpc.Code] != "":
 		return fmt.Sprintf("refused the call, as %s (error %d)", refusals[rpc.Code], rpc.Code)
 	}
-	// its text is for whoever runs the server
+	// the text is for the operator of the server
 	return fmt.Sprintf("answered with the error %d", rpc.Code)
 }
 
-// silence says why it is not known whether the server took the call.
+// silence says why it is unknown whether the server received the call.
 func (e *execution) silence(x exchange) string {
 	if x.gateway() {
-		return "what stands before it answered " + remote.Status(x.status)
+		return "a gateway in front of it answered " + remote.Status(x.status)
 	}
-	return remote.Silence(x.err, e.tool.MCP.Limit(), "no answer came that can be read")
+	return remote.Silence(x.err, e.tool.MCP.Limit(), "no readable answer came")
 }
 
-// unreached says why nothing could be called.
+// unreached says why the call could not be sent.
 func (x exchange) unreached(limit time.Duration) string {
 	if x.status != 0 || x.rpc() != nil {
 		return x.says()
@@ -74,13 +74,13 @@ func (x exchange) unreached(limit time.Duration) string {
 	return remote.Unreached(x.err, limit, ", or does not speak MCP over streamable HTTP")
 }
 
-// log tells the operator what callers are not told.
+// log records details that only the operator may see.
 func (e *execution) log(x exchange) {
 	e.tools.o.Logger.Warn("an MCP server did not answer a call", "server", e.tool.MCP.Server, "tool", e.tool.Name, "run", e.request.Run,
 		"call", e.request.Call.ID, "sent", x.sent, "status", x.status, "cause", begin(e.values, x.err.Error(), 2*mostShown))
 }
 
-// host is the server as people know it: the rest of its address may say more than they should see.
+// host names the server for people. The rest of its address may contain more than they should see.
 func (b *body) host() string {
 	return hostOf(b.server)
 }
@@ -92,8 +92,8 @@ func hostOf(s agent.Server) string {
 	return "without an address"
 }
 
-// begin is the beginning of a text on one line. Secrets are hidden before anything is escaped,
-// since an escape within one would keep it from being recognized.
+// begin returns the beginning of a text on one line. Secrets are hidden before anything is escaped,
+// because an escape within one would make it unrecognizable.
 func begin(hidden secret.Values, text string, most int) string {
 	return remote.Beginning(hidden, printable.Text(hidden.Redact(text)), most, "...")
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// result is a call that the server answered.
+// result is the answer of a server to a call.
 func (e *execution) result(x exchange) remote.Attempt {
 	r := x.result
 	switch kind := resultType(r); {
-	// it did nothing yet, and is taken at its word
+	// the server says that it has done nothing yet, and is believed
 	case r.NeedsInput() && len(r.InputRequests) == 0:
 		e.asked, e.answers = &asked{State: r.RequestState}, nil
 		return remote.Refused{Said: "The MCP server " + e.host() + " is busy and did not finish the call. Call again later.",
 			Retry: true, Certain: true, After: x.after}
 	case r.NeedsInput():
 		return remote.Answered{Outcome: e.ask(r)}
-	// a task, perhaps: it was begun, and its end would not be heard of
+	// perhaps a task, which has begun and whose end would not be reported
 	case kind != "" && kind != "complete":
-		return remote.Unknown{Why: fmt.Sprintf("it answered with something that this program did not offer to take (%s)", begin(e.values, kind, 40))}
+		return remote.Unknown{Why: fmt.Sprintf("it answered with a result type that this program does not support (%s)", begin(e.values, kind, 40))}
 	}
 	return remote.Answered{Outcome: e.finished(r), Settled: true}
 }
 
-// finished is the result of a call that came to its end, as a success or a failure of the tool.
+// finished is the result of a completed call: a success or a failure of the tool.
 func (e *execution) finished(r *mcp.CallToolResult) core.Outcome {
 	e.forget()
 	c := &content{e: e, room: int(e.tool.MCP.Most())}
@@ -45,20 +45,21 @@ func (e *execution) finished(r *mcp.CallToolResult) core.Outcome {
 			text = string(raw)
 		}
 	}
-	// What is cut off first may be a secret that is not seen any more.
+	// A cut could split a secret, which would then not be recognized, so secrets are hidden
+	// first.
 	text = core.CutResult(e.hide(text), int(e.tool.MCP.Most()))
 	if len(c.notes) > 0 {
 		text = strings.TrimPrefix(text+"\n"+strings.Join(c.notes, "\n"), "\n")
 	}
 	if text == "" && r.IsError {
-		text = "The tool failed, and the MCP server did not say why."
+		text = "The tool failed, and the MCP server gave no reason."
 	} else if text == "" && len(c.media) == 0 {
-		text = "The MCP server answered without a text."
+		text = "The MCP server answered without text."
 	}
 	return core.Outcome{Text: text, Value: e.value(r), Media: c.media, Failed: r.IsError}
 }
 
-// value is a result's structured content, secrets hidden; nil if it has none.
+// value returns a result's structured content with its secrets hidden, or nil if it has none.
 func (e *execution) value(r *mcp.CallToolResult) json.RawMessage {
 	if r.StructuredContent == nil {
 		return nil
@@ -70,7 +71,7 @@ func (e *execution) value(r *mcp.CallToolResult) json.RawMessage {
 	return json.RawMessage(e.hide(string(raw)))
 }
 
-// content is what a result is made of.
+// content collects the parts of a result.
 type content struct {
 	e     *execution
 	texts []string
@@ -79,13 +80,13 @@ type content struct {
 	room  int      // bytes of images and documents that may still be taken
 }
 
-// Bounds of what is kept beside the text.
+// Limits of what is kept besides the text.
 const (
 	mostMedia = 8
 	mostNotes = 8
 )
 
-// images and documents are what models can be shown.
+// The types of images and documents that models accept.
 var (
 	images    = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	documents = []string{"application/pdf", "text/csv", "application/msword", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -99,13 +100,13 @@ func (c *content) add(part mcp.Content) {
 	case *mcp.ImageContent:
 		c.bytes("an image", p.MIMEType, "", p.Data)
 	case *mcp.AudioContent:
-		c.leave("a sound", p.MIMEType, len(p.Data), "models are not shown sounds")
+		c.leave("a sound", p.MIMEType, len(p.Data), "models do not accept audio")
 	case *mcp.ResourceLink:
 		c.texts = append(c.texts, "[a link to "+begin(c.e.values, p.URI, mostShown)+"]")
 	case *mcp.EmbeddedResource:
 		c.resource(p.Resource)
 	default:
-		c.leave("something", "", 0, "this program does not know its kind")
+		c.leave("something", "", 0, "this program does not support its type")
 	}
 }
 
@@ -119,7 +120,7 @@ func (c *content) resource(r *mcp.ResourceContents) {
 	}
 }
 
-// bytes takes an image or a document that fits.
+// bytes adds an image or a document that fits.
 func (c *content) bytes(what, media, uri string, data []byte) {
 	media = strings.ToLower(strings.TrimSpace(strings.SplitN(media, ";", 2)[0]))
 	part := core.Part{Type: core.PartImage, Media: media, Data: data}
@@ -128,11 +129,11 @@ func (c *content) bytes(what, media, uri string, data []byte) {
 	}
 	switch {
 	case part.Type == core.PartImage && !slices.Contains(images, media):
-		c.leave(what, media, len(data), "models are not shown this type")
+		c.leave(what, media, len(data), "models do not accept this type")
 	case len(data) > c.room || len(c.media) >= mostMedia:
 		c.leave(what, media, len(data), "the result is too large")
 	case c.e.values.In(string(data)):
-		c.leave(what, media, len(data), "it holds a secret")
+		c.leave(what, media, len(data), "it contains a secret")
 	default:
 		c.room -= len(data)
 		c.media = append(c.media, part)

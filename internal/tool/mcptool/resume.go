@@ -12,9 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// resume takes up what a call was asked, and the answer. If it does not fit the call waits on: a
-// plain message is an answer, too, and nobody has held it against the schema. An approval that a
-// rule asked for is not the answer to anything the server said.
+// resume continues a call that requested input, with the answer. If the answer does not match, the
+// call keeps waiting: a plain message is also an answer, and has not been validated against the
+// schema. An approval that a rule asked for does not answer the server.
 func (e *execution) resume() (core.Outcome, bool) {
 	raw := e.request.State.Get(core.RunScope, e.stateKey())
 	if e.request.Resume == nil || core.IsNull(raw) {
@@ -22,7 +22,7 @@ func (e *execution) resume() (core.Outcome, bool) {
 	}
 	var a asked
 	if err := json.Unmarshal(raw, &a); err != nil || len(a.Questions) == 0 {
-		return e.rules.NotRun("what the MCP server asked for cannot be read any more"), true
+		return e.rules.NotRun("the stored request of the MCP server cannot be read"), true
 	}
 	answers, err := a.responses(e.request.Resume.Result)
 	if err != nil {
@@ -32,7 +32,7 @@ func (e *execution) resume() (core.Outcome, bool) {
 	return core.Outcome{}, false
 }
 
-// responses is an answer in the words of the protocol.
+// responses converts an answer to the form of the protocol.
 func (a asked) responses(result json.RawMessage) (mcp.InputResponseMap, error) {
 	out := mcp.InputResponseMap{}
 	if len(a.Questions) == 1 {
@@ -47,7 +47,7 @@ func (a asked) responses(result json.RawMessage) (mcp.InputResponseMap, error) {
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
-		return nil, errors.New("it must be an object with a member for each thing that is asked for")
+		return nil, errors.New("it must be an object with a member for each requested input")
 	}
 	for key, q := range a.Questions {
 		out[key] = &mcp.ElicitResult{Action: "decline"}
@@ -67,7 +67,7 @@ func (q question) response(result json.RawMessage) (*mcp.ElicitResult, error) {
 	isWord := json.Unmarshal(result, &word) == nil && !core.IsNull(result)
 	if q.URL != "" {
 		if !isWord || !slices.Contains(verdicts, word) {
-			return nil, errors.New("say accept, decline or cancel")
+			return nil, errors.New("it must be accept, decline or cancel")
 		}
 		return &mcp.ElicitResult{Action: word}, nil
 	}
@@ -78,7 +78,7 @@ func (q question) response(result json.RawMessage) (*mcp.ElicitResult, error) {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(result))
-	dec.UseNumber() // every digit goes to the server
+	dec.UseNumber() // numbers keep every digit
 	var content map[string]any
 	if err := dec.Decode(&content); err != nil {
 		return nil, errNoForm
@@ -86,9 +86,10 @@ func (q question) response(result json.RawMessage) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 }
 
-var errNoForm = errors.New("it must be an object with the fields that are asked for, as the response schema says")
+var errNoForm = errors.New("it must be an object with the requested fields that matches the response schema")
 
-// only is the field of a form that has no other, if it takes text: a message is its value.
+// only returns the single text field of a form, if it has no other field: a plain message becomes
+// its value.
 func (q question) only() (field string, only bool) {
 	var form struct {
 		Properties map[string]struct {
@@ -104,7 +105,7 @@ func (q question) only() (field string, only bool) {
 	return "", false
 }
 
-// fits holds an answer against the form.
+// fits validates an answer against the form.
 func (q question) fits(result json.RawMessage) error {
 	var value any
 	var schema jsonschema.Schema

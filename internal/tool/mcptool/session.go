@@ -15,16 +15,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// link is a server, and the headers of the definition as they are sent. Two calls may use one
-// session after the other only if all of it is the same, and for the same tenant: a server may have
-// bound the session to whoever began it, and may remember in it what was said.
+// link is a server and the headers that are sent to it. Two calls may use one session one after the
+// other only if all of it is the same, and the tenant as well: a server may have bound the session
+// to the caller that began it, and may remember what was said in it.
 type link struct {
 	tenant  string
 	server  agent.Server
 	headers http.Header
 }
 
-// key names what a link is without holding what is in it.
+// key identifies a link without containing its headers.
 func (l link) key() string {
 	return core.Digest(core.Encode(struct {
 		Tenant  string
@@ -33,39 +33,39 @@ func (l link) key() string {
 	}{l.tenant, l.server, l.headers}))
 }
 
-// session is a connected client. It carries one call at a time: the SDK ends a session, and every
-// call in it, over one answer that it cannot read, and a call that must not be repeated may not be
-// lost to a neighbour.
+// session is a connected client that carries one call at a time. The SDK ends a session, and every
+// call in it, over a single answer that it cannot read, and a call that must not be repeated must
+// not be lost to another one.
 type session struct {
 	*mcp.ClientSession
 	key    string
 	listed bool                     // the SDK knows the server's own schemas
-	call   atomic.Pointer[listener] // of the call at hand; a sign of life may come late
+	call   atomic.Pointer[listener] // the current call; a late sign of life may arrive
 }
 
-// listener is what a call learns while it is under way.
+// listener receives what happens during a call.
 type listener struct {
 	patience *remote.Patience
 	progress func(engine.Progress)
 }
 
-// modern says whether the server speaks the protocol that knows no sessions of its own and can ask
-// for input between two requests.
+// modern reports whether the server speaks the protocol version without sessions, which can request
+// input between two requests.
 func (s *session) modern() bool {
 	init := s.InitializeResult()
 	return init != nil && init.ProtocolVersion >= "2026-07-28"
 }
 
-// connect begins a session. The server is asked what it can do, and none of its tools is called.
+// connect begins a session. It asks for the server's capabilities and calls none of its tools.
 func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 	s := &session{key: l.key()}
 	client := mcp.NewClient(&mcp.Implementation{Name: "dormouse", Version: orUnknown(t.o.Version)}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
-		// the call waits, and not this process
+		// the call waits, not this process
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
-		// Servers of older versions ask while the call is under way, and nobody can be
-		// waited for then.
+		// Servers of older versions request input during the call, when no one can be
+		// waited for.
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
@@ -86,14 +86,14 @@ func (t *Tools) connect(ctx context.Context, l link) (*session, error) {
 	return s, nil
 }
 
-// unharmed keeps what a server sends on its own from ending this process: the SDK panics over some
-// of it, as over a request for input without parameters, in a goroutine where nobody else could
-// catch that.
+// unharmed keeps unsolicited messages of a server from ending this process: the SDK panics over
+// some of them, for example over a request for input without parameters, in a goroutine whose
+// panics cannot be caught elsewhere.
 func unharmed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if recover() != nil {
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the request cannot be read"}
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the request is invalid"}
 			}
 		}()
 		return next(ctx, method, r)
@@ -107,16 +107,16 @@ func orUnknown(version string) string {
 	return version
 }
 
-// pool keeps sessions that no call is using. The zero value is empty.
+// pool keeps idle sessions. The zero value is empty.
 type pool struct {
 	mu   sync.Mutex
-	idle []*session // the one used last behind the others
+	idle []*session // the most recently used one is last
 }
 
-// mostIdle bounds the sessions that are kept. None of them holds a connection by itself.
+// mostIdle limits the idle sessions. None of them holds a connection.
 const mostIdle = 16
 
-// take returns a session with the key that nobody else uses, or nil.
+// take returns an idle session with the key, or nil.
 func (p *pool) take(key string) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,8 @@ func (p *pool) take(key string) *session {
 	return nil
 }
 
-// put keeps a session for the next call; the one that was not used for longest makes room.
+// put keeps a session for the next call. It drops the least recently used one if there are too
+// many.
 func (p *pool) put(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,5 +150,5 @@ func (p *pool) drain() {
 	p.idle = nil
 }
 
-// drop ends a session. A server may take its time to be told, and nobody waits for that.
+// drop ends a session in the background, because the server may respond slowly.
 func drop(s *session) { go func() { _ = s.Close() }() }

@@ -13,29 +13,28 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
-// mostRead is how much is read of one answer, a stream with all its notifications included. An
-// answer is read whole or not at all, so this is more than what a tool may return: images are a
-// third longer on the wire, and every character may be escaped.
+// mostRead limits how much of one answer is read, including a stream with all its notifications. An
+// answer is read completely or not at all, so this exceeds the limit of a tool's result: images are
+// a third longer on the wire, and every character may be escaped.
 const mostRead = 4 << 20
 
-// errLong ends the reading of an answer.
+// errLong ends the reading of an answer that is too long.
 var errLong = errors.New("the answer is too long")
 
-// wire is what is seen on the wire of one call, or of one connecting. The SDK hides it in the text
-// of its errors.
+// wire is what was observed on the wire during one call or one connect. The SDK hides it in the
+// text of its errors.
 type wire struct {
-	sent   atomic.Bool  // a connection was there to carry the request
-	status atomic.Int64 // of the last answer that is no success
-	long   atomic.Bool  // the answer was longer than is read
-	after  atomic.Int64 // for how long the server wants to be left alone, in nanoseconds
+	sent   atomic.Bool  // a connection existed to carry the request
+	status atomic.Int64 // of the last answer that is not a success
+	long   atomic.Bool  // the answer was too long to be read
+	after  atomic.Int64 // the delay that the server asked for, in nanoseconds
 
 	alone atomic.Bool // only the next request counts: it is the call
-	begun atomic.Bool // and it has come
+	begun atomic.Bool // that request has been sent
 }
 
-// only forgets what was seen, and sees nothing but the next request. What is sent beside a call, as
-// the answer to a question of the server or word that nobody waits any more, says nothing of the
-// call.
+// only discards what was observed and observes only the next request. Requests beside a call, such
+// as the answer to a question of the server or a cancellation, say nothing about the call.
 func (w *wire) only() {
 	w.sent.Store(false)
 	w.alone.Store(true)
@@ -47,14 +46,14 @@ func watched(ctx context.Context, w *wire) context.Context {
 	return context.WithValue(ctx, wireKey{}, w)
 }
 
-// transport puts the headers of the definition on every request, and watches.
+// transport adds the headers of the definition to every request, and observes it.
 type transport struct {
 	next    http.RoundTripper
 	headers http.Header
 	clock   engine.Clock
 }
 
-// client is the one for a link. No redirect is followed.
+// client returns the client for a link. It follows no redirect.
 func (t *Tools) client(l link) *http.Client {
 	c := *t.o.HTTP(l.server)
 	next := c.Transport
@@ -73,8 +72,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok || w.alone.Load() && w.begun.Swap(true) {
 		w = &wire{}
 	}
-	// A connection that is there, its TLS included, is about to carry the request; nobody knows
-	// how far that got if it breaks.
+	// Once a connection exists, TLS included, the request may be on its way: if the connection
+	// breaks, it is unknown how much of it the server received.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { w.sent.Store(true) }}
 	r = r.Clone(httptrace.WithClientTrace(r.Context(), trace))
 	for name, values := range t.headers {
@@ -92,10 +91,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// longestAfter is how long a busy server is left alone at most, whatever it asks for.
+// longestAfter limits the delay that a busy server may ask for.
 const longestAfter = time.Minute
 
-// bounded is a body of which no more is read than may be.
+// bounded is a body that fails once more than the limit is read.
 type bounded struct {
 	io.ReadCloser
 	left int

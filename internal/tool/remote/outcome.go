@@ -8,35 +8,35 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// Words are how an adapter speaks of its calls. All are parts of sentences that this package
-// completes.
+// Words are the adapter's parts of the sentences that this package completes.
 type Words struct {
-	Read string // "api.example.com was asked": of a call that only reads
-	Sent string // "The request was sent to api.example.com": of any other
-	// "pay was sent to api.example.com": in the question to a person, with the tool's name
+	Read string // "A request was sent to api.example.com": for a call that only reads
+	Sent string // "The request was sent to api.example.com": for any other call
+	// "pay was sent to api.example.com", with the tool's name: for the question to a person
 	Asked   string
-	Before  string // "It was sent before": of an earlier attempt
-	Subject string // "api.example.com ": of what a call that did not run is said; may be empty
+	Before  string // "It was sent before": for an earlier attempt
+	Subject string // "api.example.com ": for a call that did not run; may be empty
 	// "The request could not be sent again: api.example.com ": the same, after an earlier
 	// attempt
 	Again   string
 	Crashed string // "sent it": what a crashed process may have done
 }
 
-// Sentences that more than one outcome ends with.
+// Endings that several outcomes share.
 const (
 	openEffect = " The call may or may not have taken effect."
 	report     = " Say what happened: its result, its error, or that it did not happen and may run."
 )
 
-// NotRun is the outcome of a call that was not sent, and why.
+// NotRun is the outcome of a call that was not sent, with the reason.
 func (c Call) NotRun(why string) core.Outcome { return c.Finish(notRun(why)) }
 
 func notRun(why string) core.Outcome { return failed("The call did not run: " + why + ".") }
 
 func failed(text string) core.Outcome { return core.Outcome{Failed: true, Text: text} }
 
-// notSent: the last attempt had no effect, which says nothing of an earlier one.
+// notSent is the outcome of a last attempt without effect, which proves nothing about an earlier
+// one.
 func (c Call) notSent(why, earlier string) core.Outcome {
 	if earlier == "" {
 		return notRun(c.Words.Subject + why)
@@ -46,7 +46,7 @@ func (c Call) notSent(why, earlier string) core.Outcome {
 	return out
 }
 
-// refused: the call may be refused because an earlier attempt took effect.
+// refused is the outcome of a refusal. The reason may be that an earlier attempt took effect.
 func (c Call) refused(a Refused, earlier string) core.Outcome {
 	if a.Said == "" || a.Why != "" && earlier == "" {
 		return c.notSent(a.Why, earlier)
@@ -54,9 +54,9 @@ func (c Call) refused(a Refused, earlier string) core.Outcome {
 	return failed(a.Said + c.before(earlier))
 }
 
-// unknown: the call was sent, and what became of it is not known. If it may be repeated, the model
-// is shown that and can call again. If not, a person is asked, as for a body whose process was
-// lost. One that was tried again until there were enough attempts speaks for those before it.
+// unknown is the outcome of a call that was sent and whose effect is unknown. If the call may be
+// repeated, the model sees that and can call again. If not, a person is asked, as after a crash.
+// After the last retry, the outcome covers the earlier attempts, too.
 func (c Call) unknown(a Unknown, earlier string) core.Outcome {
 	switch {
 	case !c.repeatable():
@@ -72,7 +72,8 @@ func (c Call) unknown(a Unknown, earlier string) core.Outcome {
 	return failed(a.Said + c.before(earlier))
 }
 
-// answered: a success settles everything, a failure only itself.
+// answered is the outcome of an answer. A success settles all attempts, a failure only the last
+// one.
 func (c Call) answered(a Answered, earlier string) core.Outcome {
 	out := a.Outcome
 	switch {
@@ -85,7 +86,7 @@ func (c Call) answered(a Answered, earlier string) core.Outcome {
 	return out
 }
 
-// before is what follows a failure if an earlier attempt may have taken effect.
+// before is the note that follows a failure if an earlier attempt may have taken effect.
 func (c Call) before(earlier string) string {
 	if earlier == "" || c.ReadOnly {
 		return ""
@@ -93,9 +94,9 @@ func (c Call) before(earlier string) string {
 	return " " + c.Words.Before + ", and " + earlier + ": the call may or may not have taken effect."
 }
 
-// Finish makes an outcome that did not come from [Call.Run] fit to be stored and shown: its texts
-// hold no value of [Call.Hidden] and are valid UTF-8, and a failure of a repeat says that the
-// crashed process before it may have had an effect.
+// Finish prepares an outcome that does not come from [Call.Run] to be stored and shown: its texts
+// contain no value of [Call.Hidden] and are valid UTF-8, and the failure of a repeat says that the
+// crashed process may have had an effect.
 func (c Call) Finish(out core.Outcome) core.Outcome {
 	var hidden secret.Values
 	if c.Hidden != nil {
@@ -112,7 +113,7 @@ func (c Call) Finish(out core.Outcome) core.Outcome {
 		out.Ticket = &ticket
 	}
 	if out.Failed && c.Request.Again && !c.ReadOnly {
-		out.Text += " This is of the repeat alone: the process that had the call before was lost, and may have " + c.Words.Crashed + "." + openEffect
+		out.Text += " This is the result of the repeat only: the process that made the call before crashed, and may have " + c.Words.Crashed + "." + openEffect
 	}
 	return out
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// ErrSlow is the cause of a context whose [Patience] ran out.
+// ErrSlow is the cause of a context that ended because its [Patience] ran out.
 var ErrSlow = errors.New("no time is left")
 
-// Patience ends a context when nothing was heard for a while, by the clock that it was given. Safe
-// for concurrent use.
+// Patience ends a context after a period without a sign of life, measured by the given clock. It is
+// safe for concurrent use.
 type Patience struct {
 	clock engine.Clock
 	quiet time.Duration
@@ -25,8 +25,9 @@ type Patience struct {
 	over bool
 }
 
-// NewPatience returns ctx with an end: quiet after the last sign of life, and at the latest after
-// longest, if that is longer than quiet. Its owner calls End when the work is done.
+// NewPatience returns a context that ends when quiet has passed since the last sign of life, and at
+// the latest after longest, if that is longer than quiet. The caller calls End when the work is
+// done.
 func NewPatience(ctx context.Context, clock engine.Clock, quiet, longest time.Duration) (context.Context, *Patience) {
 	ctx, end := context.WithCancelCause(ctx)
 	p := &Patience{clock: clock, quiet: quiet, ends: clock.Now().Add(max(quiet, longest)), end: end}
@@ -34,7 +35,7 @@ func NewPatience(ctx context.Context, clock engine.Clock, quiet, longest time.Du
 	return ctx, p
 }
 
-// Renew is a sign of life: the quiet time begins anew.
+// Renew records a sign of life: the quiet period starts again.
 func (p *Patience) Renew() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,10 +48,10 @@ func (p *Patience) Renew() {
 	p.stop = p.clock.AfterFunc(min(p.quiet, p.ends.Sub(p.clock.Now())), func() { p.end(ErrSlow) })
 }
 
-// Allows says whether there is time left after a pause.
+// Allows reports whether there is time left after a pause.
 func (p *Patience) Allows(pause time.Duration) bool { return p.clock.Now().Add(pause).Before(p.ends) }
 
-// End ends the context. Signs of life that come later do nothing.
+// End ends the context. Later signs of life have no effect.
 func (p *Patience) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -62,8 +62,8 @@ func TestAnAttemptMeansTheSameToEveryAdapter(t *testing.T) {
 }
 
 // openEnd is what is shown of an attempt that says nothing.
-var openEnd = map[kind]string{once: "?it is not known what came of it", look: "Bank was asked, and it is not known what came of it.",
-	again: "The request was sent to bank, and it is not known what came of it. It may or may not have taken effect."}
+var openEnd = map[kind]string{once: "?its outcome is unknown", look: "Bank was asked, and its outcome is unknown.",
+	again: "The request was sent to bank, and its outcome is unknown. It may or may not have taken effect."}
 
 func alike(text string) map[kind]string { return map[kind]string{once: text, again: text, look: text} }
 

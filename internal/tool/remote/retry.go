@@ -7,15 +7,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// reading is what an attempt means for the call at hand.
+// reading is what an attempt means for the call.
 type reading struct {
-	retry bool // another attempt is allowed, and may help
+	retry bool // another attempt is allowed and may help
 	after time.Duration
-	// the other side said something that is kept even if the context ended meanwhile
+	// heard says that the other side answered, which is kept even if the context has ended
 	heard bool
-	// why the attempt may have taken effect; empty if it cannot have
+	// doubt says why the attempt may have taken effect; it is empty if it cannot have
 	doubt string
-	// if it is the last; earlier is the doubt about those before
+	// outcome is the outcome if this attempt is the last; earlier is the doubt about the
+	// attempts before it
 	outcome func(earlier string) core.Outcome
 }
 
@@ -47,10 +48,10 @@ func (c Call) read(a Attempt) reading {
 }
 
 func (c Call) inDoubt(a Unknown) reading {
-	a.Why = cmp.Or(a.Why, "it is not known what came of it")
+	a.Why = cmp.Or(a.Why, "its outcome is unknown")
 	return reading{retry: a.Retry && c.repeatable(), after: a.After, heard: a.Said != "", doubt: a.Why,
 		outcome: func(earlier string) core.Outcome { return c.unknown(a, earlier) }}
 }
 
-// repeatable says whether the call may be sent again though it may have run.
+// repeatable reports whether the call may be sent again even if it may have run.
 func (c Call) repeatable() bool { return !c.Request.AtMostOnce }

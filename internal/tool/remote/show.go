@@ -15,13 +15,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// MostShown is how many bytes of a failure's own text are shown, where an adapter has no smaller
-// bound.
+// MostShown limits how many bytes of a failure's own text are shown, unless an adapter has a
+// smaller limit.
 const MostShown = 2000
 
-// Beginning is a text without the hidden values, and of a longer one its first most bytes with mark
-// behind them. They do not end in the beginning of a hidden value, which would not be recognized
-// any more.
+// Beginning returns a text without the hidden values. If the text is longer than most bytes, it
+// returns the first most bytes and mark. The cut never splits a hidden value, because its beginning
+// would no longer be recognized.
 func Beginning(hidden secret.Values, text string, most int, mark string) string {
 	if len(text) <= most {
 		return hidden.Redact(text)
@@ -29,7 +29,8 @@ func Beginning(hidden secret.Values, text string, most int, mark string) string 
 	return hidden.CutEnd(hidden.Redact(clip.Bytes(text, most, ""))) + mark
 }
 
-// Brief is a word from outside as a sentence can hold it: printable ASCII, at most 80 bytes.
+// Brief returns a word from outside in a form that fits into a sentence: printable ASCII, at most
+// 80 bytes.
 func Brief(word string) string {
 	word = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -40,13 +41,13 @@ func Brief(word string) string {
 	return clip.Bytes(word, 80, "")
 }
 
-// Status is a status of HTTP by number and name.
+// Status returns an HTTP status as its number and name.
 func Status(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
-// Unreached says why a call was not sent, as a [NotSent] has it. Addresses are for the operator
-// alone, so of any other err it says no more than otherwise.
+// Unreached says why a call was not sent, for a [NotSent]. Addresses are for the operator only, so
+// for any error that it does not know it says otherwise.
 func Unreached(err error, limit time.Duration, otherwise string) string {
 	var unknown *net.DNSError
 	switch {
@@ -64,7 +65,7 @@ func Unreached(err error, limit time.Duration, otherwise string) string {
 	return "could not be reached" + otherwise
 }
 
-// Silence says why a call that was sent has no answer, as an [Unknown] has it.
+// Silence says why a call that was sent has no answer, for an [Unknown].
 func Silence(err error, limit time.Duration, otherwise string) string {
 	if errors.Is(err, ErrSlow) {
 		return fmt.Sprintf("no answer came within %s", limit)
@@ -72,5 +73,5 @@ func Silence(err error, limit time.Duration, otherwise string) string {
 	return otherwise
 }
 
-// Broke is the silence of a connection that ended too early.
+// Broke is the reason if the connection ended too early.
 const Broke = "the connection broke before a whole answer came"

@@ -40,7 +40,7 @@ func TestNoOutcomeShowsAHiddenValue(t *testing.T) {
 
 // TestAFailureOfARepeatSaysThatACrashedProcessMayHaveSentIt: also one that was not sent.
 func TestAFailureOfARepeatSaysThatACrashedProcessMayHaveSentIt(t *testing.T) {
-	const note = " This is of the repeat alone: the process that had the call before was lost, and may have sent it. The call may or may not have taken effect."
+	const note = " This is the result of the repeat only: the process that made the call before crashed, and may have sent it. The call may or may not have taken effect."
 	for _, k := range []kind{again, look} {
 		for _, attempt := range []remote.Attempt{closed, unwelcome, broken, fault, duplicate, paid} {
 			w := newWorld(t, k)
@@ -89,9 +89,9 @@ func TestWhyNothingWasSentNamesNoAddress(t *testing.T) {
 		"could not be reached: its name could not be looked up": &net.DNSError{Server: "10.1.2.3"},
 		"could not be reached: it refused the connection":       &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
 		"could not be reached: its certificate is not trusted":  &tls.CertificateVerificationError{Err: errors.New("of 10.1.2.3")},
-		"could not be reached: no connection could be made":     errors.New("dial 10.1.2.3"),
+		"could not be reached: the connection failed":           errors.New("dial 10.1.2.3"),
 	} {
-		if got := remote.Unreached(fmt.Errorf("wrapped: %w", err), quiet, ": no connection could be made"); got != want {
+		if got := remote.Unreached(fmt.Errorf("wrapped: %w", err), quiet, ": the connection failed"); got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)
 		}
 	}

@@ -7,16 +7,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// closed is a schema of arguments that says additionalProperties: false wherever a call with an
-// undeclared member is refused, so that the file says what holds. It leaves objects alone that
-// several schemas describe together (allOf and its like): each of them would refuse what the others
-// declare. none says that the tool takes no arguments at all, without its schema saying so.
+// closed adds additionalProperties: false to a schema of arguments wherever a call with an
+// undeclared member is rejected anyway, so that the file states the actual rule. It leaves out
+// objects that several schemas describe together (allOf and similar), because each of them would
+// reject what the others declare. none reports that the tool takes no arguments although its schema
+// does not say so.
 func closed(schema json.RawMessage) (out json.RawMessage, none bool) {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
 	var root map[string]any
 	if dec.Decode(&root) != nil || root == nil {
-		return schema, false // package agent says what is wrong with it
+		return schema, false // package agent reports what is wrong with it
 	}
 	_, listed := root["properties"]
 	none = !listed && !names(root) && !saysMore(root) && !together(root)
@@ -44,7 +45,7 @@ func closeObject(schema map[string]any, root bool) {
 	}
 }
 
-// together says whether other schemas describe the same value.
+// together reports whether other schemas describe the same value.
 func together(schema map[string]any) bool {
 	for _, word := range []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "$ref", "$dynamicRef"} {
 		if schema[word] != nil {
@@ -58,8 +59,8 @@ func names(schema map[string]any) bool {
 	return len(objectOf(schema["properties"]))+len(objectOf(schema["patternProperties"])) > 0
 }
 
-// saysMore says whether a schema speaks of members that it does not describe: it demands some, or
-// says whether there may be any.
+// saysMore reports whether a schema mentions members that it does not describe: it requires some,
+// or says whether others are allowed.
 func saysMore(schema map[string]any) bool {
 	for _, name := range listOf(schema["required"]) {
 		if _, described := objectOf(schema["properties"])[textOf(name)]; !described {

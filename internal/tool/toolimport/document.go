@@ -11,17 +11,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is an OpenAPI document, as it was read.
+// document is a parsed OpenAPI document.
 type document struct{ root map[string]any }
 
-// mostValues bounds how many values a document may hold once what it names twice is written out.
+// mostValues limits how many values a document may have once its aliases are expanded.
 const mostValues = 1_000_000
 
-// readDocument reads JSON or YAML. Numbers keep their digits.
+// readDocument reads JSON or YAML. Numbers keep every digit.
 func readDocument(text []byte) (document, error) {
 	value, err := readJSON(text)
 	if err != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return document{}, fmt.Errorf("the document cannot be read as JSON: %w", err)
+		return document{}, fmt.Errorf("the document is not valid JSON: %w", err)
 	}
 	if err != nil {
 		if value, err = readYAML(text); err != nil {
@@ -35,9 +35,9 @@ func readDocument(text []byte) (document, error) {
 	}
 	switch {
 	case root["swagger"] != nil:
-		return document{}, errors.New("this is a document of Swagger 2; convert it to OpenAPI 3 first")
+		return document{}, errors.New("this is a Swagger 2 document; convert it to OpenAPI 3 first")
 	case !strings.HasPrefix(version, "3."):
-		return document{}, errors.New("this is no document of OpenAPI 3: it does not begin with openapi: 3.0 or 3.1")
+		return document{}, errors.New("this is not an OpenAPI 3 document; it must contain openapi: 3.0 or 3.1")
 	}
 	return document{root}, nil
 }
@@ -50,7 +50,7 @@ func readJSON(text []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("something follows the document")
+		return nil, errors.New("there is text after the end of the document")
 	}
 	return v, nil
 }
@@ -67,11 +67,11 @@ func readYAML(text []byte) (any, error) {
 	return valueOf(doc.Content[0], 0, &left)
 }
 
-// valueOf is a node as JSON would have it. An alias is what it stands for, however often: left
-// bounds that.
+// valueOf converts a node to the value that JSON would have. An alias is expanded each time it is
+// used; left limits that.
 func valueOf(n *yaml.Node, depth int, left *int) (any, error) {
 	if *left--; *left < 0 || depth > 200 {
-		return nil, errors.New("the document is too large, or nested too deep")
+		return nil, errors.New("the document is too large or nested too deeply")
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -114,7 +114,8 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// textOf, objectOf, listOf and is are a value if it is of a kind, and else nothing.
+// textOf, objectOf, listOf and is return a value if it has the right type, and otherwise the zero
+// value.
 func textOf(v any) string {
 	text, _ := v.(string)
 	return text
@@ -135,25 +136,25 @@ func is(v any) bool {
 	return yes
 }
 
-// lookup follows a reference within the document.
+// lookup resolves a reference within the document.
 func (d document) lookup(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
-		return nil, fmt.Errorf("it refers to %q, which is not in this document; put it in", begin(ref, 100))
+		return nil, fmt.Errorf("it refers to %q, which is outside this document; include it in the document", begin(ref, 100))
 	}
 	var at any = d.root
 	for _, name := range strings.Split(pointer, "/") {
 		name = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(name)
 		next, there := objectOf(at)[name]
 		if !there {
-			return nil, fmt.Errorf("it refers to %q, and there is no such thing", begin(ref, 100))
+			return nil, fmt.Errorf("it refers to %q, which does not exist", begin(ref, 100))
 		}
 		at = next
 	}
 	return at, nil
 }
 
-// object is an object that may stand elsewhere in the document.
+// object returns an object, which may be a reference to another place in the document.
 func (d document) object(v any) (map[string]any, error) {
 	o := objectOf(v)
 	for range 10 {

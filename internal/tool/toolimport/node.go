@@ -12,17 +12,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// deepest bounds how far values are nested.
+// deepest limits how deeply values are nested.
 const deepest = 60
 
-// errHidden: what decides what an agent may do has to be seen by whoever reads it.
-var errHidden = errors.New("its schema holds characters that do not show, so that nobody could see what is allowed")
+// errHidden reports characters that a reader of the agent file would not see, although they decide
+// what an agent may do.
+var errHidden = errors.New("its schema contains invisible characters, so that a reader could not see what it allows")
 
-// prose are the members whose texts only explain. What does not show in them is spelled out;
-// elsewhere it cannot be, as it would mean something else.
+// prose lists the members whose text only explains. Invisible characters are escaped there;
+// elsewhere an escape would change the meaning.
 var prose = map[string]bool{"description": true, "title": true, "$comment": true}
 
-// nodeOf is a JSON value as YAML, its members in their order and its numbers as they were written.
+// nodeOf converts a JSON value to YAML. It keeps the order of members and the spelling of numbers.
 func nodeOf(raw json.RawMessage) (*yaml.Node, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -92,7 +93,7 @@ func readMapping(dec *json.Decoder, member string, depth int) (*yaml.Node, error
 		}
 		inside := name.(string)
 		if member == "properties" || member == "$defs" || member == "definitions" {
-			inside = "" // the name of an argument, whatever it is called
+			inside = "" // the name of an argument, not a keyword
 		}
 		value, err := readNode(dec, inside, depth+1)
 		if err != nil {
@@ -107,7 +108,7 @@ func readMapping(dec *json.Decoder, member string, depth int) (*yaml.Node, error
 	return n, err
 }
 
-// textNode is a text that stays the same value, and that a reader sees all of.
+// textNode returns a YAML text that keeps the value and shows all of it to a reader.
 func textNode(text, member string) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if prose[member] {

@@ -13,15 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// OpenAPIOptions say what of a document is wanted.
+// OpenAPIOptions select what is imported from a document.
 type OpenAPIOptions struct {
-	Only   []string // operation ids; nil: all
-	Server string   // in place of those that the document names
+	Only   []string // operation ids; nil selects all
+	Server string   // replaces the servers of the document
 }
 
-// OpenAPI reads a document of OpenAPI 3.0 or 3.1, JSON or YAML, as HTTP tools. What cannot be said
-// in an agent file is in the fragment's LeftOut, with the operation and the reason. The error says
-// why nothing at all can be read, or which operation of o.Only is not there.
+// OpenAPI imports the operations of an OpenAPI 3.0 or 3.1 document, in JSON or YAML, as HTTP tools.
+// What an agent file cannot express is listed in the fragment's LeftOut, with the operation and the
+// reason. It returns an error if nothing can be imported, or if an operation of o.Only does not
+// exist.
 func OpenAPI(text []byte, o OpenAPIOptions) (*Fragment, error) {
 	d, err := readDocument(text)
 	if err != nil {
@@ -48,7 +49,7 @@ func OpenAPI(text []byte, o OpenAPIOptions) (*Fragment, error) {
 		f.Add(t)
 	}
 	if len(wanted) > 0 {
-		return nil, fmt.Errorf("the document has no operation %q; its operation ids, or method_path where one has none, are what to name",
+		return nil, fmt.Errorf("the document has no operation %q; use its operation ids, or method_path for an operation without one",
 			slices.Sorted(maps.Keys(wanted))[0])
 	}
 	return f, nil
@@ -58,12 +59,13 @@ func OpenAPI(text []byte, o OpenAPIOptions) (*Fragment, error) {
 type operation struct {
 	document
 	method, path string
-	shared, own  map[string]any // what is said of the path, and of the method
+	shared, own  map[string]any // what the document says about the path, and about the method
 }
 
 var verbs = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace"}
 
-// operations are those of the document, by path, and of a path as people list them.
+// operations returns the operations of the document, ordered by path and, within a path, in the
+// usual order of methods.
 func (d document) operations() (all []operation) {
 	paths := objectOf(d.root["paths"])
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -80,7 +82,7 @@ func (d document) operations() (all []operation) {
 	return all
 }
 
-// name is what the tool will be called, if nothing else is.
+// name is the tool's name unless it is already taken.
 func (op operation) name() string {
 	if id := textOf(op.own["operationId"]); id != "" {
 		return id
@@ -90,13 +92,13 @@ func (op operation) name() string {
 
 func (op operation) label() string { return op.name() + " (" + op.method + " " + op.path + ")" }
 
-// tool is the operation as a tool.
+// tool converts the operation to a tool.
 func (op operation) tool(server string) (Tool, error) {
 	if op.method == "OPTIONS" || op.method == "TRACE" {
-		return Tool{}, fmt.Errorf("an agent cannot send %s", op.method)
+		return Tool{}, fmt.Errorf("HTTP tools do not support the method %s", op.method)
 	}
 	if !strings.HasPrefix(op.path, "/") {
-		return Tool{}, errors.New("its path does not begin with a slash, and would be read as a part of the server's name")
+		return Tool{}, errors.New("its path must begin with a slash, or it would become part of the server's name")
 	}
 	base, err := op.server(server)
 	if err != nil {
@@ -132,7 +134,7 @@ func (op operation) description() string {
 
 var variable = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// server is the beginning of the operation's address.
+// server is the base address of the operation.
 func (op operation) server(given string) (string, error) {
 	text := given
 	if text == "" {
@@ -145,12 +147,12 @@ func (op operation) server(given string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || strings.ContainsAny(text, "{}#") {
-		return "", errors.New("the document names no server with a whole address; name one, beginning with https://, with --server")
+		return "", errors.New("the document has no server with an absolute URL; set one that begins with https://, with --server")
 	}
 	return strings.TrimRight(text, "/"), nil
 }
 
-// withDefaults is the address of a server, its variables as they are if nobody says otherwise.
+// withDefaults returns the URL of a server with the default values of its variables.
 func withDefaults(server map[string]any) string {
 	variables := objectOf(server["variables"])
 	return variable.ReplaceAllStringFunc(textOf(server["url"]), func(found string) string {
@@ -161,8 +163,8 @@ func withDefaults(server map[string]any) string {
 	})
 }
 
-// IsPrivate says whether a URL names this machine or a private address outright. A name that leads
-// to one cannot be seen.
+// IsPrivate reports whether the host of a URL is this machine or a private address. It cannot see
+// where a host name leads.
 func IsPrivate(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {

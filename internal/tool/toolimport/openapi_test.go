@@ -102,10 +102,10 @@ func TestWhatIsNoDocumentIsRefused(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                 "empty",
-		"{":                                "cannot be read as JSON",
+		"{":                                "not valid JSON",
 		"a: [":                             "neither JSON nor YAML",
 		`{"swagger":"2.0"}`:                "convert it to OpenAPI 3 first",
-		`{"info":{}}`:                      "no document of OpenAPI 3",
+		`{"info":{}}`:                      "not an OpenAPI 3 document",
 		bomb:                               "too large",
 		strings.Repeat("[", 300):           "neither JSON nor YAML",
 		"openapi: 3.0.0\na: &a\n  b: *a\n": "too large",

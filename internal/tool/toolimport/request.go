@@ -13,18 +13,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// request is an operation on its way to be a tool.
+// request is the HTTP tool of an operation while it is being built.
 type request struct {
 	operation
 	x          *expander
 	http       *agent.HTTP
 	properties map[string]any // the arguments
 	required   []string
-	more       any            // additionalProperties of the arguments; nil: not said
-	whole      map[string]any // the schema of a body whose members cannot be told apart
+	more       any            // additionalProperties of the arguments; nil if the document does not say
+	whole      map[string]any // the schema of a body that cannot be split into members
 }
 
-// schema is that of the arguments.
+// schema is the schema of the arguments.
 func (r *request) schema() json.RawMessage {
 	out := map[string]any{"type": "object", "properties": r.properties}
 	if len(r.required) > 0 {
@@ -42,7 +42,7 @@ func (r *request) schema() json.RawMessage {
 
 var argument = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// add names an argument for something that stands in the request, and describes it.
+// add adds an argument for a part of the request, with a name that is free.
 func (r *request) add(name, in string, schema any, required bool) string {
 	free := argument.ReplaceAllString(name, "_")
 	for suffix := "_in_" + in; r.properties[free] != nil; {
@@ -55,7 +55,7 @@ func (r *request) add(name, in string, schema any, required bool) string {
 	return free
 }
 
-// parameters places everything that does not stand in the body.
+// parameters adds the parameters outside the body.
 func (r *request) parameters() error {
 	type key struct{ name, in string }
 	found := map[key]map[string]any{}
@@ -81,15 +81,15 @@ func (r *request) parameters() error {
 	return r.pathFilled()
 }
 
-// errUnsaid: an agent file has no way to say it.
-var errUnsaid = errors.New("an agent cannot send a value in that form")
+// errUnsaid reports a form that an agent file cannot express.
+var errUnsaid = errors.New("HTTP tools cannot send a value in that form")
 
 func (r *request) parameter(name, in string, p map[string]any) error {
 	if in == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(name)) {
-		return nil // OpenAPI says so: other parts of the document tell them
+		return nil // OpenAPI requires that these headers are ignored
 	}
 	if strings.EqualFold(name, "Idempotency-Key") && in == "header" {
-		r.x.note("the header Idempotency-Key is sent by the program itself")
+		r.x.note("Dormouse sends the header Idempotency-Key itself")
 		return nil
 	}
 	schema, err := r.x.schema(p["schema"], nil)
@@ -122,16 +122,16 @@ func (r *request) place(in, name, arg string) {
 	}
 }
 
-// pathFilled looks for placeholders that nobody described.
+// pathFilled checks that every placeholder of the path has a parameter.
 func (r *request) pathFilled() error {
 	if open := variable.FindStringSubmatch(r.path); open != nil {
-		return fmt.Errorf("its path holds {%s}, and no parameter is called so", begin(open[1], 60))
+		return fmt.Errorf("its path contains {%s}, which no parameter describes", begin(open[1], 60))
 	}
 	r.path = strings.NewReplacer("\x00", "{", "\x01", "}").Replace(r.path)
 	return nil
 }
 
-// sendable says whether a parameter is a plain value, or a list that is said once for each item.
+// sendable reports whether a parameter is a plain value, or a list that is repeated for each item.
 func sendable(in string, p, schema map[string]any) bool {
 	if schema == nil || typed(schema, "object") || in == "cookie" || !slices.Contains([]string{"path", "query", "header"}, in) {
 		return false
@@ -144,7 +144,7 @@ func sendable(in string, p, schema map[string]any) bool {
 	return style == "" || style == "form" && in == "query" || style == "simple" && in != "query"
 }
 
-// body places what is sent in the body.
+// body adds the parts of the body.
 func (r *request) body() error {
 	r.http.Body = bodyNamed(agent.BodyNone)
 	body, err := r.object(r.own["requestBody"])
@@ -161,9 +161,9 @@ func (r *request) body() error {
 	media, kind := chosen(objectOf(body["content"]))
 	if kind == "" {
 		if is(body["required"]) {
-			return fmt.Errorf("its body is none of JSON and form (%s)", strings.Join(slices.Sorted(maps.Keys(objectOf(body["content"]))), ", "))
+			return fmt.Errorf("its body must be JSON or a form, and is %s", strings.Join(slices.Sorted(maps.Keys(objectOf(body["content"]))), ", "))
 		}
-		r.x.note("its body is left out: it is none of JSON and form")
+		r.x.note("its body is left out: it is neither JSON nor a form")
 		r.more = false
 		return nil
 	}
@@ -176,8 +176,7 @@ func (r *request) body() error {
 
 func bodyNamed(name string) json.RawMessage { return core.Encode(name) }
 
-// chosen is the media type of a body that an agent can send, and what the body is called in an
-// agent file.
+// chosen returns the media type of a body that HTTP tools can send, and its key in an agent file.
 func chosen(content map[string]any) (media, kind string) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		bare := strings.ToLower(strings.TrimSpace(strings.SplitN(name, ";", 2)[0]))
@@ -193,7 +192,7 @@ func chosen(content map[string]any) (media, kind string) {
 	return media, kind
 }
 
-// members makes arguments of what the body consists of.
+// members makes arguments of the members of the body.
 func (r *request) members(v any) error {
 	if v == nil {
 		return nil
@@ -205,10 +204,10 @@ func (r *request) members(v any) error {
 	schema := objectOf(value)
 	one, ok := flat(schema)
 	if !ok && !ofObjects(schema) {
-		return errors.New("its body is not an object, and an agent sends its arguments as one")
+		return errors.New("its body must be an object, because HTTP tools send their arguments as one")
 	}
 	if !ok {
-		delete(schema, "additionalProperties") // the other arguments stand beside it
+		delete(schema, "additionalProperties") // the other arguments are its siblings
 		r.whole = schema
 		return nil
 	}
@@ -222,7 +221,7 @@ func (r *request) members(v any) error {
 	return nil
 }
 
-// ofObjects says whether every value of a schema is an object.
+// ofObjects reports whether every value of a schema is an object.
 func ofObjects(schema map[string]any) bool {
 	if schema["type"] == "object" {
 		return true

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// mostSchema bounds how many values the schema of one tool may hold once its references are written
-// out.
+// mostSchema limits how many values the schema of one tool may have once its references are
+// expanded.
 const mostSchema = 5000
 
-// expander writes a schema out as one that refers to nothing.
+// expander expands a schema until it contains no reference.
 type expander struct {
 	document
 	left  int
@@ -27,8 +27,8 @@ func (x *expander) note(format string, args ...any) {
 	}
 }
 
-// Keywords of a schema, by what stands behind them. Whatever else a document says of a value is
-// left away: examples, XML, vendors' own.
+// The keywords of a schema that are kept, by the kind of their value. Everything else in a schema
+// is dropped: examples, XML, extensions.
 var (
 	plainWords = []string{"type", "format", "title", "description", "enum", "const", "default", "required", "minimum", "maximum", "exclusiveMinimum",
 		"exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "dependentRequired"}
@@ -37,17 +37,17 @@ var (
 	namedWords  = []string{"properties", "patternProperties", "dependentSchemas"}
 )
 
-// schema is v without references. path are those that were followed to it.
+// schema returns v without references. path holds the references that led to it.
 func (x *expander) schema(v any, path []string) (any, error) {
 	if x.left--; x.left < 0 {
-		return nil, fmt.Errorf("its schema has more than %d parts once its references are written out", mostSchema)
+		return nil, fmt.Errorf("its schema has more than %d parts once its references are expanded", mostSchema)
 	}
 	in, ok := v.(map[string]any)
 	if !ok {
 		if yes, isBool := v.(bool); isBool {
 			return yes, nil
 		}
-		return nil, errors.New("something stands where a schema is expected")
+		return nil, errors.New("a value that is not a schema is used as one")
 	}
 	if ref := textOf(in["$ref"]); ref != "" {
 		return x.referred(in, ref, path)
@@ -67,11 +67,11 @@ func (x *expander) schema(v any, path []string) (any, error) {
 	return out, nil
 }
 
-// referred is what a reference leads to, and what is said beside it. One that leads back takes
-// anything: a schema has to end somewhere.
+// referred returns the target of a reference, merged with its siblings. A reference to an enclosing
+// schema accepts anything, because the expansion must end.
 func (x *expander) referred(in map[string]any, ref string, path []string) (any, error) {
 	if slices.Contains(path, ref) || len(path) > 30 {
-		x.note("%s holds itself; what is inside is not described further", ref[strings.LastIndexByte(ref, '/')+1:])
+		x.note("%s contains itself; the inner one is not described further", ref[strings.LastIndexByte(ref, '/')+1:])
 		return map[string]any{}, nil
 	}
 	target, err := x.lookup(ref)
@@ -91,7 +91,7 @@ func (x *expander) referred(in map[string]any, ref string, path []string) (any, 
 	return out, nil
 }
 
-// inner writes out the schemas inside of one.
+// inner expands the schemas inside a schema.
 func (x *expander) inner(in, out map[string]any, path []string) error {
 	for _, word := range schemaWords {
 		if sub, there := in[word]; there {
@@ -127,18 +127,18 @@ func (x *expander) inner(in, out map[string]any, path []string) error {
 	return nil
 }
 
-// pattern keeps a pattern that can be looked for here.
+// pattern keeps a pattern that this program can match.
 func (x *expander) pattern(in, out map[string]any) {
 	if text := textOf(in["pattern"]); text != "" {
 		if _, err := regexp.Compile(text); err != nil {
-			x.note("the pattern %s is not checked: it is not one of RE2", begin(text, 60))
+			x.note("the pattern %s is not checked, because RE2 does not support it", begin(text, 60))
 			return
 		}
 		out["pattern"] = text
 	}
 }
 
-// modern says what OpenAPI 3.0 said in its own way as JSON Schema does.
+// modern converts the keywords that OpenAPI 3.0 has of its own to JSON Schema.
 func modern(in, out map[string]any) {
 	if kind := textOf(out["type"]); is(in["nullable"]) && kind != "" {
 		out["type"] = []any{kind, "null"}
@@ -159,7 +159,7 @@ func modern(in, out map[string]any) {
 	}
 }
 
-// unsent takes out what a service only answers with.
+// unsent removes what occurs only in responses.
 func (x *expander) unsent(in, out map[string]any) {
 	properties := objectOf(out["properties"])
 	for name, sub := range objectOf(in["properties"]) {
@@ -173,13 +173,13 @@ func (x *expander) unsent(in, out map[string]any) {
 	}
 }
 
-// typed says whether a schema is of a type, among others perhaps.
+// typed reports whether a schema allows a type.
 func typed(schema map[string]any, kind string) bool {
 	return schema["type"] == kind || slices.Contains(listOf(schema["type"]), any(kind))
 }
 
-// flat is a schema of an object whose parts all say something of the same members, as one; false if
-// it is none.
+// flat merges an object schema whose parts all describe the same object into one. It returns false
+// if that is impossible.
 func flat(schema map[string]any) (map[string]any, bool) {
 	for _, word := range []string{"anyOf", "oneOf", "not", "if", "patternProperties", "propertyNames", "dependentSchemas"} {
 		if schema[word] != nil {

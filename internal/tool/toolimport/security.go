@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// security puts secrets where the operation wants them: by the first of its ways to be let in that
-// an agent file can say.
+// security adds the secrets that the operation requires. It uses the first alternative of the
+// operation that an agent file can express.
 func (r *request) security() error {
 	ways, said := r.own["security"]
 	if !said {
@@ -30,7 +30,7 @@ func (r *request) security() error {
 	return nil
 }
 
-// enter uses one way: all of its schemes, or none.
+// enter uses one alternative: all of its schemes, or none.
 func (r *request) enter(way map[string]any) error {
 	headers, query, notes := map[string]string{}, map[string]string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(way)) {
@@ -44,7 +44,7 @@ func (r *request) enter(way map[string]any) error {
 			headers["Authorization"] = "Bearer " + secret
 		case kind == "http" && strings.EqualFold(textOf(scheme["scheme"]), "basic"):
 			headers["Authorization"] = "Basic " + secret
-			notes = append(notes, "the secret "+secretName(name)+" is user:password in base64")
+			notes = append(notes, "the secret "+secretName(name)+" must be user:password in base64")
 		case kind == "apiKey" && in == "header":
 			headers[textOf(scheme["name"])] = secret
 		case kind == "apiKey" && in == "query":
@@ -53,9 +53,9 @@ func (r *request) enter(way map[string]any) error {
 			headers["Cookie"] = textOf(scheme["name"]) + "=" + secret
 		case kind == "oauth2", kind == "openIdConnect":
 			headers["Authorization"] = "Bearer " + secret
-			notes = append(notes, "the secret "+secretName(name)+" is an access token; whoever sets it has to renew it")
+			notes = append(notes, "the secret "+secretName(name)+" is an access token, which its operator must renew")
 		default:
-			return fmt.Errorf("an agent cannot let itself in by %q (%s)", begin(name, 60), begin(kind, 40))
+			return fmt.Errorf("HTTP tools do not support the authentication scheme %q (%s)", begin(name, 60), begin(kind, 40))
 		}
 	}
 	maps.Copy(r.http.Headers, headers)
@@ -71,7 +71,7 @@ var (
 	notSecret = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-// secretName is the name of the secret for a scheme.
+// secretName derives the name of the secret from a scheme.
 func secretName(scheme string) string {
 	name := strings.Trim(notSecret.ReplaceAllString(strings.ToUpper(wordEnd.ReplaceAllString(scheme, "${1}_$2")), "_"), "_")
 	if name == "" || name[0] < 'A' || name[0] > 'Z' {

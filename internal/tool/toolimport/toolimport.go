@@ -1,7 +1,7 @@
-// Package toolimport writes tools that other systems describe as the part of an agent file that
-// names them: so that a person reads what an agent may call, and a version pins it. It reads text
-// and asks nobody; what it reads is untrusted. Every tool it writes is one that package agent
-// takes, and what cannot be written is named with the reason.
+// Package toolimport converts descriptions of tools from other systems to the part of an agent file
+// that names them, so that a person reads what an agent may call and a version pins it. It makes no
+// network request, and what it reads is untrusted. Package agent accepts every tool that it writes;
+// everything that it cannot write is listed with the reason.
 package toolimport
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Fragment is a part of an agent file.
 type Fragment struct {
-	// what a reader should know of it; written as comments
+	// Head are notes for a reader, written as comments.
 	Head    []string                `json:"-"`
 	Servers map[string]agent.Server `json:"servers,omitempty"`
 	Tools   []Tool                  `json:"tools"`
@@ -38,33 +38,34 @@ type Tool struct {
 	HTTP        *agent.HTTP     `json:"http,omitempty"`
 	MCP         *agent.MCP      `json:"mcp,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	ReadOnly    *bool           `json:"read_only,omitempty"` // nil: as package agent reads it
+	ReadOnly    *bool           `json:"read_only,omitempty"` // nil leaves the decision to package agent
 	Idempotent  bool            `json:"idempotent,omitempty"`
 
-	// what was not said in the file, of a tool that is there; written as comments
+	// Notes say what the file does not express, although its tool is there; they are written as
+	// comments.
 	Notes []string `json:"-"`
 }
 
-// LeftOut is what is not in a fragment, and why.
+// LeftOut names something that is not in a fragment, and why.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// Bounds of a fragment.
+// Limits of a fragment.
 const (
 	mostTools       = 500
 	mostDescription = 4000
 	mostParameters  = 64 << 10
-	mostLeft        = 1000 // that are named
+	mostLeft        = 1000 // limit of the entries that are listed
 )
 
-// Add puts a tool into the fragment, under a name of its own that an agent file can hold; or it is
-// left out, and the fragment says why.
+// Add adds a tool to the fragment under a free name. If that is impossible, it leaves the tool out
+// and records why.
 func (f *Fragment) Add(t Tool) {
 	wanted := t.Name
-	if len(f.Tools) >= mostTools { // before a name is looked for among so many
-		f.Leave(wanted, fmt.Sprintf("there are more than %d tools; name those you want with --only", mostTools))
+	if len(f.Tools) >= mostTools { // checked first, because finding a free name gets slow
+		f.Leave(wanted, fmt.Sprintf("there are more than %d tools; select tools with --only", mostTools))
 		return
 	}
 	t.Name = f.free(wanted)
@@ -74,7 +75,7 @@ func (f *Fragment) Add(t Tool) {
 	if len(t.Parameters) <= mostParameters {
 		var none bool
 		if t.Parameters, none = closed(t.Parameters); none && t.MCP != nil {
-			t.Notes = append(t.Notes, "its schema names no arguments, so it takes none; if it takes any, say additionalProperties: true")
+			t.Notes = append(t.Notes, "its schema lists no arguments, so the tool takes none; if it takes arguments, set additionalProperties: true")
 		}
 	}
 	t.Description = begin(shown(strings.TrimSpace(t.Description)), mostDescription)
@@ -85,20 +86,21 @@ func (f *Fragment) Add(t Tool) {
 	f.Tools = append(f.Tools, t)
 }
 
-// Leave names what is not in the fragment, as long as somebody may still read it.
+// Leave records that something is not in the fragment, up to the limit that a person may still
+// read.
 func (f *Fragment) Leave(name, reason string) {
 	switch {
 	case len(f.LeftOut) > mostLeft:
 		return
 	case len(f.LeftOut) == mostLeft:
-		name, reason = "and more", fmt.Sprintf("more than %d are left out, and no others are looked at; name those you want with --only", mostLeft)
+		name, reason = "and more", fmt.Sprintf("more than %d are left out, and the rest is skipped; select tools with --only", mostLeft)
 	}
 	f.LeftOut = append(f.LeftOut, LeftOut{printable.Text(begin(name, 200)), printable.Text(begin(reason, 500))})
 }
 
 var unfit = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// free is a name for a tool that no other one of the fragment has.
+// free returns a name that no other tool of the fragment has.
 func (f *Fragment) free(wanted string) string {
 	name := strings.Trim(unfit.ReplaceAllString(wanted, "_"), "_")
 	name = cmp.Or(name[:min(len(name), 60)], "tool")
@@ -113,10 +115,10 @@ func (f *Fragment) free(wanted string) string {
 	}
 }
 
-// begin is the beginning of a text, cut between two characters.
+// begin returns the beginning of a text, without splitting a character.
 func begin(text string, most int) string { return clip.Bytes(text, most, "...") }
 
-// shown is text of several lines in which everything shows.
+// shown returns text of several lines with its invisible characters escaped.
 func shown(text string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text), "\n")
 	for i := range lines {
@@ -125,7 +127,7 @@ func shown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// check says why a tool cannot stand in an agent file, by reading the file it would stand in.
+// check reads an agent file with the tool in it and returns what is wrong.
 func (f *Fragment) check(t Tool) error {
 	if len(t.Parameters) > mostParameters {
 		return fmt.Errorf("its parameters are longer than %d bytes", mostParameters)
@@ -145,17 +147,17 @@ func (f *Fragment) check(t Tool) error {
 	return nil
 }
 
-// around is the rest of an agent.
+// around is the rest of the agent file.
 const around = "model: {provider: scripted, turns: [{say: x}]}\n"
 
 var place = regexp.MustCompile(`(?m)^t\.yaml:[0-9]+: `)
 
-// reason is what is wrong with a file that nobody sees, without its lines.
+// reason removes the line numbers from an error, because no one sees that file.
 func reason(err error) error {
 	return fmt.Errorf("%s", strings.ReplaceAll(place.ReplaceAllString(err.Error(), ""), "\n", "; "))
 }
 
-// YAML writes the fragment. The error says what in it cannot be written so that a person sees it.
+// YAML returns the fragment as YAML. It returns an error for what cannot be written visibly.
 func (f *Fragment) YAML() ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	if len(f.Servers) > 0 {
@@ -197,7 +199,7 @@ func put(mapping *yaml.Node, name string, value *yaml.Node) {
 	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, value)
 }
 
-// spellTimes: a file says how long in words, and a definition in milliseconds.
+// spellTimes converts the milliseconds of a definition to the durations of a file.
 func spellTimes(tool *yaml.Node) {
 	for _, body := range []string{"http", "mcp"} {
 		for i := 0; i+1 < len(tool.Content); i += 2 {
