@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// leastHidden is how long a value must be to be looked for in the results of those it was not sent
-// to: a shorter one may be a word.
+// leastHidden is the minimum length of a value that is searched for in the results of servers that
+// did not receive it: a shorter one may be an ordinary word.
 const leastHidden = 8
 
-// Kept remembers which values a process was given, so that what comes from outside can be looked
-// through for all of them. Safe for concurrent use.
+// Kept remembers the values that a process was given, so that texts from outside can be searched
+// for all of them. It is safe for concurrent use.
 type Kept struct {
 	source Source
 
@@ -20,7 +20,7 @@ type Kept struct {
 	values Values
 }
 
-// Keep remembers what source finds from now on, and the values of own from the beginning:
+// Keep remembers what source finds from now on, and from the beginning the values of own:
 // credentials of the process, by the names under which they are hidden.
 func Keep(source Source, own Values) *Kept {
 	k := &Kept{source: source, values: Values{}}
@@ -30,8 +30,8 @@ func Keep(source Source, own Values) *Kept {
 	return k
 }
 
-// OfEnvironment are the secrets in the environment of a process, given as [os.Environ] returns it:
-// those that definitions can name, and the credentials of AWS.
+// OfEnvironment returns the secrets in the environment of a process, given as by [os.Environ]:
+// those that definitions can name, and the AWS credentials.
 func OfEnvironment(environ []string) Values {
 	found := Values{}
 	for _, variable := range environ {
@@ -44,7 +44,7 @@ func OfEnvironment(environ []string) Values {
 	return found
 }
 
-// Source finds what the kept source finds.
+// Source finds what the kept source finds, and remembers it.
 func (k *Kept) Source(ctx context.Context, name string) (string, error) {
 	value, err := k.source(ctx, name)
 	if err == nil {
@@ -62,7 +62,7 @@ func (k *Kept) keep(name, value string) {
 	k.values[name] = value
 }
 
-// Values are all that are remembered, the newest of each name; short ones are not among them.
+// Values returns all remembered values, the newest of each name, except for short ones.
 func (k *Kept) Values() Values {
 	k.mu.Lock()
 	defer k.mu.Unlock()

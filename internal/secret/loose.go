@@ -7,34 +7,34 @@ import (
 	"slices"
 )
 
-// Values are also found where only their letters and digits are left as they were: in another case,
-// with something between the characters (B-e-a-r-e-r), backwards, and in hexadecimal. Text and
-// value are reduced to letters and digits in lower case, and these are compared.
+// Values are also found if only their letters and digits are unchanged: in another case, with
+// separators (B-e-a-r-e-r), reversed, and in hexadecimal. For that, text and value are reduced to
+// lower-case letters and digits and compared.
 
 const (
-	// leastLoose is how many letters and digits a value must have to be found so: fewer occur
-	// in many texts by chance.
+	// leastLoose is the minimum number of letters and digits of a value that is searched for in
+	// this way: fewer occur by chance in many texts.
 	leastLoose = 8
 
-	// mostBetween is how many bytes may be between two of them.
+	// mostBetween limits the bytes between two of them.
 	mostBetween = 16
 )
 
-// disguise is a reduced value. Head and tail are what the value has before its first letter or
-// digit and behind its last.
+// disguise is a reduced value. head and tail are what the value has before its first letter or
+// digit and after its last one.
 type disguise struct {
 	name       string
 	text       []byte
 	head, tail string
 }
 
-// span is where a text holds a value.
+// span is the place of a value in a text.
 type span struct {
 	from, to int
 	name     string
 }
 
-// reduced maps letters and digits to their lower case, and all else to 0.
+// reduced maps letters and digits to lower case and everything else to 0.
 var reduced = func() (to [256]byte) {
 	for c := range to {
 		switch b := byte(c); {
@@ -47,7 +47,7 @@ var reduced = func() (to [256]byte) {
 	return to
 }()
 
-// reduce puts the letters and digits of text behind those there are.
+// reduce appends the letters and digits of text to letters.
 func reduce(letters []byte, text string) []byte {
 	for i := range len(text) {
 		if c := reduced[text[i]]; c != 0 {
@@ -57,7 +57,7 @@ func reduce(letters []byte, text string) []byte {
 	return letters
 }
 
-// places are the positions of the letters and digits of text.
+// places returns the positions of the letters and digits of text.
 func places(text string) (at []int) {
 	for i := range len(text) {
 		if reduced[text[i]] != 0 {
@@ -67,7 +67,7 @@ func places(text string) (at []int) {
 	return at
 }
 
-// disguises are those of all values that are long enough.
+// disguises returns the reduced form of all values that are long enough.
 func (v Values) disguises() []disguise {
 	var all []disguise
 	for name, value := range v {
@@ -86,7 +86,7 @@ func (v Values) disguises() []disguise {
 	return all
 }
 
-// loosely are the places of disguised values, by their beginning.
+// loosely returns the places of disguised values, ordered by their start.
 func (x *index) loosely(text string) []span {
 	if len(x.disguises) == 0 || len(text) < leastLoose {
 		return nil
@@ -116,8 +116,8 @@ func (x *index) loosely(text string) []span {
 	return found
 }
 
-// span is the value whose letters are at these places, together with what is left of its head and
-// tail; false if they are too far apart.
+// span returns the place of the value whose letters are at these positions, extended by its head
+// and tail. It returns false if the letters are too far apart.
 func (d disguise) span(text string, at []int) (span, bool) {
 	if !contiguous(at) {
 		return span{}, false
@@ -126,8 +126,8 @@ func (d disguise) span(text string, at []int) (span, bool) {
 	return span{d.headed(text, at[0]), to + beginning(text[to:], d.tail), d.name}, true
 }
 
-// headed is where the head begins that ends at a place, however it is spelled; the place itself if
-// there is none.
+// headed returns where the head that ends at a position begins, however it is spelled; without a
+// head, it returns the position itself.
 func (d disguise) headed(text string, at int) int {
 	if d.head == "" {
 		return at
@@ -140,7 +140,7 @@ func (d disguise) headed(text string, at int) int {
 	return at
 }
 
-// beginning is how many bytes at the beginning of text spell a beginning of value.
+// beginning returns how many bytes at the start of text spell a prefix of value.
 func beginning(text, value string) (longest int) {
 	for n := 1; n <= len(value) && longest < len(text); n++ {
 		length, _ := spelled(text, value[:n])
@@ -162,8 +162,8 @@ func contiguous(at []int) bool {
 	return true
 }
 
-// begun is where at the end of text a disguised value may begin that goes on behind it; the length
-// of text if none does.
+// begun returns where, at the end of text, a disguised value may begin that continues after it;
+// without one, it returns the length of text.
 func (x *index) begun(text string) int {
 	first := max(0, len(text)-(x.loosest+1)*(mostBetween+1))
 	at, letters := x.at[:0], x.letters[:0]
@@ -186,7 +186,8 @@ func (x *index) begun(text string) int {
 	return cut
 }
 
-// open reports whether more text could make a value, or more of one, of the letters at its end.
+// open reports whether more text could complete or extend a value whose letters are at the end of
+// text.
 func (d disguise) open(text string, letters []byte, at []int) bool {
 	if !bytes.HasPrefix(d.text, letters) || !contiguous(at) {
 		return false

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Redact puts the names of secrets, as [secret NAME], in the place of their values, however a
-// service spells them, and of those with at least 8 letters and digits also where case, order or
-// what is between the characters was changed. A name that is there already stays, so that doing it
-// twice is doing it once. Where values overlap, all of them go, under one name.
+// Redact replaces the values of secrets by their names, as in [secret NAME], however a service
+// spells them. Values with at least 8 letters and digits are also found if their case, order or
+// separators were changed. Placeholders that are already there stay, so redacting twice changes
+// nothing more. If values overlap, one name replaces all of them.
 func (v Values) Redact(text string) string {
 	if len(v) == 0 {
 		return text
@@ -38,7 +38,7 @@ func (v Values) redact(all *index, text string) string {
 	return out.String()
 }
 
-// word is the name of a secret in the place of its value, if text begins with one.
+// word returns the placeholder of a secret, if text begins with one.
 func (v Values) word(text string) string {
 	if strings.HasPrefix(text, "[secret ") {
 		for name := range v {
@@ -50,8 +50,8 @@ func (v Values) word(text string) string {
 	return ""
 }
 
-// seen is the longest value that stands at a place, and where it ends; at the place itself if there
-// is none.
+// seen returns the longest value at a position, and where it ends; without a value, it returns the
+// position itself.
 func (s sight) seen(at int) (name string, end int) {
 	end = at
 	if i, ok := slices.BinarySearchFunc(s.loose, at, func(l span, at int) int { return cmp.Compare(l.from, at) }); ok {
@@ -65,7 +65,7 @@ func (s sight) seen(at int) (name string, end int) {
 	return name, end
 }
 
-// through is the end of all values that overlap with the one from at to end.
+// through returns the end of all values that overlap with the one from at to end.
 func (s sight) through(at, end int) int {
 	for at++; at < end; at++ {
 		_, further := s.seen(at)
@@ -74,7 +74,7 @@ func (s sight) through(at, end int) int {
 	return end
 }
 
-// In says whether a value stands anywhere in text.
+// In reports whether text contains a value.
 func (v Values) In(text string) bool {
 	s := v.index().over(text)
 	for at := range len(text) {
@@ -85,7 +85,7 @@ func (v Values) In(text string) bool {
 	return false
 }
 
-// CutEnd drops the end of a text that was cut off if a secret may begin there.
+// CutEnd removes the end of a truncated text if a secret may begin there.
 func (v Values) CutEnd(text string) string { return cutEnd(v.index(), text) }
 
 func cutEnd(all *index, text string) string {
@@ -104,8 +104,8 @@ func cutEnd(all *index, text string) string {
 	return text[:before(all.over(text), from, cut)]
 }
 
-// before is where the values begin that a cut at a place would cut in two; that place, if there are
-// none. The end of one value may be how another begins.
+// before returns where the values begin that a cut at a position would split; without any, it
+// returns the position. One value may begin inside another.
 func before(s sight, from, cut int) int {
 	for at := cut - 1; at >= from; at-- {
 		if _, end := s.seen(at); end > cut {
@@ -115,15 +115,15 @@ func before(s sight, from, cut int) int {
 	return cut
 }
 
-// spelled is how many bytes at the beginning of text spell a value, each of its characters in
-// whatever way; 0 if they do not. Open says that text ends before the value does.
+// spelled returns how many bytes at the start of text spell a value, with any spelling of each
+// character; 0 if they do not. open says that text ends before the value does.
 func spelled(text, value string) (length int, open bool) {
 	if text[0] != value[0] && !strings.Contains(`\%&+`, text[:1]) {
-		return 0, false // as nearly everywhere
+		return 0, false // the usual case
 	}
 	ends := []int{0}
 	for i := 0; i < len(value) && len(ends) > 0; i++ {
-		var next []int // several, as two backslashes may be one or two
+		var next []int // several, because two backslashes may spell one or two
 		for _, end := range ends {
 			lengths, cut := spellings(text[end:], value[i])
 			for _, n := range lengths {
@@ -141,15 +141,16 @@ func spelled(text, value string) (length int, open bool) {
 	return slices.Max(ends), open
 }
 
-// Escapes may be escaped again, by whoever puts one answer into another: so often at most.
+// Escapes may be escaped again when one answer is embedded in another; this limits how often.
 const (
 	mostBackslashes = 8
 	mostLevels      = 4
 	longestSpelling = 32
 )
 
-// spellings are the lengths of what spells a character at the beginning of text: itself, an escape
-// of a URL, of JSON and most languages, or of HTML. Open says that text ends within one.
+// spellings returns the lengths of everything that spells a character at the start of text: the
+// character itself, or an escape of a URL, of JSON and most languages, or of HTML. open says that
+// text ends within one.
 func spellings(text string, c byte) (lengths []int, open bool) {
 	if text == "" {
 		return nil, true
@@ -157,10 +158,10 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	if text[0] == c || text[0] == '+' && c == ' ' {
 		lengths = append(lengths, 1)
 	}
-	if c >= 128 { // no header can hold it, so nothing that was sent
+	if c >= 128 { // a header cannot contain it, so it is not part of a value that was sent
 		return lengths, false
 	}
-	// on the stack: nearly every place of a hostile text comes here
+	// on the stack, because nearly every position of a hostile text comes here
 	var starts [mostBackslashes]int
 	var count int
 	var forms []string
@@ -178,7 +179,7 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	for _, start := range starts[:count] {
 		for _, form := range forms {
 			switch rest := text[start:]; {
-			case rest != "" && rest[0]|0x20 != form[0]|0x20: // as nearly everywhere
+			case rest != "" && rest[0]|0x20 != form[0]|0x20: // the usual case
 			case len(rest) >= len(form) && strings.EqualFold(rest[:len(form)], form):
 				lengths = append(lengths, start+len(form))
 			case len(rest) < len(form) && strings.EqualFold(rest, form[:len(rest)]):
@@ -189,8 +190,8 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	return lengths, open
 }
 
-// levels are the places behind the first character of text and behind each repetition of more that
-// follows it, and how many they are. Open says that text ends within one.
+// levels returns the positions after the first character of text and after each following
+// repetition of more, and their number. open says that text ends within one.
 func levels(starts *[mostBackslashes]int, text, more string, most int) (count int, open bool) {
 	at := 1
 	for starts[0], count = at, 1; count < most && strings.HasPrefix(text[at:], more); count++ {
@@ -200,7 +201,7 @@ func levels(starts *[mostBackslashes]int, text, more string, most int) (count in
 	return count, len(text[at:]) < len(more) && strings.HasPrefix(more, text[at:])
 }
 
-// What stands for each character, made once.
+// The spellings of each character, computed once.
 var (
 	escapedForms     = eachASCII(escaped)
 	backslashedForms = eachASCII(backslashed)
@@ -214,7 +215,7 @@ func eachASCII(forms func(byte) []string) (all [128][]string) {
 	return all
 }
 
-// escaped is what stands for a character behind a percent sign. A blank may have become a plus
+// escaped returns the spellings of a character after a percent sign. A space may have become a plus
 // before.
 func escaped(c byte) []string {
 	if c == ' ' {
@@ -223,8 +224,8 @@ func escaped(c byte) []string {
 	return []string{fmt.Sprintf("%02x", c)}
 }
 
-// backslashed is what stands for a character behind a backslash. A letter behind one is another
-// character.
+// backslashed returns the spellings of a character after a backslash. A letter after a backslash
+// means another character.
 func backslashed(c byte) []string {
 	forms := []string{fmt.Sprintf("u%04x", c), fmt.Sprintf("x%02x", c), fmt.Sprintf("u{%x}", c)}
 	if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
@@ -233,7 +234,7 @@ func backslashed(c byte) []string {
 	return forms
 }
 
-// entities is what stands for a character behind an ampersand.
+// entities returns the spellings of a character after an ampersand.
 func entities(c byte) []string {
 	forms := []string{fmt.Sprintf("#%d;", c), fmt.Sprintf("#%03d;", c), fmt.Sprintf("#x%x;", c), fmt.Sprintf("#x%04x;", c)}
 	if name := entityNames[c]; name != "" {

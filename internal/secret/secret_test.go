@@ -55,9 +55,9 @@ func TestSeveralSecretsAreThereOrTheErrorNamesTheOneThatIsNot(t *testing.T) {
 		says   string
 	}{
 		{source, "C", secret.ErrNotSet, "the secret C is not set"},
-		{source, "LINE", nil, "the secret LINE cannot be sent: it holds a line break"},
+		{source, "LINE", nil, "the secret LINE cannot be sent because it is not one line"},
 		{source, "UMLAUT", nil, "the secret UMLAUT cannot be sent"},
-		{broken, "A", secret.ErrUnavailable, "the secret A could not be looked up now"},
+		{broken, "A", secret.ErrUnavailable, "the lookup of the secret A failed; try again later"},
 	} {
 		got, err := tt.source.Values(t.Context(), []string{tt.name})
 		if err == nil || got != nil || !strings.HasPrefix(err.Error(), tt.says) || tt.is != nil && !errors.Is(err, tt.is) {

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// writing is a way in which a value is written: as it is, or within what somebody encoded as
-// base64.
+// writing is one form of a value: as it is, or as part of a text that was encoded as base64.
 type writing struct{ name, text string }
 
-// leastEncoded is how long the certain part of a value's base64 must be to be looked for: less
-// stands in many a text by chance.
+// leastEncoded is the minimum length of the unambiguous part of a value's base64: a shorter one
+// occurs by chance in many texts.
 const leastEncoded = 8
 
-// writings are all of them. What stands before a value in the encoded text moves its base64 by
-// none, one or two characters of three, and each has an alphabet of files and one of URLs.
+// writings returns all forms. What precedes a value in the encoded text shifts its base64 by zero,
+// one or two of three characters, and base64 has one alphabet for files and one for URLs.
 func (v Values) writings() []writing {
 	var all []writing
 	for name, value := range v {
@@ -32,7 +31,7 @@ func (v Values) writings() []writing {
 	return all
 }
 
-// certain is the part of a value's base64 that does not depend on what stands before and behind it.
+// certain returns the part of a value's base64 that does not depend on its surroundings.
 func certain(encoding *base64.Encoding, value string, before int) string {
 	text := encoding.EncodeToString(append(make([]byte, before), value...))
 	first := (before*8 + 5) / 6
@@ -43,8 +42,8 @@ func certain(encoding *base64.Encoding, value string, before int) string {
 	return text[first:whole]
 }
 
-// index belongs to one text at a time. It finds writings by their first character, as nearly every
-// place of a text begins none of them.
+// index finds writings by their first character, because nearly every position of a text begins
+// none. It serves one text at a time.
 type index struct {
 	by      [256][]writing
 	firsts  []byte
@@ -53,14 +52,14 @@ type index struct {
 	disguises []disguise
 	loosest   int // the longest disguise
 	letters   []byte
-	at        []int // room for what the last text was reduced to
+	at        []int // buffer for the reduced text
 }
 
 func (v Values) index() *index {
 	x := &index{}
 	for _, w := range v.writings() {
 		if w.text == "" {
-			continue // it would stand everywhere
+			continue // it would match everywhere
 		}
 		x.longest = max(x.longest, len(w.text))
 		first := w.text[0]
@@ -76,17 +75,17 @@ func (v Values) index() *index {
 	return x
 }
 
-// sight is a text that is looked through.
+// sight is a text that is being searched.
 type sight struct {
 	*index
 	text  string
-	loose []span // by their beginning
+	loose []span // ordered by their start
 }
 
 func (x *index) over(text string) sight { return sight{x, text, x.loosely(text)} }
 
-// near are the writings that text may begin with, by its first character or by what that is an
-// escape of. Text is not empty.
+// near returns the writings that text may begin with, by its first character or by what that
+// escapes. text is not empty.
 func (x *index) near(text string) []writing {
 	if !strings.Contains(`\%&+`, text[:1]) {
 		return x.by[text[0]]

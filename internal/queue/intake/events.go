@@ -15,24 +15,25 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
-// CodeNoAgent: an event of another service came, and the queue has no agent that such events start.
+// CodeNoAgent says that an event of another service arrived, and the queue has no agent for such
+// events.
 const CodeNoAgent frontend.Code = "intake_agent_missing"
 
-// Order is one run that a message asks for.
+// Order is one run that a message requests.
 type Order struct {
-	// what is put elsewhere if it cannot be started now: in the form it came in, with nothing
-	// of the other orders
+	// Origin is what goes back to the queue or to the dead letters if the run cannot start: the
+	// request in its original form, without the other requests of the message.
 	Origin  []byte
-	Message []byte // as [Read] reads it
-	Refused *Fate  // set: it cannot be started as it is
+	Message []byte // in the form that [Read] accepts
+	Refused *Fate  // set if the request can never be started
 }
 
 func refusedOrder(origin []byte, code frontend.Code, detail string) Order {
 	return Order{Origin: origin, Refused: &Fate{Outcome: Dead, Code: code, Detail: detail}}
 }
 
-// event is what is looked at to tell forms apart. EventBridge and S3 notifications are told by
-// members that no message of ours may have.
+// event holds the members that tell forms apart. EventBridge and S3 notifications have members that
+// our own messages must not have.
 type event struct {
 	ID         string            `json:"id"`
 	Source     string            `json:"source"`
@@ -42,13 +43,13 @@ type event struct {
 	Service    string            `json:"Service"`
 }
 
-// testEvent is what S3 sends once, when a notification is set up.
+// testEvent is the event that S3 sends once when a notification is configured.
 const testEvent = "s3:TestEvent"
 
-// Orders finds the runs that a message asks for: one in the form of this package, an event of
-// EventBridge, or a notification of S3, which may ask for several or for none. Anything else is
-// taken for the form of this package, so that its error names that form. agent is the one that
-// events of other services start; "" refuses them.
+// Orders returns the runs that a message requests: a message in the form of this package, an event
+// of EventBridge, or a notification of S3, which may request several runs or none. Anything else is
+// parsed as the form of this package, so that its error names that form. agent is the agent that
+// events of other services start; if it is empty, they are refused.
 func Orders(body []byte, agent string) []Order {
 	ours := []Order{{Origin: body, Message: body}}
 	var e event
@@ -79,12 +80,12 @@ func fromS3(records []json.RawMessage, agent string) (orders []Order) {
 	return orders
 }
 
-// orderOf makes a message of an event: it starts the agent of the queue, once per key, and the
-// event is its input.
+// orderOf converts an event to a message: it starts the agent of the queue, once per key, with the
+// event as its input.
 func orderOf(origin, event []byte, agent, key string, metadata map[string]string) Order {
 	if agent == "" {
-		return refusedOrder(origin, CodeNoAgent, "the message is an event of another service, and DORMOUSE_INTAKE_AGENT does not say which agent "+
-			"such events start; set it, or send messages with an agent of their own")
+		return refusedOrder(origin, CodeNoAgent, "the message is an event of another service, but DORMOUSE_INTAKE_AGENT does not name an agent "+
+			"for such events; set it, or send messages that name their agent")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, event); err != nil {
@@ -94,7 +95,7 @@ func orderOf(origin, event []byte, agent, key string, metadata map[string]string
 		Agent: agent, Input: core.Encode(core.TextParts(compact.String())), Metadata: core.Encode(metadata)}})}
 }
 
-// record is what is read of a record of S3.
+// record holds the members that are read from a record of S3.
 type record struct {
 	Source string `json:"eventSource"`
 	S3     struct {
@@ -109,11 +110,11 @@ type record struct {
 	} `json:"s3"`
 }
 
-var errNoObject = errors.New("the message has records, and one of them is no notification of S3 about an object; send the other service's events " +
-	"through EventBridge, or messages of the form of POST /v1/runs")
+var errNoObject = errors.New("a record of the message is not an S3 notification about an object; send events of other services " +
+	"through EventBridge, or as messages in the form of POST /v1/runs")
 
-// object is the idempotency key of a record, and the metadata of its run. S3 may send a record
-// twice; what happens to an object next has another sequencer.
+// object returns the idempotency key of a record and the metadata of its run. S3 may send a record
+// twice; the next change of the object has another sequencer.
 func object(raw json.RawMessage) (key string, metadata map[string]string, err error) {
 	var r record
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -130,10 +131,10 @@ func object(raw json.RawMessage) (key string, metadata map[string]string, err er
 	return keyOf(bucket, object.Key, mark), map[string]string{"bucket": bucket, "key": plain(object.Key)}, nil
 }
 
-// maxKey is the longest an idempotency key may be.
+// maxKey is the maximum length of an idempotency key.
 const maxKey = 255
 
-// keyOf is bucket/key/mark, and shorter where the object's key is long.
+// keyOf returns bucket/object/mark, shortened if the object's key is long.
 func keyOf(bucket, object, mark string) string {
 	key := bucket + "/" + object + "/" + mark
 	if len(key) <= maxKey {
@@ -143,11 +144,11 @@ func keyOf(bucket, object, mark string) string {
 	return "s3:sha256:" + hex.EncodeToString(sum[:])
 }
 
-// maxShown bounds what is shown of an object's key, as JSON: the metadata of a run are small, and
-// the whole key is in its input.
+// maxShown limits how much of an object's key appears in the metadata, as JSON: metadata are small,
+// and the input of the run has the complete key.
 const maxShown = 1000
 
-// plain is an object's key as people write it: S3 has it as in the query of a URL.
+// plain decodes an object's key, which S3 writes as in the query of a URL.
 func plain(key string) string {
 	if read, err := url.QueryUnescape(key); err == nil {
 		key = read

@@ -14,44 +14,45 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Starter starts runs: [frontend.Frontend]. The same key with the same request starts one run.
+// Starter starts runs; [frontend.Frontend] implements it. Equal requests with the same key start
+// one run.
 type Starter interface {
 	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
 }
 
-// Outcome is what became of a message.
+// Outcome says what happened to a message.
 type Outcome int
 
 const (
-	// Started: its run was stored. The message may go.
+	// Started: the run was stored. The message is removed.
 	Started Outcome = iota
-	// Known: its run had been there before, under the same key. The message may go.
+	// Known: the run already existed, under the same key. The message is removed.
 	Known
-	// Busy: it could not be started now, by nobody's fault. It comes again, as often as it
-	// takes: a thread may be busy for days.
+	// Busy: the run cannot start yet, through no fault of the message or the program. The
+	// message is redelivered without a limit, because a thread may be busy for days.
 	Busy
-	// Failed: something of ours is broken. It comes again, but not for ever.
+	// Failed: an error on our side. The message is redelivered, up to a limit.
 	Failed
-	// Dead: it can never be started as it is. It is put aside with the reason.
+	// Dead: the message can never start a run. It goes to the dead letters with the reason.
 	Dead
 )
 
-// Fate is what is to become of a message.
+// Fate says what to do with a message.
 type Fate struct {
 	Outcome Outcome
 	Run     string        // Started, Known
-	After   time.Duration // Busy, Failed: when it comes again
-	Code    frontend.Code // Busy, Failed, Dead: why
-	Detail  string        // likewise, in words that may be shown
+	After   time.Duration // Busy, Failed: the delay until it is redelivered
+	Code    frontend.Code // Busy, Failed, Dead: the reason
+	Detail  string        // likewise, as a sentence that may be shown
 }
 
-// Gone says whether the message leaves the queue because its run is there.
+// Gone reports whether the message leaves the queue because its run exists.
 func (f Fate) Gone() bool { return f.Outcome == Started || f.Outcome == Known }
 
-// Whole is the fate of a message that has to stay whole, if there is such a one among the fates of
-// its parts. Each part has a fate of its own: what is busy is put back alone, and what can never be
-// started is put aside alone. Only a failure of ours keeps the message whole: no part is moved
-// then, and all are tried again. Those that were started are known by their keys.
+// Whole returns the fate that keeps a message with several parts whole, if there is one. Usually
+// each part is treated separately: a busy part is put back alone, and a dead part goes to the dead
+// letters alone. Only a failure on our side keeps the message whole: no part is moved, and all are
+// tried again. Parts that have started are recognized by their keys.
 func Whole(fates []Fate) (f Fate, stays bool) {
 	n := slices.IndexFunc(fates, func(f Fate) bool { return f.Outcome == Failed })
 	if n < 0 {
@@ -60,36 +61,36 @@ func Whole(fates []Fate) (f Fate, stays bool) {
 	return fates[n], true
 }
 
-// Longer is how long a busy message waits that was handed over so often: four times as long each
-// time.
+// Longer returns the delay of a busy message after so many redeliveries; it grows by a factor of
+// four each time.
 func Longer(after time.Duration, times int) time.Duration {
 	return after << (2 * min(max(times-1, 0), 10))
 }
 
-// by is who starts the runs of the queue, for the journal.
+// by names the queue in the journal as the caller that starts a run.
 const by = "intake"
 
-// A message that comes again does so after a second, then after twice as long each time.
+// The delay of a redelivery starts at a second and doubles each time.
 const (
 	firstReturn = time.Second
 	lastReturn  = time.Minute
 )
 
-// Desk starts what messages ask for. It is safe for concurrent use.
+// Desk starts the runs that messages request. It is safe for concurrent use.
 type Desk struct {
 	Starter Starter
 	Log     *slog.Logger
 
-	// MaxFailures is how often one message may fail before it is put aside.
+	// MaxFailures limits how often one message may fail before it goes to the dead letters.
 	MaxFailures int
 }
 
-// Decide starts what a message asks for and says what is to become of it. Nothing in it makes
-// Decide itself fail. If ctx ends, the message has to come again.
+// Decide starts the run that a message requests and says what to do with the message. No content of
+// a message makes Decide itself fail. If ctx ends, the message must be redelivered.
 func (d *Desk) Decide(ctx context.Context, m Delivery) Fate {
 	if m.Attempts > d.MaxFailures {
 		return Fate{Outcome: Dead, Code: CodeLost, Detail: fmt.Sprintf(
-			"it was handed over %d times and nobody said what came of it; look into the log for what stopped the program, then try it again", m.Attempts-1)}
+			"it was delivered %d times and never settled; find in the log what stopped the program, then retry the message", m.Attempts-1)}
 	}
 	read, err := Read(m.Body)
 	if err != nil {
@@ -105,8 +106,8 @@ func (d *Desk) Decide(ctx context.Context, m Delivery) Fate {
 	return Fate{Outcome: Known, Run: started.Run.ID}
 }
 
-// start turns a panic into an error, so that one message costs itself an attempt and not the
-// process.
+// start turns a panic into an error, so that a message that causes one costs an attempt instead of
+// the process.
 func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.Started, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -117,8 +118,8 @@ func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.
 	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
 }
 
-// fate says what an error means. A refusal with a time to come back, a store that fails, and a
-// thread whose run is not done, pass; every other refusal would be the same for ever.
+// fate says what an error means. A refusal that says when to retry, a failing store and a thread
+// whose run is not done are temporary; every other refusal is final.
 func (d *Desk) fate(m Delivery, err error) Fate {
 	var refused *frontend.Error
 	switch known := errors.As(err, &refused); {
@@ -129,14 +130,14 @@ func (d *Desk) fate(m Delivery, err error) Fate {
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
 	case errors.Is(err, engine.ErrNewerSchema):
-		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version has written the thread", After: comeBack(m.Returned)}
+		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version of the program has written the thread", After: comeBack(m.Returned)}
 	}
 	d.Log.Error("starting a run from the intake queue failed", "message", m.ID, "attempt", m.Attempts, "error", err)
 	if m.Attempts >= d.MaxFailures {
 		return Fate{Outcome: Dead, Code: CodeInternal, Detail: fmt.Sprintf(
-			"starting the run failed on our side %d times; the server's log says how", m.Attempts)}
+			"starting the run failed %d times with an internal error; see the server's log", m.Attempts)}
 	}
-	return Fate{Outcome: Failed, Code: CodeInternal, Detail: "starting the run failed on our side", After: comeBack(m.Returned)}
+	return Fate{Outcome: Failed, Code: CodeInternal, Detail: "starting the run failed with an internal error", After: comeBack(m.Returned)}
 }
 
 func comeBack(returned int) time.Duration {

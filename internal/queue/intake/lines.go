@@ -10,13 +10,13 @@ import (
 // Line is one line of a file of messages.
 type Line struct {
 	Number int // from 1, blank ones counted
-	// without its end; of a line that is longer than a message may be, a beginning that is too
-	// long as well
+	// Body is the line without its end. If the line is longer than a message may be, it is a
+	// prefix that is also too long.
 	Body []byte
 }
 
 // Lines calls take for each line that is not blank, in order, until it returns an error. A line of
-// any length costs no more memory than the longest message. A body is valid until take returns.
+// any length needs no more memory than the longest message. A body is valid until take returns.
 func Lines(r io.Reader, take func(Line) error) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	var body []byte
@@ -37,8 +37,8 @@ func Lines(r io.Reader, take func(Line) error) error {
 	}
 }
 
-// readLine appends the next line to body, its end included, and leaves out what is far beyond the
-// longest message.
+// readLine appends the next line, including its end, to body, and discards what exceeds the longest
+// message by far.
 func readLine(lines *bufio.Reader, body []byte) ([]byte, error) {
 	for {
 		piece, err := lines.ReadSlice('\n')

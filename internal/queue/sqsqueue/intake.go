@@ -16,15 +16,16 @@ import (
 
 var _ intake.Queue = (*Intake)(nil)
 
-// Attributes of messages of the intake queue. A pipeline sets none of them.
+// Attributes of messages of the intake queue. Pipelines set none of them.
 const (
-	// how often it was put back because the thread or the store was busy
+	// AttributeReturned counts how often it was sent again because the thread or the store was
+	// busy
 	AttributeReturned = "returned"
-	AttributeCode     = "code"   // of a dead letter: why it is one
-	AttributeDetail   = "detail" // of a dead letter: why, in words
+	AttributeCode     = "code"   // of a dead letter: the error code
+	AttributeDetail   = "detail" // of a dead letter: the reason in words
 )
 
-// Intake is the intake queue of one tenant, and the queue of its dead letters. Safe for concurrent
+// Intake is the intake queue of one tenant, with its dead-letter queue. It is safe for concurrent
 // use.
 type Intake struct {
 	queue
@@ -32,12 +33,14 @@ type Intake struct {
 	tenant string
 }
 
-// NewIntake is the intake queue at a URL. Whose it is says tenant, and nothing in its messages.
+// NewIntake returns the intake queue at a URL. The argument tenant determines its tenant, not its
+// messages.
 func NewIntake(api API, url, deadURL, tenant string) *Intake {
 	return &Intake{queue{api, url}, queue{api, deadURL}, tenant}
 }
 
-// Receive implements [intake.Queue], for tools and tests: functions are handed their messages.
+// Receive implements [intake.Queue]. Tools and tests use it; Lambda delivers messages to functions
+// itself.
 func (q *Intake) Receive(ctx context.Context, max int) (ds []intake.Delivery, err error) {
 	messages, err := q.receive(ctx, max, 0, AttributeReturned)
 	for _, m := range messages {
@@ -51,7 +54,7 @@ func (q *Intake) Receive(ctx context.Context, max int) (ds []intake.Delivery, er
 	return ds, err
 }
 
-// ReadReturned reads [AttributeReturned]. Whatever else stands there is none.
+// ReadReturned parses [AttributeReturned]. Anything that is not a count means 0.
 func ReadReturned(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
@@ -60,8 +63,7 @@ func ReadReturned(text string) int {
 	return n
 }
 
-// Settle implements [intake.Queue], but for its promise of all or nothing: see the package's
-// comment.
+// Settle implements [intake.Queue], but without atomicity: see the comment of the package.
 func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) error {
 	gone, err := q.Move(ctx, d, f)
 	if err != nil || !gone {
@@ -70,18 +72,18 @@ func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) e
 	return q.remove(ctx, d.Receipt)
 }
 
-// A message as large as SQS takes has no room for an attribute more. It is hidden for long where
-// others are sent anew; should its thread be busy for hours, it ends among the dead letters.
+// A message of the maximum size of SQS cannot take another attribute. It is hidden for a long time
+// where others are sent again; if its thread is busy for hours, it ends in the dead-letter queue.
 const (
 	mostSentAnew = 1<<20 - 1<<10
 	hidden       = time.Hour
 )
 
-// Move does everything that a fate asks for but remove the message; gone says that it is to be
-// removed now. On an error it is to stay.
+// Move applies a fate except for removing the message; gone says that the message must be removed
+// now. On an error it must stay.
 //
-// A busy message is not given back but sent anew: SQS counts hand-overs and nothing takes one back,
-// so that a thread which is busy for days would make a dead letter of it.
+// A busy message is not returned but sent again as a new message: SQS counts deliveries and nothing
+// resets the count, so a thread that is busy for days would turn its message into a dead letter.
 func (q *Intake) Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error) {
 	switch f.Outcome {
 	case intake.Busy:
@@ -106,13 +108,13 @@ func (q queue) put(ctx context.Context, body []byte, delay time.Duration, attrib
 		in.MessageAttributes[name] = types.MessageAttributeValue{DataType: &kind, StringValue: &value}
 	}
 	if _, err := q.api.SendMessage(ctx, in); err != nil {
-		return fmt.Errorf("putting a message elsewhere: %w", q.translated("sending to", err))
+		return fmt.Errorf("sending a message of the intake queue: %w", q.translated("sending to", err))
 	}
 	return nil
 }
 
-// shown is a reason as an attribute may have it: not empty, not long, and of characters that SQS
-// takes.
+// shown converts a reason to the value of an attribute: not empty, not long, and only with
+// characters that SQS accepts.
 func shown(detail string) string {
 	const most = 1000
 	clean := strings.Map(func(r rune) rune {
@@ -123,7 +125,7 @@ func shown(detail string) string {
 	}, strings.ToValidUTF8(detail, "\ufffd"))
 	clean = clip.Bytes(clean, most, "...")
 	if clean == "" {
-		return "no reason is known"
+		return "no reason given"
 	}
 	return clean
 }

@@ -105,7 +105,7 @@ func TestAFailedMessageIsHandedOverOnceMore(t *testing.T) {
 func TestADeadLetterHasTheReason(t *testing.T) {
 	for _, tt := range []struct{ detail, want string }{
 		{"there is no agent a", "there is no agent a"},
-		{"", "no reason is known"},
+		{"", "no reason given"},
 		{"\x00\xff\ufffe", "\ufffd\ufffd\ufffd"},
 		{strings.Repeat("ü", 600), strings.Repeat("ü", 500) + "..."},
 	} {

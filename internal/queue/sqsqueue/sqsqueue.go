@@ -1,24 +1,25 @@
-// Package sqsqueue is the queue of wake-ups and the intake queue on standard queues of Amazon SQS.
-// It sends, receives and settles; what a wake-up is good for says package engine, and what becomes
-// of a message of the intake queue package intake.
+// Package sqsqueue implements the wake-up queue and the intake queue on standard queues of Amazon
+// SQS. It sends, receives and settles messages; package engine defines what a wake-up means, and
+// package intake what happens to a message of the intake queue.
 //
-// A standard queue promises less than the queue in package sqlite, and engine and intake need no
-// more:
+// A standard queue guarantees less than the queue in package sqlite, and the engine and package
+// intake need no more:
 //
-//   - There is no order, and a message may be handed over twice although nobody gave it back.
-//   - A receipt is not revoked by the next hand-over: a late [Wake.Ack] may be taken, and the
-//     message be gone or not. Likewise after a
-//     [Wake.Nack]. Whoever holds such a receipt has lost the run to another epoch long before.
-//   - Times are whole seconds, rounded up: a message that came too early would be dropped as stale.
-//     The longest delay is [MaxDelay].
-//   - A dead letter does not say why it is one, but for those that [Intake.Move] puts aside itself.
-//   - Nothing is one transaction: a message of the intake queue is put elsewhere first and removed
-//     then, so that a crash between leaves
-//     two and never none. One key starts one run.
+//   - Messages arrive in any order, and a message may be delivered twice without having been
+//     returned.
+//   - The next delivery does not revoke an older receipt: a late [Wake.Ack] may be accepted and
+//     remove the message or not, and so may a late [Wake.Nack]. The holder of such a receipt has
+//     already lost the run to a newer epoch.
+//   - Times are whole seconds, rounded up, because a message that arrives too early would be
+//     dropped as stale. The longest delay is [MaxDelay].
+//   - A dead letter has no reason, except for those that [Intake.Move] sends itself.
+//   - There are no transactions: a message of the intake queue is first sent to its new place and
+//     then removed, so that a crash in between leaves two copies and never none. One key starts one
+//     run.
 //
-// What is on a queue and is not ours never loops: on the wake queue it is reported as failed each
-// time, until the queue's redrive policy makes it a dead letter, where an alarm tells a person. On
-// the intake queue it is moved to the dead letters at once, with the reason.
+// Messages that are not ours never loop. On the wake-up queue they are reported as failed each
+// time, until the redrive policy moves them to the dead-letter queue, where an alarm notifies the
+// operator. On the intake queue they are moved to the dead-letter queue at once, with the reason.
 package sqsqueue
 
 import (
@@ -34,18 +35,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// MaxDelay is the longest delay of a message. A wake-up that is wanted later is sent too early,
-// finds nothing to claim and is dropped: the sweep sends the one that counts.
+// MaxDelay is the maximum delay of a message. A wake-up that is due later is sent too early, finds
+// nothing to claim and is dropped; the sweep sends the one that counts.
 const MaxDelay = 900 * time.Second
 
-// maxVisibility is the longest a message can be hidden.
+// maxVisibility is the maximum time for which a message can be hidden.
 const maxVisibility = 12 * time.Hour
 
-// maxReceive is the most that one request hands over.
+// maxReceive is the maximum number of messages per request.
 const maxReceive = 10
 
-// API is what is asked of the SDK's client. Its retryer has sent a request a few times before an
-// error comes back; so an error of the network, a throttle and a fault of the service are
+// API is the part of the SDK's client that is used. The client's retryer has already retried before
+// it returns an error, so a network error, a throttle and a fault of the service are
 // [engine.ErrUnavailable] at once.
 type API interface {
 	SendMessage(ctx context.Context, in *sqs.SendMessageInput, opts ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
@@ -55,7 +56,7 @@ type API interface {
 		opts ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error)
 }
 
-// queue is one queue of SQS.
+// queue is one SQS queue.
 type queue struct {
 	api API
 	url string
@@ -75,26 +76,27 @@ func (q queue) receive(ctx context.Context, max int, wait time.Duration, attribu
 	return out.Messages, nil
 }
 
-// remove deletes a message. [engine.ErrRefused] if the receipt is none of this queue's.
+// remove deletes a message. It returns [engine.ErrRefused] if the receipt does not belong to this
+// queue.
 func (q queue) remove(ctx context.Context, receipt string) error {
 	_, err := q.api.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &receipt})
 	return q.settled("deleting from", err)
 }
 
-// hide shows a message again after a while. [engine.ErrRefused] if the receipt is none of this
-// queue's, or the message is not hidden.
+// hide makes a message visible again after a while. It returns [engine.ErrRefused] if the receipt
+// does not belong to this queue, or the message is not hidden.
 func (q queue) hide(ctx context.Context, receipt string, after time.Duration) error {
 	_, err := q.api.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &q.url, ReceiptHandle: &receipt,
 		VisibilityTimeout: seconds(after, maxVisibility)})
-	return q.settled("giving back to", err)
+	return q.settled("returning to", err)
 }
 
-// seconds rounds up, and clips.
+// seconds rounds up, and clips to most.
 func seconds(d, most time.Duration) int32 {
 	return int32((min(max(d, 0), most) + time.Second - 1) / time.Second)
 }
 
-// settled translates what SQS says to a receipt.
+// settled translates the response of SQS to a receipt.
 func (q queue) settled(doing string, err error) error {
 	if refused(err) {
 		return fmt.Errorf("%w: %s %s: %v", engine.ErrRefused, doing, q.url, err)
@@ -102,8 +104,7 @@ func (q queue) settled(doing string, err error) error {
 	return q.translated(doing, err)
 }
 
-// translated leaves none of the SDK's errors to be asked for by type; their text stays, for the
-// log.
+// translated hides the types of the SDK's errors and keeps their text for the log.
 func (q queue) translated(doing string, err error) error {
 	switch {
 	case err == nil:
@@ -116,8 +117,8 @@ func (q queue) translated(doing string, err error) error {
 	return fmt.Errorf("%w: %s %s: %v", engine.ErrUnavailable, doing, q.url, err)
 }
 
-// refused says whether SQS knows the receipt no more. It says so in one of several ways, by what
-// became of the message.
+// refused reports whether SQS no longer accepts the receipt. SQS says so in several ways, which
+// depend on what happened to the message.
 func refused(err error) bool {
 	var invalid *types.ReceiptHandleIsInvalid
 	var shown *types.MessageNotInflight

@@ -16,16 +16,16 @@ var (
 	_ engine.Receiver = (*Wake)(nil)
 )
 
-// Wake is the queue of wake-ups. Safe for concurrent use.
+// Wake is the wake-up queue. It is safe for concurrent use.
 type Wake struct {
 	queue
 
-	// Wait is how long [Wake.Receive] waits for something to come, at most 20 s. Without it a
-	// request asks some of SQS's servers only, and may find nothing where there is something.
+	// Wait is how long [Wake.Receive] waits for a message, at most 20 s. Without it a request
+	// asks only some of SQS's servers and may miss messages.
 	Wait time.Duration
 }
 
-// NewWake is the queue of wake-ups at a URL.
+// NewWake returns the wake-up queue at a URL.
 func NewWake(api API, url string) *Wake { return &Wake{queue: queue{api, url}} }
 
 // Send implements [engine.Waker].
@@ -36,8 +36,9 @@ func (q *Wake) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) e
 	return q.translated("sending to", err)
 }
 
-// Receive implements [engine.Receiver], for tools and tests: functions are handed their messages.
-// What is not ours is left out and stays hidden, so that it becomes a dead letter in time.
+// Receive implements [engine.Receiver]. Tools and tests use it; Lambda delivers messages to
+// functions itself. Messages that are not ours are skipped and stay hidden, so that they end in the
+// dead-letter queue.
 func (q *Wake) Receive(ctx context.Context, max int) (ds []engine.Delivery, err error) {
 	messages, err := q.receive(ctx, max, q.Wait)
 	for _, m := range messages {
@@ -51,13 +52,12 @@ func (q *Wake) Receive(ctx context.Context, max int) (ds []engine.Delivery, err 
 // Ack implements [engine.Receiver].
 func (q *Wake) Ack(ctx context.Context, d engine.Delivery) error { return q.remove(ctx, d.Receipt) }
 
-// Nack implements [engine.Receiver]. There is no place for the cause: whoever gives back has logged
-// it.
+// Nack implements [engine.Receiver]. It drops the cause, which the caller has logged.
 func (q *Wake) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, _ string) error {
 	return q.hide(ctx, d.Receipt, delay)
 }
 
-// receives is how often a message was handed over, this time included.
+// receives returns how often a message was delivered, including this time.
 func receives(m types.Message) int {
 	n, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
 	if err != nil {

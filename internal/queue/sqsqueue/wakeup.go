@@ -13,12 +13,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
-// ErrNotOurs is a message of the wake queue that no program of ours has sent. It would be the same
-// the next time.
-var ErrNotOurs = errors.New("sqsqueue: this is no wake-up; find out who sends to this queue, " +
-	"which is for the stack's own functions alone")
+// ErrNotOurs reports a message of the wake-up queue that Dormouse did not send. A redelivery would
+// not change that.
+var ErrNotOurs = errors.New("sqsqueue: the message is not a wake-up; find out who sends to this queue, " +
+	"which only the functions of the stack may use")
 
-// ReadWakeup reads the body of a message of the wake queue, strictly. Every error is [ErrNotOurs].
+// ReadWakeup parses the body of a message of the wake-up queue strictly. Every error is
+// [ErrNotOurs].
 func ReadWakeup(body string) (engine.Wakeup, error) {
 	var w engine.Wakeup
 	err := strictjson.Check([]byte(body))
@@ -34,12 +35,12 @@ func ReadWakeup(body string) (engine.Wakeup, error) {
 	return w, nil
 }
 
-// written is the body of a wake-up, in ASCII: SQS refuses some characters, and tenants come from
-// outside.
+// written returns the body of a wake-up, in ASCII: SQS rejects some characters, and tenants come
+// from outside.
 func written(w engine.Wakeup) string {
 	text, err := json.Marshal(w)
 	if err != nil {
-		panic(err) // two strings can always be written
+		panic(err) // two strings always have a JSON form
 	}
 	var body []byte
 	for _, r := range string(text) {
@@ -54,12 +55,12 @@ func written(w engine.Wakeup) string {
 	return string(body)
 }
 
-// groupName is what SQS takes as a group.
+// groupName matches what SQS accepts as a group.
 var groupName = regexp.MustCompile(`^[a-zA-Z0-9!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~]{1,128}$`)
 
-// group is the tenant as a message group, by which SQS keeps a tenant with many messages from
-// holding up the others. On a standard queue it orders nothing. A name that SQS does not take is
-// one of its own by its hash.
+// group returns the message group of a tenant, by which SQS keeps a tenant with many messages from
+// delaying the others. On a standard queue it imposes no order. A name that SQS does not accept is
+// replaced by a hash of it.
 func group(tenant string) string {
 	if groupName.MatchString(tenant) {
 		return tenant

@@ -1,7 +1,7 @@
 // Package ssmsecret finds secrets in the Parameter Store of AWS Systems Manager: the secret NAME is
-// the parameter NAME below one path. It keeps what it read for some minutes, so that a call costs a
-// look into memory. It writes no parameter, lists none, and holds the key to none: a SecureString
-// is decrypted by the service, for a role that may.
+// the parameter NAME under one path. It caches values for some minutes, so that a call usually
+// needs no request. It writes and lists no parameters and holds no keys: the service decrypts a
+// SecureString for a role that is allowed to read it.
 package ssmsecret
 
 import (
@@ -20,36 +20,36 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// Client is what is used of the service's own client.
+// Client is the part of the service's client that is used.
 type Client interface {
 	GetParameter(context.Context, *ssm.GetParameterInput, ...func(*ssm.Options)) (*ssm.GetParameterOutput, error)
 }
 
 // Options say where the secrets are. Both are required.
 type Options struct {
-	Path  string // with a slash at its end, such as /dormouse/prod/
+	Path  string // ends with a slash, such as /dormouse/prod/
 	Clock engine.Clock
 }
 
 const (
-	// fresh is how long a value counts without another look: so long a changed one may go
-	// unseen.
+	// fresh is how long a value is used without another lookup, and so how long a change may go
+	// unnoticed.
 	fresh = 5 * time.Minute
 
-	// usable is how long a value is used while the service does not answer. One that the
-	// service refuses to tell is not.
+	// usable is how long a value is used while the service does not respond. A value that the
+	// service refuses to return is not used.
 	usable = time.Hour
 
-	// rest is how long nothing is asked after a lookup that found nothing or failed: many calls
-	// at once must not become many requests of a service that allows some forty a second.
+	// rest is the pause after a lookup that failed or found nothing: many concurrent calls must
+	// not become many requests to a service that allows some forty a second.
 	rest = 5 * time.Second
 
-	// patience bounds one lookup, repeats of the client included.
+	// patience limits one lookup, including the retries of the client.
 	patience = 5 * time.Second
 )
 
-// New returns a source that asks the service when a value is needed, once at a time for each name.
-// Its errors hold no value.
+// New returns a source that asks the service when a value is needed, with one request at a time for
+// each name. Its errors contain no value.
 func New(client Client, o Options) secret.Source {
 	s := &store{client: client, o: o, known: map[string]*entry{}}
 	return s.lookup
@@ -63,17 +63,16 @@ type store struct {
 	known map[string]*entry
 }
 
-// entry is what is known of one name. Its fields are guarded by the store's lock.
+// entry is the cached state of one name. The lock of the store guards its fields.
 type entry struct {
 	value   string
-	read    time.Time // when value was read; zero: never
+	read    time.Time // when value was read; zero if never
 	err     error     // of the last lookup
-	next    time.Time // before it nothing is asked
+	next    time.Time // no request before it
 	pending chan struct{}
 }
 
-// mostKnown bounds the names that are remembered. Definitions name secrets, so there is no end to
-// them.
+// mostKnown limits the cached names. Definitions choose the names, so their number is unbounded.
 const mostKnown = 1000
 
 func (s *store) lookup(ctx context.Context, name string) (string, error) {
@@ -90,7 +89,7 @@ func (s *store) lookup(ctx context.Context, name string) (string, error) {
 	}
 }
 
-// at is what is known now, or what to wait for until more is known.
+// at returns the cached value, or a channel that is closed when the lookup is done.
 func (s *store) at(ctx context.Context, name string) (value string, wait chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +101,8 @@ func (s *store) at(ctx context.Context, name string) (value string, wait chan st
 	}
 	if e.pending == nil {
 		e.pending = make(chan struct{})
-		// Whoever began it may leave, and others wait for the same: it is nobody's own, and
-		// ends by itself.
+		// The lookup outlives the call that began it, because others may wait for the same
+		// one. It has a time limit.
 		go s.fetch(context.WithoutCancel(ctx), name, e)
 	}
 	return "", e.pending, nil
@@ -128,7 +127,7 @@ func (e *entry) answer(now time.Time) (string, error) {
 	return "", e.err
 }
 
-// fetch asks the service once, and tells everybody who waits.
+// fetch asks the service once and wakes everyone who waits.
 func (s *store) fetch(ctx context.Context, name string, e *entry) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := s.o.Clock.AfterFunc(patience, cancel)
@@ -160,8 +159,8 @@ func (s *store) get(ctx context.Context, name string) (string, error) {
 	return *out.Parameter.Value, nil
 }
 
-// passing says whether an error says nothing of the parameter: no answer, a fault of the service,
-// too many requests.
+// passing reports whether an error says nothing about the parameter: no response, a fault of the
+// service, or too many requests.
 func passing(err error) bool {
 	var refusal smithy.APIError
 	var response *awshttp.ResponseError

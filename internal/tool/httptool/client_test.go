@@ -65,7 +65,7 @@ func TestASecretThatCannotBeLookedUpNowSaysSoAndNothingElse(t *testing.T) {
 	w := newWorld(t)
 	w.unread = errUnread
 	out := w.call(secretPay, `{}`)
-	if want := "The call did not run: the secret TOKEN could not be looked up now; it may be there in a while."; !out.Failed || out.Text != want || len(w.dialled) != 0 {
+	if want := "The call did not run: the lookup of the secret TOKEN failed; try again later."; !out.Failed || out.Text != want || len(w.dialled) != 0 {
 		t.Errorf("%+v, dialled %v", out, w.dialled)
 	}
 	tool, _ := readTool(t, secretPay)
