@@ -44,7 +44,7 @@ func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
 // newPump starts runs of a tenant while fewer than most of its wake-ups wait.
 func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) *intake.Pump {
 	queue := db.Intake().Limited(most)
-	return &intake.Pump{Queue: queue, Desk: &intake.Desk{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: machine.Clock{}, Log: log,
+	return &intake.Pump{Queue: queue, Handler: &intake.Handler{Starter: starter, Log: log, MaxFailures: intakeFailures}, Clock: machine.Clock{}, Log: log,
 		Room: queue.Room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
 }
 

@@ -48,7 +48,7 @@ type giver interface {
 
 // mover is what the intake queue does with a message but remove it, see package sqsqueue.
 type mover interface {
-	Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error)
+	Move(ctx context.Context, d intake.Delivery, f intake.Result) (gone bool, err error)
 }
 
 // New is a handler of what s is made of. Chance is from 0 to 1, for pauses that are not all alike.
@@ -109,7 +109,7 @@ func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone boo
 // giveBack shows a message again after a while, in the queue that it came from.
 func (i *invocation) giveBack(ctx context.Context, m events.SQSMessage, after time.Duration) error {
 	if i.ofIntake(m) {
-		_, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), intake.Fate{Outcome: intake.Failed, After: after})
+		_, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), intake.Result{Outcome: intake.Failed, After: after})
 		return err
 	}
 	return i.wake.Nack(ctx, engine.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle}, after, "")

@@ -95,7 +95,7 @@ func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ 
 	return r.broken
 }
 
-func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Fate) (bool, error) {
+func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Result) (bool, error) {
 	r.moved, r.after = append(r.moved, moved{string(d.Body), f.Outcome, f.Code}), append(r.after, f.After)
 	return f.Outcome != intake.Failed && r.broken == nil, r.broken
 }

@@ -11,31 +11,31 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// take starts what a message of the intake queue asks for. Each part of an event has a fate of its
+// take starts what a message of the intake queue asks for. Each part of an event has a result of its
 // own, see [intake.Whole].
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
-	orders := intake.Orders([]byte(m.Body), i.intake.Agent)
-	if len(orders) == 0 {
+	requests := intake.Requests([]byte(m.Body), i.intake.Agent)
+	if len(requests) == 0 {
 		i.log.Info("a message of the intake queue asks for nothing and is dropped", "message", m.MessageId)
 	}
-	fates := make([]intake.Fate, len(orders))
+	results := make([]intake.Result, len(requests))
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
-	for n, o := range orders {
-		fates[n] = i.fate(inTime, m, o)
+	for n, o := range requests {
+		results[n] = i.result(inTime, m, o)
 	}
-	if whole, stays := intake.Whole(fates); stays {
+	if whole, stays := intake.Whole(results); stays {
 		whole.After = max(whole.After, i.backoff(receives(m)))
 		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), whole)
 	}
-	if len(orders) == 1 && fates[0].Outcome == intake.Busy {
-		return i.busy(ctx, m, orders[0], fates[0])
+	if len(requests) == 1 && results[0].Outcome == intake.Busy {
+		return i.busy(ctx, m, requests[0], results[0])
 	}
-	for n, o := range orders {
-		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), fates[n]); err != nil {
+	for n, o := range requests {
+		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), results[n]); err != nil {
 			return false, err
 		}
-		i.settled(m, fates[n])
+		i.settled(m, results[n])
 	}
 	return true, nil
 }
@@ -43,7 +43,7 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 // busy lets a message wait where it is, longer each time, as often as the queue lets it be handed
 // over before it makes a dead letter of it; then it is put back as a new one. A copy of a message
 // that the queue has doubled is doubled again with each new one, so there should be few.
-func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Order, f intake.Fate) (gone bool, err error) {
+func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Request, f intake.Result) (gone bool, err error) {
 	n := receives(m)
 	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)
 	if n < maxFailures {
@@ -57,12 +57,12 @@ func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Ord
 	return gone, err
 }
 
-func (i *invocation) fate(ctx context.Context, m events.SQSMessage, o intake.Order) intake.Fate {
+func (i *invocation) result(ctx context.Context, m events.SQSMessage, o intake.Request) intake.Result {
 	if o.Refused != nil {
 		return *o.Refused
 	}
-	desk := intake.Desk{Starter: i.starter, Log: i.log, MaxFailures: maxFailures}
-	return desk.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
+	handler := intake.Handler{Starter: i.starter, Log: i.log, MaxFailures: maxFailures}
+	return handler.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
 }
 
 // delivery is a message as package intake has it. The tenant is the queue's.
@@ -74,8 +74,8 @@ func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
 	return d
 }
 
-// settled counts and logs a fate that was carried out.
-func (i *invocation) settled(m events.SQSMessage, f intake.Fate) {
+// settled counts and logs a result that was carried out.
+func (i *invocation) settled(m events.SQSMessage, f intake.Result) {
 	switch f.Outcome {
 	case intake.Started:
 		i.counts.Add(emf.RunsStarted, 1)

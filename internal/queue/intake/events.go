@@ -19,17 +19,17 @@ import (
 // events.
 const CodeNoAgent frontend.Code = "intake_agent_missing"
 
-// Order is one run that a message requests.
-type Order struct {
+// Request is one run that a message requests.
+type Request struct {
 	// Origin is what goes back to the queue or to the dead letters if the run cannot start: the
 	// request in its original form, without the other requests of the message.
 	Origin  []byte
-	Message []byte // in the form that [Read] accepts
-	Refused *Fate  // set if the request can never be started
+	Message []byte  // in the form that [Read] accepts
+	Refused *Result // set if the request can never be started
 }
 
-func refusedOrder(origin []byte, code frontend.Code, detail string) Order {
-	return Order{Origin: origin, Refused: &Fate{Outcome: Dead, Code: code, Detail: detail}}
+func refusedRequest(origin []byte, code frontend.Code, detail string) Request {
+	return Request{Origin: origin, Refused: &Result{Outcome: Dead, Code: code, Detail: detail}}
 }
 
 // event holds the members that tell forms apart. EventBridge and S3 notifications have members that
@@ -46,12 +46,12 @@ type event struct {
 // testEvent is the event that S3 sends once when a notification is configured.
 const testEvent = "s3:TestEvent"
 
-// Orders returns the runs that a message requests: a message in the form of this package, an event
+// Requests returns the runs that a message requests: a message in the form of this package, an event
 // of EventBridge, or a notification of S3, which may request several runs or none. Anything else is
 // parsed as the form of this package, so that its error names that form. agent is the agent that
 // events of other services start; if it is empty, they are refused.
-func Orders(body []byte, agent string) []Order {
-	ours := []Order{{Origin: body, Message: body}}
+func Requests(body []byte, agent string) []Request {
+	ours := []Request{{Origin: body, Message: body}}
 	var e event
 	if strictjson.Check(body) != nil || json.Unmarshal(body, &e) != nil {
 		return ours
@@ -60,38 +60,38 @@ func Orders(body []byte, agent string) []Order {
 	case e.Event == testEvent && e.Service == "Amazon S3":
 		return nil
 	case e.DetailType != "" && e.Source != "" && e.ID != "":
-		return []Order{orderOf(body, body, agent, e.ID, map[string]string{"source": e.Source, "detail-type": e.DetailType})}
+		return []Request{requestOf(body, body, agent, e.ID, map[string]string{"source": e.Source, "detail-type": e.DetailType})}
 	case len(e.Records) > 0:
 		return fromS3(e.Records, agent)
 	}
 	return ours
 }
 
-func fromS3(records []json.RawMessage, agent string) (orders []Order) {
+func fromS3(records []json.RawMessage, agent string) (requests []Request) {
 	for _, r := range records {
 		origin := core.Encode(map[string]any{"Records": []json.RawMessage{r}})
 		key, metadata, err := object(r)
 		if err != nil {
-			orders = append(orders, refusedOrder(origin, frontend.CodeInvalid, err.Error()))
+			requests = append(requests, refusedRequest(origin, frontend.CodeInvalid, err.Error()))
 			continue
 		}
-		orders = append(orders, orderOf(origin, r, agent, key, metadata))
+		requests = append(requests, requestOf(origin, r, agent, key, metadata))
 	}
-	return orders
+	return requests
 }
 
-// orderOf converts an event to a message: it starts the agent of the queue, once per key, with the
+// requestOf converts an event to a message: it starts the agent of the queue, once per key, with the
 // event as its input.
-func orderOf(origin, event []byte, agent, key string, metadata map[string]string) Order {
+func requestOf(origin, event []byte, agent, key string, metadata map[string]string) Request {
 	if agent == "" {
-		return refusedOrder(origin, CodeNoAgent, "the message is an event of another service, but DORMOUSE_INTAKE_AGENT does not name an agent "+
+		return refusedRequest(origin, CodeNoAgent, "the message is an event of another service, but DORMOUSE_INTAKE_AGENT does not name an agent "+
 			"for such events; set it, or send messages that name their agent")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, event); err != nil {
-		return refusedOrder(origin, frontend.CodeInvalid, "the event is not JSON")
+		return refusedRequest(origin, frontend.CodeInvalid, "the event is not JSON")
 	}
-	return Order{Origin: origin, Message: core.Encode(Message{IdempotencyKey: key, StartRequest: wire.StartRequest{
+	return Request{Origin: origin, Message: core.Encode(Message{IdempotencyKey: key, StartRequest: wire.StartRequest{
 		Agent: agent, Input: core.Encode(core.TextParts(compact.String())), Metadata: core.Encode(metadata)}})}
 }
 

@@ -29,11 +29,11 @@ func TestEventsOfOtherServicesAreOrders(t *testing.T) {
 		"what S3 sends when it is set up": {`{"Service":"Amazon S3","Event":"s3:TestEvent","Bucket":"in"}`, "desk", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			orders := intake.Orders([]byte(tt.body), tt.agent)
-			if len(orders) != len(tt.keys) {
-				t.Fatalf("%d orders: %+v", len(orders), orders)
+			requests := intake.Requests([]byte(tt.body), tt.agent)
+			if len(requests) != len(tt.keys) {
+				t.Fatalf("%d requests: %+v", len(requests), requests)
 			}
-			for n, o := range orders {
+			for n, o := range requests {
 				switch {
 				case tt.keys[n] == "" && (o.Refused == nil || o.Refused.Outcome != intake.Dead || o.Refused.Code != tt.refused):
 					t.Errorf("order %d is not refused: %+v", n, o.Refused)
@@ -48,7 +48,7 @@ func TestEventsOfOtherServicesAreOrders(t *testing.T) {
 	}
 }
 
-func wantMessage(t *testing.T, o intake.Order, key string) {
+func wantMessage(t *testing.T, o intake.Request, key string) {
 	t.Helper()
 	m, err := intake.Read(o.Message)
 	if err != nil || o.Refused != nil || m.IdempotencyKey != key {
@@ -57,11 +57,11 @@ func wantMessage(t *testing.T, o intake.Order, key string) {
 }
 
 func TestOnlyAFailureOfOursKeepsAMessageWhole(t *testing.T) {
-	parts := []intake.Fate{{Outcome: intake.Started}, {Outcome: intake.Busy}, {Outcome: intake.Dead}, {Outcome: intake.Known}}
+	parts := []intake.Result{{Outcome: intake.Started}, {Outcome: intake.Busy}, {Outcome: intake.Dead}, {Outcome: intake.Duplicate}}
 	if f, stays := intake.Whole(parts); stays {
 		t.Errorf("it stays, with %+v", f)
 	}
-	if f, stays := intake.Whole(append(parts, intake.Fate{Outcome: intake.Failed, Detail: "broken"})); !stays || f.Detail != "broken" {
+	if f, stays := intake.Whole(append(parts, intake.Result{Outcome: intake.Failed, Detail: "broken"})); !stays || f.Detail != "broken" {
 		t.Errorf("it does not stay: %+v", f)
 	}
 }
@@ -82,11 +82,11 @@ func FuzzOrders(f *testing.F) {
 	}
 	f.Add(`{"Records":[{"eventSource":"aws:s3","s3":{"bucket":{"name":"b"},"object":{"key":"%zz\u0000\ud800","sequencer":"1"}}},{}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, o := range intake.Orders([]byte(text), "desk") {
+		for _, o := range intake.Requests([]byte(text), "desk") {
 			if (o.Refused == nil) == (o.Message == nil) {
 				t.Fatalf("%q: an order that is neither refused nor a message", text)
 			}
-			again := intake.Orders(o.Origin, "desk")
+			again := intake.Requests(o.Origin, "desk")
 			if len(again) != 1 || string(again[0].Message) != string(o.Message) {
 				t.Fatalf("%q: what would be put elsewhere, %q, asks for %+v and not for %q", text, o.Origin, again, o.Message)
 			}

@@ -24,19 +24,19 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m, err := intake.Read(raw)
 		s := &starter{}
-		fate := desk(s).Decide(t.Context(), delivery(string(raw)))
+		result := handlerOf(s).Decide(t.Context(), delivery(string(raw)))
 		if err != nil {
 			refused, ok := errors.AsType[*frontend.Error](err)
 			if !ok || refused.Code == "" || refused.Detail == "" || len(refused.Detail) > 500 {
 				t.Fatalf("%q is refused with %v", raw, err)
 			}
-			if fate.Outcome != intake.Dead || fate.Code != refused.Code || s.key != "" {
-				t.Fatalf("%q is refused, and its fate is %+v, asked for with key %q", raw, fate, s.key)
+			if result.Outcome != intake.Dead || result.Code != refused.Code || s.key != "" {
+				t.Fatalf("%q is refused, and its result is %+v, asked for with key %q", raw, result, s.key)
 			}
 			return
 		}
-		if fate.Outcome != intake.Known || s.key != m.IdempotencyKey || s.key == "" {
-			t.Fatalf("%q: fate %+v, key %q", raw, fate, s.key)
+		if result.Outcome != intake.Duplicate || s.key != m.IdempotencyKey || s.key == "" {
+			t.Fatalf("%q: result %+v, key %q", raw, result, s.key)
 		}
 		body, err := json.Marshal(m.StartRequest)
 		if err == nil {

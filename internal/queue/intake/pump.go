@@ -27,19 +27,19 @@ type Queue interface {
 	// error.
 	Receive(ctx context.Context, max int) ([]Delivery, error)
 
-	// Settle applies the fate: it removes the message, returns it with a delay, or moves it to
+	// Settle applies the result: it removes the message, returns it with a delay, or moves it to
 	// the dead letters with the reason; all of that or nothing. If the message has been
 	// delivered again or settled since, it returns [engine.ErrRefused] and does nothing.
-	Settle(ctx context.Context, d Delivery, f Fate) error
+	Settle(ctx context.Context, d Delivery, f Result) error
 }
 
 // Pump receives messages from a queue and starts their runs. All fields but See are required.
 type Pump struct {
-	Queue Queue
-	Desk  *Desk
-	Clock engine.Clock
-	Log   *slog.Logger
-	See   string // the command that lists dead letters, for the log
+	Queue   Queue
+	Handler *Handler
+	Clock   engine.Clock
+	Log     *slog.Logger
+	See     string // the command that lists dead letters, for the log
 
 	// Room returns how many more runs may be started now. Messages that are not started wait in
 	// the queue: if a large file were started at once, a run that a person requests would wait
@@ -100,7 +100,7 @@ func (p *Pump) settle(ctx context.Context, got []Delivery) (settled int) {
 }
 
 func (p *Pump) handle(ctx context.Context, d Delivery) bool {
-	f := p.Desk.Decide(ctx, d)
+	f := p.Handler.Decide(ctx, d)
 	if f.Outcome == Dead {
 		p.Log.Warn("a message of the intake queue was moved to the dead letters", "message", d.ID, "code", f.Code, "reason", f.Detail, "see", p.See)
 	}

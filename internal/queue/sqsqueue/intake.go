@@ -64,7 +64,7 @@ func ReadReturned(text string) int {
 }
 
 // Settle implements [intake.Queue], but without atomicity: see the comment of the package.
-func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) error {
+func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Result) error {
 	gone, err := q.Move(ctx, d, f)
 	if err != nil || !gone {
 		return err
@@ -79,12 +79,12 @@ const (
 	hidden       = time.Hour
 )
 
-// Move applies a fate except for removing the message; gone says that the message must be removed
+// Move applies a result except for removing the message; gone says that the message must be removed
 // now. On an error it must stay.
 //
 // A busy message is not returned but sent again as a new message: SQS counts deliveries and nothing
 // resets the count, so a thread that is busy for days would turn its message into a dead letter.
-func (q *Intake) Move(ctx context.Context, d intake.Delivery, f intake.Fate) (gone bool, err error) {
+func (q *Intake) Move(ctx context.Context, d intake.Delivery, f intake.Result) (gone bool, err error) {
 	switch f.Outcome {
 	case intake.Busy:
 		if len(d.Body) > mostSentAnew {

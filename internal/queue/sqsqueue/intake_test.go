@@ -41,7 +41,7 @@ func (d desk) one() intake.Delivery {
 	return got[0]
 }
 
-func (d desk) settle(m intake.Delivery, f intake.Fate) {
+func (d desk) settle(m intake.Delivery, f intake.Result) {
 	d.Helper()
 	if err := d.queue.Settle(d.Context(), m, f); err != nil {
 		d.Fatal(err)
@@ -58,13 +58,13 @@ func (d desk) none() {
 }
 
 func TestAMessageWhoseRunIsThereIsGone(t *testing.T) {
-	for _, outcome := range []intake.Outcome{intake.Started, intake.Known} {
+	for _, outcome := range []intake.Outcome{intake.Started, intake.Duplicate} {
 		d := newDesk(t)
 		m := d.one()
 		if m.Tenant != "acme" || string(m.Body) != message || m.Attempts != 1 || m.Returned != 0 {
 			t.Errorf("received %+v", m)
 		}
-		d.settle(m, intake.Fate{Outcome: outcome})
+		d.settle(m, intake.Result{Outcome: outcome})
 		d.none()
 	}
 }
@@ -76,14 +76,14 @@ func TestABusyMessageComesAgainAsNewAsOftenAsItTakes(t *testing.T) {
 		if m.Returned != n || m.Attempts != 1 || string(m.Body) != message || m.Tenant != "acme" {
 			t.Fatalf("after %d returns: %+v", n, m)
 		}
-		d.settle(m, intake.Fate{Outcome: intake.Busy, After: 10 * time.Second})
+		d.settle(m, intake.Result{Outcome: intake.Busy, After: 10 * time.Second})
 		d.clock.Advance(9 * time.Second)
 		if got, err := d.queue.Receive(t.Context(), 10); err != nil || len(got) != 0 {
 			t.Fatalf("received %+v before its time, %v", got, err)
 		}
 		d.clock.Advance(time.Second)
 	}
-	d.settle(d.one(), intake.Fate{Outcome: intake.Started})
+	d.settle(d.one(), intake.Result{Outcome: intake.Started})
 	d.none()
 	if dead := d.messages(d.dead); len(dead) != 0 {
 		t.Errorf("dead letters %+v", dead)
@@ -92,13 +92,13 @@ func TestABusyMessageComesAgainAsNewAsOftenAsItTakes(t *testing.T) {
 
 func TestAFailedMessageIsHandedOverOnceMore(t *testing.T) {
 	d := newDesk(t)
-	d.settle(d.one(), intake.Fate{Outcome: intake.Failed, After: 3 * time.Second})
+	d.settle(d.one(), intake.Result{Outcome: intake.Failed, After: 3 * time.Second})
 	d.clock.Advance(3 * time.Second)
 	m := d.one()
 	if m.Attempts != 2 || m.Returned != 0 {
 		t.Errorf("received %+v", m)
 	}
-	d.settle(m, intake.Fate{Outcome: intake.Started})
+	d.settle(m, intake.Result{Outcome: intake.Started})
 	d.none()
 }
 
@@ -110,7 +110,7 @@ func TestADeadLetterHasTheReason(t *testing.T) {
 		{strings.Repeat("ü", 600), strings.Repeat("ü", 500) + "..."},
 	} {
 		d := newDesk(t)
-		d.settle(d.one(), intake.Fate{Outcome: intake.Dead, Code: frontend.CodeAgentNotFound, Detail: tt.detail})
+		d.settle(d.one(), intake.Result{Outcome: intake.Dead, Code: frontend.CodeAgentNotFound, Detail: tt.detail})
 		dead := d.messages(d.dead)
 		if len(dead) != 1 || *dead[0].Body != message {
 			t.Fatalf("dead letters %+v", dead)
@@ -134,10 +134,10 @@ func TestAMessageThatCannotBePutElsewhereStays(t *testing.T) {
 			}
 			return awsdouble.Fault{}
 		})
-		if gone, err := d.queue.Move(t.Context(), m, intake.Fate{Outcome: outcome}); gone || !errors.Is(err, engine.ErrUnavailable) {
+		if gone, err := d.queue.Move(t.Context(), m, intake.Result{Outcome: outcome}); gone || !errors.Is(err, engine.ErrUnavailable) {
 			t.Errorf("moved: %v, %v", gone, err)
 		}
-		if err := d.queue.Settle(t.Context(), m, intake.Fate{Outcome: outcome}); !errors.Is(err, engine.ErrUnavailable) {
+		if err := d.queue.Settle(t.Context(), m, intake.Result{Outcome: outcome}); !errors.Is(err, engine.ErrUnavailable) {
 			t.Errorf("settled: %v", err)
 		}
 		d.double.Fail(nil)
@@ -151,7 +151,7 @@ func TestAMessageThatCannotBePutElsewhereStays(t *testing.T) {
 func TestAReceiptOfNothingIsRefused(t *testing.T) {
 	d := newDesk(t)
 	for _, outcome := range []intake.Outcome{intake.Failed, intake.Started} {
-		if err := d.queue.Settle(t.Context(), intake.Delivery{Receipt: "none"}, intake.Fate{Outcome: outcome}); !errors.Is(err, engine.ErrRefused) {
+		if err := d.queue.Settle(t.Context(), intake.Delivery{Receipt: "none"}, intake.Result{Outcome: outcome}); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("outcome %d: %v", outcome, err)
 		}
 	}

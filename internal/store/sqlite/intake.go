@@ -59,7 +59,7 @@ func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []
 }
 
 // Settle implements [intake.Queue].
-func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) error {
+func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Result) error {
 	id, err := messageNumber(d.ID)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (q *Intake) Settle(ctx context.Context, d intake.Delivery, f intake.Fate) e
 	})
 }
 
-func (t *tx) settle(id int64, receipt string, f intake.Fate, now int64) (int64, error) {
+func (t *tx) settle(id int64, receipt string, f intake.Result, now int64) (int64, error) {
 	const (
 		remove = "DELETE FROM intake WHERE id = ? AND receipt = ?"
 		bury   = `INSERT INTO intake_dead (id, tenant, body, at, died, code, detail)

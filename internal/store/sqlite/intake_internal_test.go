@@ -20,7 +20,7 @@ func TestIntakeQueriesOfTheServerUseAnIndex(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d messages, %v", len(got), err)
 	}
-	for i, f := range []intake.Fate{{Outcome: intake.Started}, {Outcome: intake.Dead}, {Outcome: intake.Busy, After: time.Second}} {
+	for i, f := range []intake.Result{{Outcome: intake.Started}, {Outcome: intake.Dead}, {Outcome: intake.Busy, After: time.Second}} {
 		if err := q.Settle(t.Context(), got[i], f); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func receive(t *testing.T, q *sqlite.Intake, max int) []intake.Delivery {
 	return got
 }
 
-func settle(t *testing.T, q *sqlite.Intake, d intake.Delivery, f intake.Fate) {
+func settle(t *testing.T, q *sqlite.Intake, d intake.Delivery, f intake.Result) {
 	t.Helper()
 	if err := q.Settle(t.Context(), d, f); err != nil {
 		t.Fatal(err)
@@ -78,13 +78,13 @@ func TestIntakeHandsOverEachMessageOnceUntilItsTimeIsOver(t *testing.T) {
 	if again := receive(t, q, 10); len(again) != 0 {
 		t.Fatalf("handed over twice: %+v", again)
 	}
-	settle(t, q, first[0], intake.Fate{Outcome: intake.Started})
+	settle(t, q, first[0], intake.Result{Outcome: intake.Started})
 	clock.Advance(time.Millisecond)
 	again := receive(t, q, 10)
 	if len(again) != 1 || again[0].ID != first[1].ID || again[0].Attempts != 2 {
 		t.Fatalf("got %+v, want message %s again", again, first[1].ID)
 	}
-	for _, f := range []intake.Fate{{Outcome: intake.Started}, {Outcome: intake.Dead, Code: "x"}, {Outcome: intake.Busy}} {
+	for _, f := range []intake.Result{{Outcome: intake.Started}, {Outcome: intake.Dead, Code: "x"}, {Outcome: intake.Busy}} {
 		if err := q.Settle(t.Context(), first[1], f); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("the old receipt settles as %v: %v", f.Outcome, err)
 		}
@@ -101,7 +101,7 @@ func TestIntakeBringsBackWhatWasGivenBack(t *testing.T) {
 	}{{intake.Busy, 1}, {intake.Failed, 2}} {
 		_, q, clock := anIntake(t)
 		put(t, q, "a")
-		settle(t, q, receive(t, q, 1)[0], intake.Fate{Outcome: tt.outcome, After: 3 * time.Second, Code: "run_open", Detail: "later"})
+		settle(t, q, receive(t, q, 1)[0], intake.Result{Outcome: tt.outcome, After: 3 * time.Second, Code: "run_open", Detail: "later"})
 		if got := counts(t, q); got != (sqlite.IntakeCounts{Waiting: 1, Back: 1}) {
 			t.Errorf("counts %+v", got)
 		}
@@ -120,7 +120,7 @@ func TestIntakeKeepsDeadLettersWithTheReasonAndTheirBytes(t *testing.T) {
 	poison := "\x00\xff{"
 	put(t, q, poison)
 	clock.Advance(time.Second)
-	settle(t, q, receive(t, q, 1)[0], intake.Fate{Outcome: intake.Dead, Code: "malformed_body", Detail: "no JSON"})
+	settle(t, q, receive(t, q, 1)[0], intake.Result{Outcome: intake.Dead, Code: "malformed_body", Detail: "no JSON"})
 	dead, err := q.Dead(t.Context(), tenant, 10)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestIntakeKeepsDeadLettersWithTheReasonAndTheirBytes(t *testing.T) {
 	if len(again) != 1 || string(again[0].Body) != poison || again[0].Attempts != 1 {
 		t.Fatalf("got %+v", again)
 	}
-	settle(t, q, again[0], intake.Fate{Outcome: intake.Dead, Code: "x", Detail: "y"})
+	settle(t, q, again[0], intake.Result{Outcome: intake.Dead, Code: "x", Detail: "y"})
 	if n, err := q.DropDead(t.Context(), "other"); n != 0 || err != nil {
 		t.Errorf("%d of another tenant dropped, %v", n, err)
 	}
@@ -166,7 +166,7 @@ func callers(t *testing.T, db *sqlite.DB, clock *enginetest.Clock) *query.Reader
 
 func pumpOf(q intake.Queue, s intake.Starter, clock engine.Clock) *intake.Pump {
 	log := slog.New(slog.DiscardHandler)
-	return &intake.Pump{Queue: q, Desk: &intake.Desk{Starter: s, Log: log, MaxFailures: 3}, Clock: clock, Log: log,
+	return &intake.Pump{Queue: q, Handler: &intake.Handler{Starter: s, Log: log, MaxFailures: 3}, Clock: clock, Log: log,
 		Room: func(context.Context) (int, error) { return 100, nil }, Batch: 8, Poll: time.Second, Crowded: time.Second}
 }
 
@@ -205,7 +205,7 @@ type forgetful struct {
 	n    int
 }
 
-func (f *forgetful) Settle(ctx context.Context, d intake.Delivery, fate intake.Fate) error {
+func (f *forgetful) Settle(ctx context.Context, d intake.Delivery, result intake.Result) error {
 	f.mu.Lock()
 	f.n++
 	lose := f.n%2 == 1
@@ -216,7 +216,7 @@ func (f *forgetful) Settle(ctx context.Context, d intake.Delivery, fate intake.F
 	if lose {
 		return engine.ErrUnavailable
 	}
-	return f.Queue.Settle(ctx, d, fate)
+	return f.Queue.Settle(ctx, d, result)
 }
 
 func TestIntakeStartsOneRunAKeyHoweverOftenItIsCutOff(t *testing.T) {
@@ -227,7 +227,7 @@ func TestIntakeStartsOneRunAKeyHoweverOftenItIsCutOff(t *testing.T) {
 	}
 	cut := &forgetful{Queue: q}
 	pump := pumpOf(cut, front, clock)
-	pump.Desk.MaxFailures = 40
+	pump.Handler.MaxFailures = 40
 	for range 400 {
 		if counts(t, q).Waiting == 0 {
 			break

@@ -39,15 +39,15 @@ func delivery(body string) intake.Delivery {
 	return intake.Delivery{ID: "1", Receipt: "r.1", Tenant: "acme", Body: []byte(body), Attempts: 1}
 }
 
-func desk(s intake.Starter) *intake.Desk {
-	return &intake.Desk{Starter: s, Log: slog.New(slog.DiscardHandler), MaxFailures: 3}
+func handlerOf(s intake.Starter) *intake.Handler {
+	return &intake.Handler{Starter: s, Log: slog.New(slog.DiscardHandler), MaxFailures: 3}
 }
 
 func TestTheTenantIsTheQueuesAndTheKeyTheMessages(t *testing.T) {
 	s := &starter{answer: frontend.Started{Run: wire.Run{ID: "run_a_0"}, New: true}}
-	f := desk(s).Decide(t.Context(), delivery(good))
+	f := handlerOf(s).Decide(t.Context(), delivery(good))
 	if f.Outcome != intake.Started || f.Run != "run_a_0" {
-		t.Errorf("fate %+v", f)
+		t.Errorf("result %+v", f)
 	}
 	if s.caller.Tenant != "acme" || s.key != "k1" || s.req.Agent != "a" || string(s.req.Input) != `"go"` {
 		t.Errorf("asked for %+v, key %q, %+v", s.caller, s.key, s.req)
@@ -66,7 +66,7 @@ func TestFates(t *testing.T) {
 		code               frontend.Code
 		after              time.Duration
 	}{
-		{"its run was there", nil, 1, 0, intake.Known, "", 0},
+		{"its run was there", nil, 1, 0, intake.Duplicate, "", 0},
 		{"the store is busy", refusal(frontend.CodeUnavailable, time.Second), 1, 0, intake.Busy, frontend.CodeUnavailable, time.Second},
 		{"the inbox is full", refusal(frontend.CodeInboxFull, time.Second), 3, 2, intake.Busy, frontend.CodeInboxFull, 4 * time.Second},
 		{"any limit that says when to come back", refusal("too_many_runs", 30*time.Second), 1, 0, intake.Busy, "too_many_runs", 30 * time.Second},
@@ -84,9 +84,9 @@ func TestFates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := delivery(good)
 			d.Attempts, d.Returned = tt.attempts, tt.returned
-			f := desk(&starter{err: tt.err}).Decide(t.Context(), d)
+			f := handlerOf(&starter{err: tt.err}).Decide(t.Context(), d)
 			if f.Outcome != tt.outcome || f.Code != tt.code || f.After != tt.after {
-				t.Errorf("fate %+v", f)
+				t.Errorf("result %+v", f)
 			}
 			if (f.Detail == "") != f.Gone() {
 				t.Errorf("the reason is %q", f.Detail)
@@ -98,8 +98,8 @@ func TestFates(t *testing.T) {
 func TestMalformedTextIsADeadLetterAndReachesNobody(t *testing.T) {
 	s := &starter{}
 	for _, body := range []string{"", "\x00\xff", "{", "null", `{"idempotency_key":"k","agent":"a","input":"x","x":1}`} {
-		if f := desk(s).Decide(t.Context(), delivery(body)); f.Outcome != intake.Dead || f.Detail == "" {
-			t.Errorf("%q: fate %+v", body, f)
+		if f := handlerOf(s).Decide(t.Context(), delivery(body)); f.Outcome != intake.Dead || f.Detail == "" {
+			t.Errorf("%q: result %+v", body, f)
 		}
 	}
 	if s.key != "" {
@@ -108,7 +108,7 @@ func TestMalformedTextIsADeadLetterAndReachesNobody(t *testing.T) {
 }
 
 func TestAPanicCostsItsMessageAnAttempt(t *testing.T) {
-	if f := desk(&starter{panics: true}).Decide(t.Context(), delivery(good)); f.Outcome != intake.Failed || f.Code != intake.CodeInternal {
-		t.Errorf("fate %+v", f)
+	if f := handlerOf(&starter{panics: true}).Decide(t.Context(), delivery(good)); f.Outcome != intake.Failed || f.Code != intake.CodeInternal {
+		t.Errorf("result %+v", f)
 	}
 }

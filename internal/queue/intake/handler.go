@@ -26,8 +26,8 @@ type Outcome int
 const (
 	// Started: the run was stored. The message is removed.
 	Started Outcome = iota
-	// Known: the run already existed, under the same key. The message is removed.
-	Known
+	// Duplicate: the run already existed, under the same key. The message is removed.
+	Duplicate
 	// Busy: the run cannot start yet, through no fault of the message or the program. The
 	// message is redelivered without a limit, because a thread may be busy for days.
 	Busy
@@ -37,28 +37,28 @@ const (
 	Dead
 )
 
-// Fate says what to do with a message.
-type Fate struct {
+// Result says what to do with a message.
+type Result struct {
 	Outcome Outcome
-	Run     string        // Started, Known
+	Run     string        // Started, Duplicate
 	After   time.Duration // Busy, Failed: the delay until it is redelivered
 	Code    frontend.Code // Busy, Failed, Dead: the reason
 	Detail  string        // likewise, as a sentence that may be shown
 }
 
 // Gone reports whether the message leaves the queue because its run exists.
-func (f Fate) Gone() bool { return f.Outcome == Started || f.Outcome == Known }
+func (f Result) Gone() bool { return f.Outcome == Started || f.Outcome == Duplicate }
 
-// Whole returns the fate that keeps a message with several parts whole, if there is one. Usually
+// Whole returns the result that keeps a message with several parts whole, if there is one. Usually
 // each part is treated separately: a busy part is put back alone, and a dead part goes to the dead
 // letters alone. Only a failure on our side keeps the message whole: no part is moved, and all are
 // tried again. Parts that have started are recognized by their keys.
-func Whole(fates []Fate) (f Fate, stays bool) {
-	n := slices.IndexFunc(fates, func(f Fate) bool { return f.Outcome == Failed })
+func Whole(results []Result) (f Result, stays bool) {
+	n := slices.IndexFunc(results, func(f Result) bool { return f.Outcome == Failed })
 	if n < 0 {
-		return Fate{}, false
+		return Result{}, false
 	}
-	return fates[n], true
+	return results[n], true
 }
 
 // Longer returns the delay of a busy message after so many redeliveries; it grows by a factor of
@@ -76,8 +76,8 @@ const (
 	lastReturn  = time.Minute
 )
 
-// Desk starts the runs that messages request. It is safe for concurrent use.
-type Desk struct {
+// Handler starts the runs that messages request. It is safe for concurrent use.
+type Handler struct {
 	Starter Starter
 	Log     *slog.Logger
 
@@ -87,57 +87,57 @@ type Desk struct {
 
 // Decide starts the run that a message requests and says what to do with the message. No content of
 // a message makes Decide itself fail. If ctx ends, the message must be redelivered.
-func (d *Desk) Decide(ctx context.Context, m Delivery) Fate {
-	if m.Attempts > d.MaxFailures {
-		return Fate{Outcome: Dead, Code: CodeLost, Detail: fmt.Sprintf(
+func (h *Handler) Decide(ctx context.Context, m Delivery) Result {
+	if m.Attempts > h.MaxFailures {
+		return Result{Outcome: Dead, Code: CodeLost, Detail: fmt.Sprintf(
 			"it was delivered %d times and never settled; find in the log what stopped the program, then retry the message", m.Attempts-1)}
 	}
 	read, err := Read(m.Body)
 	if err != nil {
-		return d.fate(m, err)
+		return h.result(m, err)
 	}
-	started, err := d.start(ctx, m.Tenant, read)
+	started, err := h.start(ctx, m.Tenant, read)
 	switch {
 	case err != nil:
-		return d.fate(m, err)
+		return h.result(m, err)
 	case started.New:
-		return Fate{Outcome: Started, Run: started.Run.ID}
+		return Result{Outcome: Started, Run: started.Run.ID}
 	}
-	return Fate{Outcome: Known, Run: started.Run.ID}
+	return Result{Outcome: Duplicate, Run: started.Run.ID}
 }
 
 // start turns a panic into an error, so that a message that causes one costs an attempt instead of
 // the process.
-func (d *Desk) start(ctx context.Context, tenant string, m Message) (s frontend.Started, err error) {
+func (h *Handler) start(ctx context.Context, tenant string, m Message) (s frontend.Started, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			d.Log.Error("starting a run from the intake queue panicked", "panic", r, "stack", string(debug.Stack()))
+			h.Log.Error("starting a run from the intake queue panicked", "panic", r, "stack", string(debug.Stack()))
 			err = errors.New("starting the run panicked")
 		}
 	}()
-	return d.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
+	return h.Starter.Start(ctx, frontend.Caller{Tenant: tenant, By: by, Via: "queue"}, m.IdempotencyKey, m.StartRequest)
 }
 
-// fate says what an error means. A refusal that says when to retry, a failing store and a thread
+// result says what an error means. A refusal that says when to retry, a failing store and a thread
 // whose run is not done are temporary; every other refusal is final.
-func (d *Desk) fate(m Delivery, err error) Fate {
+func (h *Handler) result(m Delivery, err error) Result {
 	var refused *frontend.Error
 	switch known := errors.As(err, &refused); {
 	case known && (refused.RetryAfter > 0 || refused.Code == frontend.CodeRunOpen || errors.Is(err, engine.ErrUnavailable)):
-		return Fate{Outcome: Busy, Code: refused.Code, Detail: refused.Detail, After: max(refused.RetryAfter, comeBack(m.Returned))}
+		return Result{Outcome: Busy, Code: refused.Code, Detail: refused.Detail, After: max(refused.RetryAfter, comeBack(m.Returned))}
 	case known:
-		return Fate{Outcome: Dead, Code: refused.Code, Detail: refused.Detail}
+		return Result{Outcome: Dead, Code: refused.Code, Detail: refused.Detail}
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
+		return Result{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
 	case errors.Is(err, engine.ErrNewerSchema):
-		return Fate{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version of the program has written the thread", After: comeBack(m.Returned)}
+		return Result{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version of the program has written the thread", After: comeBack(m.Returned)}
 	}
-	d.Log.Error("starting a run from the intake queue failed", "message", m.ID, "attempt", m.Attempts, "error", err)
-	if m.Attempts >= d.MaxFailures {
-		return Fate{Outcome: Dead, Code: CodeInternal, Detail: fmt.Sprintf(
+	h.Log.Error("starting a run from the intake queue failed", "message", m.ID, "attempt", m.Attempts, "error", err)
+	if m.Attempts >= h.MaxFailures {
+		return Result{Outcome: Dead, Code: CodeInternal, Detail: fmt.Sprintf(
 			"starting the run failed %d times with an internal error; see the server's log", m.Attempts)}
 	}
-	return Fate{Outcome: Failed, Code: CodeInternal, Detail: "starting the run failed with an internal error", After: comeBack(m.Returned)}
+	return Result{Outcome: Failed, Code: CodeInternal, Detail: "starting the run failed with an internal error", After: comeBack(m.Returned)}
 }
 
 func comeBack(returned int) time.Duration {
