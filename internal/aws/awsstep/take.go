@@ -85,6 +85,6 @@ func (i *invocation) settled(m events.SQSMessage, f intake.Result) {
 		i.log.Info("a message of the intake queue comes again", "message", m.MessageId, "code", f.Code, "in", f.After.String())
 	case intake.Dead:
 		i.counts.Add(emf.IntakeDead, 1)
-		i.log.Warn("a message of the intake queue was put aside", "message", m.MessageId, "code", f.Code, "reason", f.Detail)
+		i.log.Warn("a message of the intake queue was moved to the dead letters", "message", m.MessageId, "code", f.Code, "reason", f.Detail)
 	}
 }
