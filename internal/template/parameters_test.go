@@ -7,7 +7,7 @@ import (
 
 var parameterChecks = []check{
 	{"every parameter says what it is for and is used, and nothing must be answered to deploy", parameterWrongs, []breakage{
-		{"    Description: \"With Auth=JWT: the audience that tokens must name.\"\n", ""},
+		{"    Description: \"With Auth=JWT: the audience that tokens must have.\"\n", ""},
 		{"!Ref StreamConcurrency", "20"},
 		{"    Default: default\n", ""}}},
 	{"the outputs are what people and scripts ask for", func(t Template) (wrong []string) {
@@ -17,7 +17,7 @@ var parameterChecks = []check{
 			}
 		}
 		return wrong
-	}, []breakage{{"  TableName:\n    Description: The table", "  Table:\n    Description: The table"}}},
+	}, []breakage{{"  TableName:\n    Description: The name of the table", "  Table:\n    Description: The name of the table"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
 			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": ""} {
