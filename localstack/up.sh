@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Brings the stack up on LocalStack, or on whatever else speaks for AWS, and runs the proof against it: localstack/up.sh [ENDPOINT]. Without
-# ENDPOINT it starts compose.yaml. What it needs, and what was never tried, is in README.md.
+# usage: localstack/up.sh [ENDPOINT]
+# Deploys the stack to LocalStack, or to the AWS-compatible ENDPOINT, and runs the end-to-end proof
+# against it. Without ENDPOINT it starts compose.yaml. README.md says what it needs and what was
+# never tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,24 +12,24 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 stop() { printf 'localstack: %s\n' "$*" >&2; exit 1; }
-need() { command -v "$1" > /dev/null || stop "$1 is not on this machine; $2"; }
+need() { command -v "$1" > /dev/null || stop "$1 is not installed; $2"; }
 
 need aws "install the AWS CLI, version 2"
 need python3 "sam build needs it"
 for name in JWT_ISSUER JWT_AUDIENCE DORMOUSE_TOKEN; do
-  [ -n "${!name:-}" ] || stop "the API lets nobody in without a token; set JWT_ISSUER, JWT_AUDIENCE and DORMOUSE_TOKEN, see localstack/README.md"
+  [ -n "${!name:-}" ] || stop "$name is not set; set JWT_ISSUER, JWT_AUDIENCE and DORMOUSE_TOKEN (see localstack/README.md)"
 done
 
 if [ -z "$endpoint" ]; then
   [ -n "${LOCALSTACK_AUTH_TOKEN:-}" ] ||
-    stop "LocalStack asks for LOCALSTACK_AUTH_TOKEN since 2026; take it from your account at app.localstack.cloud and set it"
+    stop "LOCALSTACK_AUTH_TOKEN is not set; set it to the token of your account at app.localstack.cloud"
   docker compose version > /dev/null 2>&1 ||
-    stop "docker compose is not on this machine; install it, or name the endpoint of a server that runs: localstack/up.sh http://127.0.0.1:4566"
+    stop "docker compose is not installed; install it, or pass the endpoint of a running server: localstack/up.sh http://127.0.0.1:4566"
   docker compose --file localstack/compose.yaml up --detach --wait
   endpoint=http://127.0.0.1:4566
 fi
 
-# What a server on this machine asks for; a real endpoint has whatever is set.
+# A local server accepts any credentials; those of the environment are for a real endpoint.
 export AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID:-test} AWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY:-test}
 export AWS_REGION=${AWS_REGION:-us-east-1} AWS_ENDPOINT_URL=$endpoint AWS_PAGER=
 export AWS_DEFAULT_REGION=$AWS_REGION
