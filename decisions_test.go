@@ -43,8 +43,8 @@ func decisionIndex(t *testing.T) string {
 		return strings.Compare(filepath.Base(b)[:10], filepath.Base(a)[:10])
 	})
 	var b strings.Builder
-	b.WriteString("# Decisions\n\nWhy dependencies and mechanisms are as they are: one dated note for each decision, kept as a diary.\n" +
-		"Generated from the notes by `decisions_test.go`; do not edit.\n\n| date | decision |\n|---|---|\n")
+	b.WriteString("# Decisions\n\nWhy dependencies and mechanisms are as they are. Each note has the date and status of a decision,\n" +
+		"its context, the decision and its consequences. This list is generated from the notes by\n`decisions_test.go`; do not edit.\n\n|date|decision|\n|---|---|\n")
 	for _, file := range files {
 		name := decisionFile.FindStringSubmatch(filepath.Base(file))
 		text, err := os.ReadFile(file)
@@ -56,12 +56,21 @@ func decisionIndex(t *testing.T) string {
 			t.Errorf("%s: a note is named for its date and starts with its title and that date", file)
 			continue
 		}
+		at := 0
+		for _, part := range []string{"\n\n**Context.** ", "\n\n**Decision.** ", "\n\n**Consequences.** "} {
+			found := strings.Index(rest[at:], part)
+			if found < 0 {
+				t.Errorf("%s: a note has a context, a decision and consequences, in this order; %q is missing", file, strings.TrimSpace(part))
+				break
+			}
+			at += found
+		}
 		for _, m := range decisionLink.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", file, m[1], err)
 			}
 		}
-		fmt.Fprintf(&b, "| %s | [%s](%s) |\n", name[1], title, name[0])
+		fmt.Fprintf(&b, "|%s|[%s](%s)|\n", name[1], title, name[0])
 	}
 	return b.String()
 }
